@@ -1,0 +1,236 @@
+"""The codebook: what to look for, in the user's words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from core.errors import CodebookError
+from core.hashing import digest
+
+Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
+RESERVED_NAMES = frozenset({"none"})
+CHOICE_ITEM = "label"
+"""The one item of a choice codebook; its value is a label id."""
+
+COLOURS = 8
+"""Number of label colours; ``Label.colour`` is 1 to COLOURS (tokens l1 to l8)."""
+
+_STRIPPED = re.compile(r"[#*\"'`“”‘’«»]")
+_SPACE = re.compile(r"\s+")
+
+
+def normalise(name: str) -> str:
+    """A label name as it is compared: NFKC, casefolded, without hash, asterisk and quotes, white space folded."""
+    text = _STRIPPED.sub("", unicodedata.normalize("NFKC", name))
+    return _SPACE.sub(" ", text).strip().casefold()
+
+
+def _one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, bool | int | float) else value
+
+
+Line: TypeAlias = Annotated[str, BeforeValidator(_as_text)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+class Label(_Frozen):
+    """One label (in a rating codebook: one dimension) with what the prompts and the built-in model know of it."""
+
+    name: Line
+    description: str = ""
+    include: tuple[Line, ...] = ()
+    exclude: tuple[Line, ...] = ()
+    keywords: tuple[Line, ...] = ()
+    colour: int = Field(default=0, ge=0, le=COLOURS)
+    code: int | float | None = None
+    id: str = ""
+
+    @field_validator("name")
+    @classmethod
+    def _usable_name(cls, name: str) -> str:
+        name = _one_line(name)
+        if not normalise(name):
+            raise ValueError("a label needs a name")
+        if normalise(name) in RESERVED_NAMES:
+            raise ValueError(f"'{name}' is reserved for 'no label at all'; choose another name")
+        return name
+
+    @field_validator("include", "exclude", "keywords", mode="before")
+    @classmethod
+    def _none_is_empty(cls, value: Any) -> Any:
+        return () if value is None else value
+
+    @field_validator("include", "exclude", "keywords")
+    @classmethod
+    def _no_blanks(cls, lines: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(line for line in map(_one_line, lines) if line))
+
+    @property
+    def definition_hash(self) -> str:
+        """Changes exactly when the words that define the label change (name, description, examples; not the keywords'
+        order or the colour)."""
+        return digest(
+            [self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)], size=8
+        )
+
+
+class Scale(_Frozen):
+    """The ordinal scale of a rating codebook, both ends included."""
+
+    min: int = 1
+    max: int = 5
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min >= self.max:
+            raise ValueError("the scale's min must be below its max")
+        return self
+
+
+class Codebook(_Frozen):
+    """What to label. Label names are unique after ``normalise``; label ids are stable across versions."""
+
+    name: str = "Codebook"
+    kind: Kind = "multilabel"
+    unit: str = "text"
+    domain: str = ""
+    guideline: str = ""
+    labels: tuple[Label, ...] = ()
+    scale: Scale | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        seen: dict[str, str] = {}
+        for label in self.labels:
+            other = seen.setdefault(normalise(label.name), label.name)
+            if other is not label.name:
+                raise ValueError(f"two labels have the same name: '{other}' and '{label.name}'; rename one")
+        if self.scale is not None and self.kind != "rating":
+            raise ValueError("a scale belongs to kind rating")
+        taken = {label.id for label in self.labels if label.id}
+        if len(taken) != sum(bool(label.id) for label in self.labels):
+            raise ValueError("two labels have the same id")
+        object.__setattr__(self, "labels", tuple(_numbered(self.labels, taken)))
+        if self.kind == "rating" and self.scale is None:
+            object.__setattr__(self, "scale", Scale())
+        return self
+
+    @property
+    def hash(self) -> str:
+        """Content hash over everything, order of labels included."""
+        return digest(self.model_dump(mode="json"))
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """What an annotation is made on: every label's id, or for a choice the one item ``CHOICE_ITEM``."""
+        return (CHOICE_ITEM,) if self.kind == "choice" else tuple(label.id for label in self.labels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Label names in order."""
+        return tuple(label.name for label in self.labels)
+
+    def label(self, label_id: str) -> Label:
+        """The label with this id; KeyError when there is none."""
+        for label in self.labels:
+            if label.id == label_id:
+                return label
+        raise KeyError(label_id)
+
+    def find(self, name: str) -> Label | None:
+        """The label with this name after ``normalise``, or None: never a near one."""
+        wanted = normalise(name)
+        return next((label for label in self.labels if normalise(label.name) == wanted), None)
+
+    def require_labels(self) -> Self:
+        """Itself when it has labels; CodebookError when there is nothing to look for."""
+        if not self.labels:
+            raise CodebookError(
+                f"The codebook '{self.name}' has no labels.", "Add at least one with a name and a description."
+            )
+        return self
+
+
+def _numbered(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:
+    """Give ids and colours to labels that lack them; an id comes from the name, so that it is the same everywhere."""
+    for index, label in enumerate(labels):
+        update: dict[str, Any] = {}
+        if not label.id:
+            update["id"] = _fresh_id(label.name, taken)
+            taken.add(update["id"])
+        if not label.colour:
+            update["colour"] = index % COLOURS + 1
+        yield label.model_copy(update=update) if update else label
+
+
+def _fresh_id(name: str, taken: set[str]) -> str:
+    for salt in range(len(taken) + 1):
+        candidate = digest([normalise(name), salt] if salt else normalise(name), size=4)
+        if candidate not in taken:
+            return candidate
+    raise AssertionError("unreachable: more salts than ids")  # pragma: no cover
+
+
+def parse_codebook(data: Mapping[str, Any], *, where: str = "the codebook") -> Codebook:
+    """A codebook from plain data (YAML, JSON, a form).
+
+    Raises CodebookError naming every field that is wrong.
+    """
+    try:
+        return Codebook.model_validate(data)
+    except ValidationError as error:
+        raise CodebookError(f"{where}: {_readable(error, data)}.", "Mend it and try again.") from error
+
+
+def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
+    """A codebook from YAML (or JSON). Raises CodebookError for anything that is not a mapping of known fields."""
+    try:
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f", line {mark.line + 1}" if mark else ""
+        raise CodebookError(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
+    if not isinstance(data, dict):
+        raise CodebookError(
+            f"{where}: expected name, kind, unit and labels, found {type(data).__name__}.",
+            "See the sample codebook for the layout.",
+        )
+    return parse_codebook(data, where=where)
+
+
+def dump_yaml(codebook: Codebook) -> str:
+    """YAML that ``load_yaml`` reads back to an equal codebook; defaults are left out, ids are kept."""
+    data = codebook.model_dump(mode="json", exclude_defaults=True)
+    data = {"name": codebook.name, "kind": codebook.kind, "unit": codebook.unit, **data}
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _readable(error: ValidationError, data: Mapping[str, Any]) -> str:
+    parts = []
+    for problem in error.errors(include_url=False):
+        where = [str(step) for step in problem["loc"]]
+        if len(where) > 1 and where[0] == "labels" and where[1].isdigit():
+            where[:2] = [_label_name(data, int(where[1]))]
+        message = problem["msg"].removeprefix("Value error, ")
+        parts.append(f"{' > '.join(where)}: {message}" if where else message)
+    return "; ".join(parts)
+
+
+def _label_name(data: Mapping[str, Any], index: int) -> str:
+    try:
+        return f"label '{data['labels'][index]['name']}'"
+    except (KeyError, IndexError, TypeError):
+        return f"label {index + 1}"

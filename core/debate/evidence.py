@@ -1,0 +1,187 @@
+"""The words that an agent offers for a label, and where they stand in the document. Pure; never raises."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.annotations import Evidence
+from core.codebook import CHOICE_ITEM, Codebook, normalise
+from core.debate.decisions import Page, open_page
+from core.debate.folding import fold
+from core.debate.jsonblocks import Block, entry_name, lookup
+from core.debate.locating import Haystack, locate
+from core.debate.names import Names, names_of
+from core.debate.parsing import read
+from core.debate.quotes import Span, double_quoted, outermost, single_quoted
+from core.documents import storable
+
+__all__ = ["gather", "locate", "quotations"]
+
+MOST = 200
+LONGEST = 4_000
+"""How many quotes of one reply are kept, and how many characters of each."""
+
+_BULLET = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+•‣◦–—·](?=\s)|\d{1,3}[.)](?!\d)|#{1,6}(?=\s))?[\s*_#\"'“`(\[]*")
+_HEADING = re.compile(r"[^\S\n]*(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s*$)")
+_CROSSING = re.compile(r"\n[^\S\n]*(?:\n|[-*+•][^\S\n]|\d{1,3}[.)][^\S\n])")
+_AFTER_NAME = re.compile(r"[*_`\"'”’)\]\s]*(?::|\s[-–—]\s|—|\()")
+_ALONE = re.compile(r"[\s*_`\"'”’)\]:.#-]*$")
+_MARKED = frozenset("#*_`\"'“‘[")
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A label's name in a line. ``strong`` when it is meant as the label: marked, spelt as in the codebook, or in front
+    of a colon, and not just a word of the sentence that happens to be a label's name."""
+
+    item: str
+    start: int
+    end: int
+    strong: bool
+
+
+def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
+    """(item, quote) for every quotation in a reply that is offered for a label, in the order of the reply.
+
+    A quotation belongs to the label named last before it on its line, else in the lines above in its paragraph, else to
+    the heading it stands under. Quotations of a decision line, those that are a label's name, and those without a label
+    are left out, as is the thinking at the start of a reply. In JSON they are the ``quotes`` or ``evidence`` of an
+    entry. In a choice the item is ``"label"``, and where the reply decides, only the words for the label it chooses
+    count. Empty text has none.
+    """
+    page = open_page(text, codebook.unit)
+    names = names_of(codebook)
+    found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
+    offered = [(item, quote) for _, item, quote in found]
+    if codebook.kind == "choice":
+        chosen = read(text, "choice", codebook).values.get(CHOICE_ITEM)
+        offered = [(CHOICE_ITEM, quote) for item, quote in offered if chosen in (None, item)]
+    return tuple(offered[:MOST])
+
+
+def gather(text: str, codebook: Codebook, fields: Mapping[str, str]) -> tuple[Evidence, ...]:
+    """The quotations of a reply, each located in the document's ``fields``, in the order of the reply.
+
+    The same passage for the same label counts once, however it was quoted.
+    """
+    haystack = Haystack(fields)
+    found: dict[tuple[object, ...], Evidence] = {}
+    for item, quote in quotations(text, codebook):
+        field, start, end, match = haystack.locate(quote)
+        key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
+        found.setdefault(key, Evidence(item, quote, field, start, end, match))
+    return tuple(found.values())
+
+
+def _from_blocks(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
+    for block in page.blocks:
+        for number, (entry, words) in enumerate(_entries(block)):
+            name = entry_name(entry)
+            item = names.find(name) if isinstance(name, str) else names.find_code(name) if name is not None else None
+            quote = _tidy(words)
+            if item is not None and quote:
+                yield (block.start, number), item, quote
+
+
+def _entries(block: Block) -> Iterator[tuple[Any, str]]:
+    """Each entry of a JSON reply with each quote it gives."""
+    value = lookup(block.data, "labels", "aspects", "ratings", "label", "aspect")
+    if isinstance(value, dict):
+        entries: list[Any] = [{"name": name, **said} for name, said in value.items() if isinstance(said, dict)]
+    elif isinstance(value, list):
+        entries = value
+    else:
+        entries = [{"label": value, **(block.data if isinstance(block.data, dict) else {})}]
+    for entry in entries:
+        said = (
+            next((entry[key] for key in ("quotes", "evidence") if key in entry), None)
+            if isinstance(entry, dict)
+            else None
+        )
+        for quote in said if isinstance(said, list) else [said]:
+            words = quote.get("quote", quote.get("text")) if isinstance(quote, dict) else quote
+            if isinstance(words, str):
+                yield entry, words
+
+
+def _from_lines(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
+    decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
+    spans = [span for span in _spans(page) if not _within(span.start, decided)]
+    starts = [span.start for span in spans]
+    section: str | None = None
+    above: str | None = None
+    position = 0
+    while position <= len(page.text):
+        end = page.line_end(position)
+        inside = spans[bisect_left(starts, position) : bisect_left(starts, end)]
+        if not page.lines[position:end].strip():
+            above = None
+        else:
+            if _HEADING.match(page.text, position, end):
+                section = above = None
+            named = [name for name in _names_in(page, names, position, end) if not _within(name.start, decided)]
+            named = [name for name in named if not _within(name.start, [(s.start, s.end) for s in inside])]
+            if len(named) == 1 and not inside and _stands_alone(page, named[0], position, end):
+                section = named[0].item
+            for span in inside:
+                quote = _tidy(page.text[span.start + 1 : span.end - 1])
+                item = _nearest(named, span.start)
+                own = names.find(quote)
+                if own is not None and own != item and names.written(own) == quote.strip("#* "):
+                    named.append(_Name(own, span.start, span.end, strong=True))  # "Service": "friendly staff"
+                elif quote and (item or above or section):
+                    yield (span.start, 0), item or above or section or "", quote
+            above = _nearest(named, end) or above
+            if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
+                above = section = None
+        position = end + 1
+
+
+def _spans(page: Page) -> tuple[Span, ...]:
+    doubles = [s for s in double_quoted(page.lines) if not _CROSSING.search(page.lines, s.start, s.end)]
+    outer = outermost(doubles)
+    return tuple(sorted((*outer, *single_quoted(page.lines, outer))))
+
+
+def _within(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    index = bisect_right(ranges, position, key=lambda pair: pair[0]) - 1
+    return index >= 0 and position < ranges[index][1]
+
+
+def _names_in(page: Page, names: Names, position: int, end: int) -> Iterator[_Name]:
+    text = page.text
+    head = _BULLET.match(text, position, end)
+    first = head.end() if head else position
+    for mention in names.mentions(fold(text[position:end])):
+        start, stop = position + mention.start, position + mention.end
+        written = names.written(mention.item)
+        strong = (
+            start <= first
+            or text[start - 1] in _MARKED
+            or (text[start:stop] == written and written != written.lower())
+            or _AFTER_NAME.match(text, stop, end) is not None
+        )
+        yield _Name(mention.item, start, stop, strong)
+
+
+def _stands_alone(page: Page, name: _Name, position: int, end: int) -> bool:
+    """Whether the line is the label's name and nothing else: a heading for what follows."""
+    head = _BULLET.match(page.text, position, end)
+    return bool(head and head.end() >= name.start and _ALONE.match(page.text, name.end, end))
+
+
+def _nearest(named: Iterable[_Name], position: int) -> str | None:
+    """The label meant last before ``position``; a mere word counts only where no label is meant."""
+    before = [name for name in named if name.end <= position or name.start < position <= name.end]
+    strong = [name for name in before if name.strong]
+    return (strong or before)[-1].item if before else None
+
+
+def _tidy(words: str) -> str:
+    """The quote without white space around it; empty when there is no letter or digit in it."""
+    words = storable(words[:LONGEST]).strip()
+    return words if any(character.isalnum() for character in words) else ""

@@ -1,0 +1,111 @@
+"""Text as it is compared, with the way back to where each character stands in the stored text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_CLUSTER = 32
+"""Longest run that is normalised as one: NFKC sorts combining marks, which takes quadratic time on a long run."""
+
+INVISIBLE = (
+    "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
+)
+"""Soft hyphen, zero-width space, direction marks, variation selectors: seen by nobody. The zero-width joiners are not
+among them, as Persian words and emoji are spelt with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """``text`` is what is compared; its character k comes from ``starts[k]:ends[k]`` of the source.
+
+    Characters that were normalised together (a letter and its accents, the ``fi`` of a ligature) share one range.
+    """
+
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        """The range of the source that ``text[start:end]`` comes from. ``start < end`` is required."""
+        return self.starts[start], self.ends[end - 1]
+
+    def whole(self, start: int, end: int) -> bool:
+        """Whether ``text[start:end]`` cuts no character of the source in two."""
+        before = start == 0 or self.starts[start - 1] != self.starts[start]
+        after = end == len(self.text) or self.starts[end] != self.starts[end - 1]
+        return before and after
+
+
+def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
+    """``text`` in NFKC, casefolded, every run of white space as one space.
+
+    ``swap`` replaces single characters after that; an empty replacement drops them. Agrees with ``codebook.normalise``
+    but for the characters which that removes. Empty text folds to empty text.
+    """
+    swap = swap or {}
+    out: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    position, size = 0, len(text)
+    while position < size:
+        end = position + 1
+        while end < size and end - position < _CLUSTER and text[end] > "\u02ff" and _joins(text[end]):
+            end += 1
+        piece = text[position:end]
+        if not piece.isascii():
+            piece = unicodedata.normalize("NFKC", piece)
+        for folded in piece.casefold():
+            for character in swap.get(folded, folded):
+                if not character.isspace():
+                    out.append(character)
+                elif out and out[-1] == " ":
+                    ends[-1] = end
+                    continue
+                else:
+                    out.append(" ")
+                starts.append(position)
+                ends.append(end)
+        position = end
+    return Folded("".join(out), tuple(starts), tuple(ends))
+
+
+def _joins(character: str) -> bool:
+    """Whether NFKC may merge the character with the one before it: marks, Hangul vowels and finals, the halfwidth forms
+    of both and of the Japanese sound marks, and the two vowels whose compatibility form begins with a mark."""
+    return (
+        unicodedata.category(character).startswith("M")
+        or "\u1160" <= character <= "\u11ff"
+        or "\uff9e" <= character <= "\uffdc"
+        or character in "\u0e33\u0eb3"
+    )
+
+
+def is_word(character: str) -> bool:
+    """Whether the character belongs to a word: a letter, a digit or a mark on one."""
+    return character.isalnum() or unicodedata.category(character).startswith("M")
+
+
+def unspaced(character: str) -> bool:
+    """Whether the character's script writes no space between words (Chinese, Japanese, Thai, Lao, Burmese, Khmer) or
+    hangs its particles on them (Korean)."""
+    return (
+        "\u2e80" <= character <= "\u9fff"
+        or "\u0e00" <= character <= "\u0eff"
+        or "\u1000" <= character <= "\u109f"
+        or "\u1780" <= character <= "\u17ff"
+        or "\uac00" <= character <= "\ud7af"
+        or "\uf900" <= character <= "\ufaff"
+        or "\U00020000" <= character <= "\U0003ffff"
+    )
+
+
+def joined(text: str, at: int) -> bool:
+    """Whether the characters before and at ``at`` belong to one word; False at either end of the text."""
+    if not 0 < at < len(text):
+        return False
+    left, right = text[at - 1], text[at]
+    if not (is_word(left) and is_word(right)):
+        return False
+    return not (unspaced(left) or unspaced(right))

@@ -1,0 +1,125 @@
+"""JSON in a reply: bare, fenced or between sentences."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+_START = re.compile(r"\{(?=\s{0,200}[\"'}])|\[(?=\s{0,200}\{\s{0,200}[\"'])")
+_KEY = re.compile(r"""["'](?:labels?|aspects?|ratings)["']\s{0,20}:""", re.IGNORECASE)
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}]|\n[^\S\n]*\n|\n[^\S\n]*```')
+_BRACKETS = re.compile(r"[{\[]")
+
+# Bounds on what a reply full of braces can cost. A reply that exceeds them has no JSON worth the name.
+_FAILURES = 500
+_REGION = 20_000
+_DEPTH_SKIPPED = 500
+_WRAPPERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A JSON object, or an array of objects, at ``start`` to ``end``. ``error`` says why ``data`` could not be read."""
+
+    start: int
+    end: int
+    data: Any = None
+    error: str = ""
+
+
+def blocks_in(text: str) -> tuple[tuple[Block, ...], int]:
+    """The outermost JSON values in order, and where JSON begins that the text's end cuts off (-1 if none).
+
+    What fails to parse is a block with an error when it holds a decision's key, up to its closing brace or the next
+    blank line, so that a part of it is never taken for the whole; otherwise it is prose and skipped.
+    """
+    blocks: list[Block] = []
+    keys = [match.start() for match in _KEY.finditer(text)]
+    written = len(text.rstrip())
+    position, failures, unclosed = 0, 0, -1
+    while match := _START.search(text, position):
+        start = match.start()
+        if failures > _FAILURES:
+            if keys and keys[-1] > start:
+                blocks.append(Block(start, len(text), error="too many braces"))
+            break
+        try:
+            data, position = _DECODER.raw_decode(text, start)
+            blocks.append(Block(start, position, data))
+            continue
+        except RecursionError:
+            error, stop = "nested too deeply", _past_brackets(text, start)
+        except json.JSONDecodeError as failure:
+            error, stop = f"{failure.msg} at its character {failure.pos - start + 1}", max(failure.pos, start + 1)
+            if failure.msg.startswith("Unterminated") or failure.pos >= written:
+                unclosed = start
+        failures += 1
+        end = _region_end(text, start) if keys and keys[-1] > start else start
+        if bisect_right(keys, start) < bisect_left(keys, end):
+            blocks.append(Block(start, max(end, stop), error=error))
+            position = max(end, stop)
+        else:
+            position = stop
+    return tuple(blocks), unclosed
+
+
+def _region_end(text: str, start: int) -> int:
+    """Where a broken object ends: at the brace that balances the first, or at a blank line or fence before that."""
+    depth, limit = 0, min(len(text), start + _REGION)
+    for token in _TOKEN.finditer(text, start, limit):
+        match token.group()[0]:
+            case "{":
+                depth += 1
+            case "}":
+                depth -= 1
+                if depth == 0:
+                    return token.end()
+            case "\n":
+                return token.start()
+    return limit
+
+
+def _past_brackets(text: str, start: int) -> int:
+    """Past as many brackets as any stack is deep: what nests deeper is skipped in steps, not bracket by bracket."""
+    end = start + 1
+    for _, bracket in zip(range(_DEPTH_SKIPPED), _BRACKETS.finditer(text, start), strict=False):
+        end = bracket.end()
+    return end
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < 16 else float(digits)
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
+
+
+def entry_name(entry: Any) -> str | int | float | None:
+    """The name in a list's entry: the entry itself or its ``label``, ``name``, ``aspect`` or ``dimension``."""
+    if isinstance(entry, dict):
+        entry = next((entry[key] for key in ("label", "name", "aspect", "dimension") if key in entry), None)
+    return entry if isinstance(entry, str | int | float) and not isinstance(entry, bool) else None
+
+
+def lookup(data: Any, *keys: str) -> Any:
+    """The value of the first of ``keys`` that an object holds, or None: keys are compared without case.
+
+    An array of objects counts as the value of ``labels``. An object that only wraps another one is looked into.
+    """
+    for _ in range(_WRAPPERS):
+        if isinstance(data, list):
+            return data if "labels" in keys and any(isinstance(entry, dict) for entry in data) else None
+        if not isinstance(data, dict):
+            return None
+        folded = {key.strip().casefold(): value for key, value in data.items()}
+        for key in keys:
+            if folded.get(key) is not None:
+                return folded[key]
+        inner = [value for value in folded.values() if isinstance(value, dict)]
+        if len(inner) != 1 or any(key in folded for key in keys):
+            return None
+        data = inner[0]
+    return None

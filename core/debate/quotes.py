@@ -1,0 +1,137 @@
+"""Where a reply stands between quotation marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_PARTNER = {"”": "“„", "“": "„", "»": "«", "«": "»"}
+"""What a closing mark closes. “ closes German „, and « closes » where they point inwards."""
+
+_TOKEN = re.compile(r'["“”„«»]|\n[^\S\n]*(?=\n)|\n[^\S\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\n]')
+_BEFORE = frozenset(" \n\t([{<-–—/:;,=#*_>`|~“‘«'")
+_AFTER = frozenset(" \n\t.,;:!?)]}>-–—/*_'’”»|~#<`…")
+_SINGLE_OPEN = re.compile(r"(?<![^\s(\[{:;,=/–—-])['‘](?=\w)(?!\d\ds?\b|(?:tis|twas|em|til|n)\b)", re.IGNORECASE)
+_SINGLE_CLOSE = re.compile(r"(?<=[\w.,;!?…)])['’](?!\w)")
+_STRONG_AFTER = frozenset(".,;:!?)]}\n")
+_DEEPEST = 50
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A quotation: ``start`` is its opening mark, ``end`` is after its closing mark."""
+
+    start: int
+    end: int
+
+
+def double_quoted(text: str) -> tuple[Span, ...]:
+    """All spans between "…", “…”, „…“, «…», nested ones included, in order of their start.
+
+    Straight marks open or close by what stands beside them and end at the latest with their paragraph or bullet;
+    typographic ones may go on over several. A mark without partner quotes nothing.
+    """
+    found: list[Span] = []
+    opened: list[tuple[str, int]] = []
+    inch: Span | None = None  # the last span, if what closed it may as well mean inches: 5" wide
+    for token in _TOKEN.finditer(text):
+        mark, at = token.group(), token.start()
+        if mark[0] == "\n":
+            opened = [entry for entry in opened if entry[0] != '"']
+            inch = None
+            continue
+        depth = _closes(mark, opened, text, at)
+        if depth is not None:
+            found.append(Span(opened[depth][1], at + 1))
+            del opened[depth:]
+            inch = found[-1] if mark == '"' and text[at - 1].isdigit() and text[at + 1 : at + 2] == " " else None
+        elif _may_open(mark, text, at):
+            if len(opened) < _DEEPEST:
+                opened.append((mark, at))
+        elif inch is not None and mark == '"':
+            found[-1] = Span(inch.start, at + 1)
+            inch = None
+    return tuple(sorted(found))
+
+
+def _closes(mark: str, opened: Sequence[tuple[str, int]], text: str, at: int) -> int | None:
+    """The position in ``opened`` of the mark that this one closes, or None."""
+    if not opened:
+        return None
+    if mark == '"':
+        opens, closes = _shape(text, at)
+        if opens and not closes:
+            return None
+        wanted = '"'
+    else:
+        wanted = _PARTNER.get(mark, "")
+    for depth in range(len(opened) - 1, -1, -1):
+        if opened[depth][0] in wanted:
+            return depth
+    # An agent that opens with one kind of mark and closes with another still quotes.
+    mixed = (mark == '"' and opened[-1][0] in "“„") or (mark == "”" and opened[-1][0] in '"”')
+    return len(opened) - 1 if mixed else None
+
+
+def _may_open(mark: str, text: str, at: int) -> bool:
+    opens, closes = _shape(text, at)
+    if mark in "“„«":
+        return True
+    return opens if mark in "”»" else opens or not closes
+
+
+def _shape(text: str, at: int) -> tuple[bool, bool]:
+    """Whether the mark looks like an opening one and like a closing one, by its neighbours."""
+    before = text[at - 1] if at else "\n"
+    after = text[at + 1] if at + 1 < len(text) else "\n"
+    opens = before in _BEFORE and not after.isspace()
+    closes = after in _AFTER and not before.isspace()
+    return opens, closes
+
+
+def single_quoted(text: str, taken: Sequence[Span]) -> tuple[Span, ...]:
+    """Spans between '…' or ‘…’ on one line, outside ``taken``, and only where an apostrophe is out of the question.
+
+    The first closing mark before punctuation or a line's end counts (the one after "guests" in 'the guests' rooms.'
+    does not), else the last one before the next opening mark. Fewer than three characters quote nothing.
+    """
+    if "'" not in text and "‘" not in text:
+        return ()
+    plain = list(text)
+    for span in taken:
+        plain[span.start : span.end] = "\x00" * (span.end - span.start)
+    masked = "".join(plain)
+    found: list[Span] = []
+    start = 0
+    for line in masked.split("\n"):
+        openings = [match.start() for match in _SINGLE_OPEN.finditer(line)]
+        closings = [match.start() for match in _SINGLE_CLOSE.finditer(line)] if openings else []
+        done = position = 0
+        for index, opening in enumerate(openings):
+            if opening < done:
+                continue
+            limit = openings[index + 1] if index + 1 < len(openings) else len(line)
+            while position < len(closings) and closings[position] <= opening:
+                position += 1
+            before_next: list[int] = []
+            for closing in closings[position:]:
+                if closing >= limit:
+                    break
+                before_next.append(closing)
+            strong = next((c for c in before_next if (line[c + 1 : c + 2] or "\n") in _STRONG_AFTER), None)
+            if before_next:
+                done = (before_next[-1] if strong is None else strong) + 1
+                if done - opening > 4:
+                    found.append(Span(start + opening, start + done))
+        start += len(line) + 1
+    return tuple(found)
+
+
+def outermost(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The spans that lie in no other one, in order of their start."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return tuple(kept)

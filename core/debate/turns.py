@@ -1,0 +1,132 @@
+"""Ask, Reply, Reading, Verdict: the values that a debate is made of. No I/O, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from core.annotations import Evidence
+from core.documents import Value
+
+Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
+"""What a reply must hold. ``text`` can always be read; a list in it is welcome but optional."""
+
+Speaker: TypeAlias = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Speaker
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request that a protocol makes of a role.
+
+    ``messages`` is what a language model gets; ``inputs`` are the structured values they were rendered from, which the
+    built-in model reads instead. ``retry`` is 1 for the second try after an unreadable reply.
+    """
+
+    role: str
+    messages: tuple[Message, ...]
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    expects: Expect = "text"
+    retry: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply. ``cached_tokens`` are the prompt tokens that the server took from its prefix cache and
+    ``reasoning_tokens`` are part of ``completion_tokens``. ``estimated`` is set when the server reported nothing."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A provider error that outlasted the retries, as a value: ``kind`` is ``ModelError.kind``."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a parser made of a reply.
+
+    ``values`` maps item (label id; ``"label"`` for a choice) to its value and holds an entry for each item that could
+    be read; ``undecided`` maps the items that the agent itself left open to the reason. ``unknown`` are names that are
+    not in the codebook, reported and never mapped to a near one. ``problem`` says why nothing could be read; it is
+    empty when the reading counts.
+    """
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    undecided: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def readable(self) -> bool:
+        """Whether the reply held a decision."""
+        return not self.problem
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Items whose value is True, in codebook order."""
+        return tuple(item for item, value in self.values.items() if value is True)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to an ask: text or a fault, never an exception.
+
+    ``finish`` is ``length`` when the output limit cut the text. ``reading`` and ``evidence`` are made from the text by
+    this project's parsers and can be made again at no cost.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    finish: Literal["stop", "length"] = "stop"
+    usage: Usage = Usage()
+    fault: Fault | None = None
+    reading: Reading = Reading()
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no text because the provider failed."""
+        return self.fault is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a debate ends in.
+
+    ``values`` has an entry for every item of the codebook, None where it could not be read, with the reason in
+    ``reasons``. ``notes`` report what a reader should know (a name outside the codebook, a label the judge added).
+    """
+
+    values: Mapping[str, Value | None]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    fault: Fault | None = None
+
+    @property
+    def status(self) -> Literal["verdict", "unresolved", "failed"]:
+        """``verdict`` when every item has a value, ``failed`` after a fault, else ``unresolved``."""
+        if self.fault is not None:
+            return "failed"
+        return "unresolved" if any(value is None for value in self.values.values()) else "verdict"
+
+
+T = TypeVar("T")
+Step: TypeAlias = Generator[tuple[Ask, ...], tuple[Reply, ...], T]
+"""A protocol in motion: yields asks that may run in parallel, is sent their replies in the same order, returns T."""

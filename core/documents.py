@@ -1,0 +1,42 @@
+"""Documents: what is labelled, and what is already known about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Value: TypeAlias = bool | int | float | str
+"""What an annotation can say of an item: present or absent, a rating, or a label's id."""
+
+GOLD_RATER = "gold"
+"""The rater's name when a file has one gold column per label and names nobody."""
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One row of the user's file.
+
+    ``fields`` holds the text fields by name in prompt order, the first is the one that evidence points into;
+    ``source`` the columns as they came; ``gold`` maps a rater to what that rater said of each item (a label id),
+    where a missing item means that the rater said nothing.
+    """
+
+    id: str
+    fields: Mapping[str, str]
+    position: int = 0
+    source: Mapping[str, Any] = field(default_factory=dict)
+    gold: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The first field, empty when there is none."""
+        return next(iter(self.fields.values()), "")
+
+
+def storable(text: str) -> str:
+    """``text`` with lone surrogates replaced by U+FFFD and NUL characters removed, which the store refuses."""
+    return _LONE_SURROGATE.sub("\ufffd", text).replace("\x00", "")

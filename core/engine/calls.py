@@ -1,0 +1,179 @@
+"""From an ask to a reply: the turn store first, else one paid call, shared by all that wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tenacity import RetryCallState
+
+from core.debate.events import Delta, TurnStarted, TurnWaiting
+from core.debate.turns import Ask
+from core.documents import Document
+from core.engine.limits import Budget, Gate, retrying
+from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
+from core.errors import ModelError, RateLimited
+from core.llm.reply import ModelReply, estimated
+from core.runs import RunSettings, Seat
+
+FLUSH_SECONDS = 0.05
+"""Deltas are handed to the screen in batches, 20 times a second."""
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A call under way and how many debates wait for it."""
+
+    task: asyncio.Task[StoredReply]
+    waiters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a run a call is made: for events and for the record of failed tries."""
+
+    run_id: str
+    document: Document
+    turn: int
+    role: str
+    seat: Seat
+
+
+class Words:
+    """Collects a turn's deltas and publishes them in batches."""
+
+    def __init__(self, place: Place, publish: Publish) -> None:
+        self._place = place
+        self._publish = publish
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._sent = [0, 0]
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self, text: str, is_reasoning: bool) -> None:
+        """Take one piece."""
+        (self._reasoning if is_reasoning else self._text).append(text)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Publish what has gathered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for index, pieces in enumerate((self._text, self._reasoning)):
+            if pieces:
+                text = "".join(pieces)
+                pieces.clear()
+                place = self._place
+                self._publish(
+                    Delta(place.run_id, place.document.id, place.turn, self._sent[index], text, reasoning=index == 1)
+                )
+                self._sent[index] += len(text)
+
+    def restart(self) -> None:
+        """Forget a try that was cut; the next delta starts at offset 0 again."""
+        self.flush()
+        self._sent = [0, 0]
+
+
+@dataclass(slots=True)
+class Caller:
+    """Answers asks for one run. ``on_paid`` hears of every reply that was asked for now."""
+
+    settings: RunSettings
+    models: Models
+    store: TurnStore
+    sink: Sink
+    publish: Publish
+    budget: Budget
+    on_paid: Callable[[ModelReply], None]
+    slots: asyncio.Semaphore
+    _flights: dict[str, _Flight] = field(default_factory=dict)
+    _gates: defaultdict[str, Gate] = field(default_factory=lambda: defaultdict(Gate))
+
+    async def stored(self, key: str) -> StoredReply | None:
+        """The committed reply of this key, or None."""
+        return await self.store.fetch(key) if self.store.known(key) else None
+
+    async def paid(self, key: str, ask: Ask, place: Place) -> tuple[StoredReply, bool]:
+        """The reply of a call made now, committed, and whether it was another debate that made it. Debates that want
+        the same key share the call, which is cancelled only when the last of them goes. Raises ModelError, BudgetSpent.
+        """
+        flight = self._flights.get(key)
+        shared = flight is not None
+        if flight is None:
+            flight = self._flights[key] = _Flight(asyncio.create_task(self._call(key, ask, place)))
+            flight.task.add_done_callback(lambda _: self._flights.pop(key, None))
+        flight.waiters += 1
+        try:
+            return await asyncio.shield(flight.task), shared
+        finally:
+            flight.waiters -= 1
+            if flight.waiters == 0 and not flight.task.done():
+                flight.task.cancel()
+                await asyncio.gather(flight.task, return_exceptions=True)
+
+    async def _call(self, key: str, ask: Ask, place: Place) -> StoredReply:
+        words = Words(place, self.publish)
+        loop = retrying(lambda state: self._waiting(place, state))
+        return await loop(self._attempt, key, ask, place, words)
+
+    async def _attempt(self, key: str, ask: Ask, place: Place, words: Words) -> StoredReply:
+        gate = self._gates[place.seat.base_url]
+        await gate.passed()
+        began = time.monotonic()
+        try:
+            async with self.slots, self.budget.reserve(self.models.dearest(place.seat, ask)) as settle:
+                began = time.monotonic()
+                self.publish(TurnStarted(place.run_id, place.document.id, place.turn, place.role, place.seat.model))
+                reply = await self.models.ask(place.seat, ask, self.settings, place.document, words)
+                settle(reply.cost_usd)
+        except ModelError as error:
+            if isinstance(error, RateLimited) and error.retry_after:
+                gate.close_for(error.retry_after)
+            words.restart()
+            self._record(key, ask, place, error, time.monotonic() - began)
+            raise
+        words.flush()
+        self.on_paid(reply)
+        stored = StoredReply(
+            key=key,
+            text=reply.text,
+            reasoning=reply.reasoning,
+            finish=reply.finish,
+            usage=reply.usage,
+            cost_usd=reply.cost_usd,
+            seconds=time.monotonic() - began,
+            at=time.time(),
+            dropped=reply.dropped,
+            run_id=place.run_id,
+        )
+        await self.store.commit(stored)
+        return stored
+
+    def _record(self, key: str, ask: Ask, place: Place, error: ModelError, seconds: float) -> None:
+        prompt = sum(len(message.content) for message in ask.messages) if error.partial else 0
+        self.sink.attempt(
+            AttemptRow(
+                run_id=place.run_id,
+                document_id=place.document.id,
+                role=place.role,
+                key=key,
+                kind=error.kind,
+                message=error.message,
+                text=error.partial,
+                usage=estimated(prompt, len(error.partial)),
+                seconds=seconds,
+                at=time.time(),
+            )
+        )
+
+    def _waiting(self, place: Place, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        reason = error.kind if isinstance(error, ModelError) else "waiting"
+        seconds = state.next_action.sleep if state.next_action else 0.0
+        self.publish(TurnWaiting(place.run_id, place.document.id, place.turn, reason, seconds))

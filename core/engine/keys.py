@@ -1,0 +1,33 @@
+"""The name under which a reply is stored: a hash of what was meant, before any server-side fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.debate.turns import Ask
+from core.hashing import digest
+from core.runs import Seat
+
+
+def request_hash(seat: Seat, ask: Ask, salt: Mapping[str, object], iteration: int) -> str:
+    """Equal for asks that would put the same request to the same model, within one iteration."""
+    return digest(
+        {
+            "base_url": seat.base_url,
+            "model": seat.model,
+            "sampling": seat.sampling.model_dump(mode="json"),
+            "messages": [[message.role, message.content] for message in ask.messages],
+            "expects": ask.expects,
+            "iteration": iteration,
+            "salt": dict(salt),
+        }
+    )
+
+
+def reply_key(request: str, occurrence: int, retry: int) -> str:
+    """The key in the turn store.
+
+    ``occurrence`` counts identical requests within one debate in yield order, so that three annotators on one model do
+    not share a reply; ``retry`` is raised when an unreadable reply is asked for again on a later day.
+    """
+    return digest([request, occurrence, retry])

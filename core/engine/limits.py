@@ -1,0 +1,123 @@
+"""What holds a run back: slots, retries, a budget, and a stop after too many equal failures in a row."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from core.errors import ContextTooLong, ModelError, Refused
+
+ATTEMPTS = 6
+"""Tries for one reply, the first included."""
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds between which the exponential backoff moves, with full jitter."""
+
+EQUAL_FAILURES = 5
+"""Provider faults of one kind on as many documents in a row that pause a run."""
+
+_OF_THE_DOCUMENT = frozenset({ContextTooLong.kind, Refused.kind})
+
+_backoff = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+
+
+def retrying(on_wait: Callable[[RetryCallState], None], attempts: int = ATTEMPTS) -> AsyncRetrying:
+    """tenacity's loop for one reply: tries again what can be helped by it, with exponential backoff and jitter, or
+    after as long as the server asked for; ``on_wait`` hears of every pause. The last error is raised as it is."""
+    return AsyncRetrying(
+        stop=stop_after_attempt(attempts),
+        wait=_wait,
+        retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
+        before_sleep=on_wait,
+        reraise=True,
+    )
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.retry_after if isinstance(error, ModelError) else None
+    return _backoff(state) if asked is None else asked + _backoff(state) / 4
+
+
+@dataclass(slots=True)
+class FailureStreak:
+    """Counts equal provider faults on documents in a row; any debate that ends without a fault breaks the streak.
+
+    Faults that belong to the document (too long, refused) neither count nor break it; unreadable replies are no faults.
+    """
+
+    kind: str = ""
+    length: int = 0
+
+    def saw(self, fault_kind: str | None) -> bool:
+        """Note how a debate ended; True when the run should pause."""
+        if fault_kind in _OF_THE_DOCUMENT:
+            return False
+        if fault_kind is None:
+            self.kind, self.length = "", 0
+            return False
+        self.length = self.length + 1 if fault_kind == self.kind else 1
+        self.kind = fault_kind
+        return self.length >= EQUAL_FAILURES
+
+
+class BudgetSpent(Exception):
+    """No further call may start: the run pauses."""
+
+
+class Budget:
+    """A ceiling in dollars that holds while calls are in flight: each reserves the most it can cost and settles for
+    what it did cost. ``ceiling`` None admits everything."""
+
+    def __init__(self, ceiling: float | None, spent: float = 0.0) -> None:
+        self.ceiling = ceiling
+        self.spent = spent
+        self._reserved = 0.0
+        self._settled = asyncio.Condition()
+
+    @contextlib.asynccontextmanager
+    async def reserve(self, most: float) -> AsyncIterator[Callable[[float | None], None]]:
+        """Hold ``most`` dollars for a call; call what is given with the true cost (None counts as 0).
+
+        Waits while calls under way may still leave enough; raises BudgetSpent when nothing is under way and it does
+        not suffice.
+        """
+        if self.ceiling is None:
+            yield lambda _cost: None
+            return
+        async with self._settled:
+            while self.spent + self._reserved + most > self.ceiling:
+                if self._reserved <= 0:
+                    raise BudgetSpent
+                await self._settled.wait()
+            self._reserved += most
+        try:
+            yield self._pay
+        finally:
+            async with self._settled:
+                self._reserved = max(0.0, self._reserved - most)
+                self._settled.notify_all()
+
+    def _pay(self, cost: float | None) -> None:
+        self.spent += cost or 0.0
+
+
+class Gate:
+    """Holds all calls to one server back until a moment that the server asked for."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def close_for(self, seconds: float) -> None:
+        """Let nobody through for this long."""
+        self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
+
+    async def passed(self) -> None:
+        """Return once the gate is open."""
+        loop = asyncio.get_running_loop()
+        while (wait := self._until - loop.time()) > 0:
+            await asyncio.sleep(wait)

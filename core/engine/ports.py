@@ -1,0 +1,155 @@
+"""What the engine needs from the world: a place for replies, a place for verdicts, models to ask. The store and the
+llm package implement these; tests bring their own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from core.annotations import Annotation
+from core.debate.events import Event
+from core.debate.turns import Ask, Usage, Verdict
+from core.documents import Document
+from core.llm.reply import ModelReply, OnDelta
+from core.runs import RunSettings, Seat, State
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """A reply in the turn store under its request's hash. Faults never get here.
+
+    ``dropped`` are the parameters that the server refused and that went unsent.
+    """
+
+    key: str
+    text: str
+    reasoning: str
+    finish: str
+    usage: Usage
+    cost_usd: float | None
+    seconds: float
+    at: float
+    """Unix seconds when the reply ended."""
+    dropped: tuple[str, ...] = ()
+    run_id: str = ""
+    """The run that paid for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """One turn of one debate: which reply was heard, in what place. ``cached`` when it was not paid for by this run."""
+
+    run_id: str
+    document_id: str
+    turn: int
+    role: str
+    retry: int
+    key: str
+    seat: Seat
+    messages: tuple[Mapping[str, str], ...]
+    cached: bool
+    reading: Mapping[str, object]
+    evidence: tuple[Mapping[str, object], ...]
+    annotations: tuple[Annotation, ...] = ()
+    """What the role's own list says, one row an item; empty when it gave none."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """A try that failed. Its tokens may have been billed."""
+
+    run_id: str
+    document_id: str
+    role: str
+    key: str
+    kind: str
+    message: str
+    text: str
+    usage: Usage
+    seconds: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """How the debate on one document ended."""
+
+    run_id: str
+    document_id: str
+    status: str
+    verdict: Verdict
+    at: float
+    annotations: tuple[Annotation, ...] = ()
+
+
+class TurnStore(Protocol):
+    """Replies by request hash. Safe to call from the engine's loop: nothing here blocks it."""
+
+    def known(self, key: str) -> bool:
+        """Whether a reply with this key is committed. From memory."""
+
+    async def fetch(self, key: str) -> StoredReply | None:
+        """The committed reply, or None."""
+
+    async def commit(self, reply: StoredReply) -> None:
+        """Return once the reply is on disk. A key that is already there is left as it was."""
+
+
+class Sink(Protocol):
+    """Where a run leaves what it did, in order."""
+
+    async def turn(self, row: TurnRow) -> None:
+        """Return once the turn is on disk."""
+
+    async def verdict(self, row: VerdictRow) -> None:
+        """Return once the verdict is on disk. A second verdict for the same document of the run is ignored."""
+
+    def attempt(self, row: AttemptRow) -> None:
+        """Queue a failed try; not waited for."""
+
+    async def state(self, run_id: str, state: State, message: str = "", seconds: float = 0.0) -> None:
+        """Return once the run's state is on disk. ``seconds`` of work are added to the run's own."""
+
+
+class Models(Protocol):
+    """Whoever can be asked."""
+
+    async def ask(
+        self, seat: Seat, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
+    ) -> ModelReply:
+        """One request, one reply; raises a ModelError. No retries in here."""
+
+    def dearest(self, seat: Seat, ask: Ask) -> float:
+        """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
+
+    def salt(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
+        """What besides the messages decides the reply and so belongs in the key (the built-in's version, say)."""
+
+
+Publish: TypeAlias = Callable[[Event], None]
+"""Where events go. Must not block."""
+
+Documents: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Document]]]
+"""Load documents by id, in the order asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A run as the engine gets it: settings, the ids still to do, and what was done and spent before."""
+
+    run_id: str
+    settings: RunSettings
+    todo: tuple[str, ...]
+    documents: int
+    verdicts: int = 0
+    unresolved: int = 0
+    failed: int = 0
+    calls: int = 0
+    cached_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float = 0.0
+    retry: int = 0
+    """Raised by one each time unresolved documents are asked again, so that the same bad text is not served."""

@@ -1,0 +1,75 @@
+"""One tiny real request to each distinct seat, before a run costs anything."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.codebook import Codebook, Label
+from core.debate.parsing import read
+from core.debate.turns import Ask, Message
+from core.documents import Document
+from core.engine.limits import retrying
+from core.engine.ports import Models
+from core.errors import ModelError, NoSuchModel, Unauthorised, Unreachable
+from core.llm.reply import ModelReply
+from core.runs import RunSettings, Seat
+
+PROBE_ATTEMPTS = 3
+STOPPING = (Unreachable, Unauthorised, NoSuchModel)
+"""What stops a run before it starts. Whatever else a probe meets is recorded, and the run goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What one request told about a seat. ``error`` None: it answered; ``in_format``: with a decision line that can be
+    read; ``dropped``: parameters that the server refused."""
+
+    seat: Seat
+    roles: tuple[str, ...]
+    seconds: float
+    error: ModelError | None = None
+    in_format: bool = False
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def stops(self) -> bool:
+        """Whether a run must not start with this seat."""
+        return isinstance(self.error, STOPPING)
+
+
+async def probe_seats(settings: RunSettings, models: Models) -> tuple[Probe, ...]:
+    """Probe every distinct seat of a run, in parallel, with a few retries; 401, 403 and 404 are not retried."""
+    seats: dict[Seat, list[str]] = {}
+    for role, seat in settings.seats.items():
+        seats.setdefault(seat, []).append(role)
+    return tuple(await asyncio.gather(*(_probe(seat, roles, settings, models) for seat, roles in seats.items())))
+
+
+async def _probe(seat: Seat, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
+    ask, document, codebook = _tiny(settings.codebook)
+    own = settings.model_copy(update={"codebook": codebook, "pace": 0.0})
+    began = time.monotonic()
+    try:
+        reply: ModelReply = await retrying(lambda _state: None, PROBE_ATTEMPTS)(
+            models.ask, seat, ask, own, document, lambda _text, _is_reasoning: None
+        )
+    except ModelError as error:
+        return Probe(seat, tuple(roles), time.monotonic() - began, error)
+    reading = read(reply.text, "labels", codebook, finish=reply.finish)
+    return Probe(seat, tuple(roles), time.monotonic() - began, None, reading.readable, reply.dropped)
+
+
+def _tiny(codebook: Codebook) -> tuple[Ask, Document, Codebook]:
+    """A one-line question on a one-line text with one label, and the values it is made of."""
+    label = Label(name="Weather", keywords=("rain", "sun"))
+    tiny = Codebook(name="probe", unit=codebook.unit, labels=(label,))
+    document = Document(id="probe", fields={"text": "It rained all day."})
+    question = (
+        "Does this text speak about the weather? "
+        "Answer with this line alone: The aspects present in this text are: #Weather (or: none)\n\n"
+        f"{document.text}"
+    )
+    return Ask(role="annotator", messages=(Message("user", question),), expects="labels"), document, tiny

@@ -1,0 +1,149 @@
+"""What the metrics compute on: arrays with a row a document, and a mark for "no value".
+
+- a *binary grid* is int8 ``[document, item]``: 1 present, 0 absent, -1 no value (no gold, or could not be read);
+- *codes* are int64 of any shape: the index of a label, -1 for no value;
+- *ratings* are float64 of any shape: NaN for no value (a scale may well go below zero, so -1 is a rating).
+
+A missing value is never read as absent. A document counts in an evaluation when it has gold for at least one item and
+when the annotator has a value for *every* item (that is what a verdict is: design, section 3); it is *excluded* when it
+has gold and the annotator lacks a value. Without gold it is neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.annotations import Annotation
+from core.documents import GOLD_RATER, Document
+
+BinaryGrid: TypeAlias = npt.NDArray[np.int8]
+Codes: TypeAlias = npt.NDArray[np.int64]
+Ratings: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+CHOICE_ITEM = "label"
+"""The one item of a choice codebook (``core.annotations``)."""
+
+
+def binary_grid(values: npt.ArrayLike) -> BinaryGrid:
+    """Any 2-d array of 1, 0, True, False with None, NaN or a negative for "no value", as a binary grid.
+
+    Raises ValueError for another shape or another value.
+    """
+    grid = codes(values)
+    if grid.ndim != 2:
+        raise ValueError(f"expected [document, item], got {grid.ndim} dimensions")
+    if grid.size and grid.max() > 1:
+        raise ValueError(f"expected 1, 0 or no value, got {grid.max()}")
+    return grid.astype(np.int8)
+
+
+def codes(values: npt.ArrayLike) -> Codes:
+    """Whole numbers of any shape with None, NaN or a negative for "no value", as int64 with -1 for "no value".
+
+    Raises ValueError for a fraction or an infinity.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "biu":
+        return np.maximum(array.astype(np.int64), -1)
+    numbers = np.asarray(array, dtype=np.float64)
+    known = numbers >= 0
+    whole = numbers[known]
+    if not np.isfinite(whole).all() or (whole != np.floor(whole)).any():
+        raise ValueError("expected whole numbers or no value")
+    result = np.full(numbers.shape, -1, dtype=np.int64)
+    result[known] = whole.astype(np.int64)
+    return result
+
+
+def ratings(values: npt.ArrayLike) -> Ratings:
+    """Numbers of any shape with None or NaN for "no value", as float64. Raises ValueError for an infinity."""
+    array = np.asarray(values, dtype=np.float64)
+    if np.isinf(array).any():
+        raise ValueError("a rating cannot be infinite")
+    return array
+
+
+def label_codes(values: Iterable[str | None], labels: Sequence[str]) -> Codes:
+    """Labels (None for no value) as their index in ``labels``, shape ``[document]``.
+
+    Raises ValueError for a label that is not among them: it is never mapped to a near one.
+    """
+    index = {label: position for position, label in enumerate(labels)}
+    if len(index) != len(labels):
+        raise ValueError("the labels are not unique")
+    try:
+        found = [-1 if value is None else index[value] for value in values]
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]!r} is not among the labels") from None
+    return np.array(found, dtype=np.int64)
+
+
+def one_hot(chosen: Codes, labels: int) -> BinaryGrid:
+    """Codes ``[document]`` as a binary grid ``[document, labels]``; a row of -1 where there is no value.
+
+    The macro F1 of a choice is the macro F1 of this grid, so the bootstrap serves both kinds.
+    """
+    grid: BinaryGrid = (chosen[:, None] == np.arange(labels)[None, :]).astype(np.int8)
+    grid[chosen < 0] = -1
+    return grid
+
+
+def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:
+    """Raises ValueError unless all have the same shape."""
+    for other in others:
+        if other.shape != first.shape:
+            raise ValueError(f"shapes differ: {first.shape} and {other.shape}")
+
+
+def counted_documents(has_gold: Mask, *has_value: Mask) -> tuple[Mask, int]:
+    """Which documents count and how many are excluded, from masks ``[document, item]`` of the gold and each annotator.
+
+    Returns a mask ``[document]`` and the number of documents that have gold and lack a value from some annotator.
+    """
+    gold = has_gold.any(axis=1)
+    complete = np.ones_like(gold)
+    for mask in has_value:
+        complete &= mask.all(axis=1)
+    return gold & complete, int((gold & ~complete).sum())
+
+
+def gold_annotations(documents: Iterable[Document], rater: str = GOLD_RATER) -> Iterator[Annotation]:
+    """What one rater said of the documents, as annotations."""
+    for document in documents:
+        for item, value in document.gold.get(rater, {}).items():
+            yield Annotation(document.id, item, value, rater)
+
+
+def binary_from(annotations: Iterable[Annotation], documents: Sequence[str], items: Sequence[str]) -> BinaryGrid:
+    """One annotator's annotations as a binary grid in the order of ``documents`` and ``items``.
+
+    Others' documents and items are passed over; of two on the same cell the later one holds.
+    """
+    return binary_grid(ratings_from(annotations, documents, items))
+
+
+def ratings_from(annotations: Iterable[Annotation], documents: Sequence[str], items: Sequence[str]) -> Ratings:
+    """One annotator's annotations as ratings ``[document, item]``, as ``binary_from``."""
+    rows = {name: position for position, name in enumerate(documents)}
+    columns = {name: position for position, name in enumerate(items)}
+    grid = np.full((len(rows), len(columns)), np.nan)
+    for annotation in annotations:
+        row, column = rows.get(annotation.document_id), columns.get(annotation.item)
+        if row is not None and column is not None:
+            grid[row, column] = np.nan if annotation.value is None else float(annotation.value)
+    return grid
+
+
+def choices_from(annotations: Iterable[Annotation], documents: Sequence[str], labels: Sequence[str]) -> Codes:
+    """One annotator's choices as codes ``[document]``. Raises ValueError for a value that is not among ``labels``."""
+    chosen = {
+        annotation.document_id: None if annotation.value is None else str(annotation.value)
+        for annotation in annotations
+        if annotation.item == CHOICE_ITEM
+    }
+    return label_codes((chosen.get(document) for document in documents), labels)

@@ -1,0 +1,101 @@
+"""Scores of an annotator that chooses one of several labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.evaluation.arrays import check_shapes, codes, label_codes
+from core.evaluation.counts import Counts
+from core.evaluation.multilabel import Averages, averages_json, counts_json, macro_average
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceScores:
+    """How one annotator did. Scores are shares from 0 to 1, None where undefined."""
+
+    n: int
+    """documents with gold and a verdict"""
+    excluded: int
+    """documents with gold and none"""
+    labels: Mapping[str, Counts]
+    """each label against the rest, in the order of the codebook; every ``Counts`` has the same n"""
+    confusion: tuple[tuple[int, ...], ...]
+    """``confusion[gold][chosen]`` counts documents, both in the order of ``labels``"""
+    accuracy: float | None
+    """share of documents with the right label (equal to micro precision, recall and F1); None when n is 0"""
+    macro: Averages
+    """mean over the labels that occur in the gold; macro recall is the balanced accuracy"""
+
+    def confused(self) -> list[tuple[str, str, int]]:
+        """The wrong choices (gold, chosen, documents), most frequent first, then in the order of the labels."""
+        names = list(self.labels)
+        wrong = [
+            (names[gold], names[chosen], count)
+            for gold, row in enumerate(self.confusion)
+            for chosen, count in enumerate(row)
+            if gold != chosen and count
+        ]
+        return sorted(wrong, key=lambda pair: -pair[2])
+
+
+def evaluate(truth: Iterable[str | None], chosen: Iterable[str | None], labels: Sequence[str]) -> ChoiceScores:
+    """Scores from the gold and the chosen label of each document, None for no value.
+
+    Raises ValueError for a label that is not in ``labels`` and for lengths that differ.
+    """
+    return from_codes(label_codes(truth, labels), label_codes(chosen, labels), labels)
+
+
+def from_codes(truth: npt.ArrayLike, chosen: npt.ArrayLike, labels: Sequence[str]) -> ChoiceScores:
+    """Scores from codes ``[document]``: the index in ``labels``, -1 for no value."""
+    gold, said = codes(truth), codes(chosen)
+    check_shapes(gold, said)
+    size = len(labels)
+    if gold.ndim != 1 or max(gold.max(initial=-1), said.max(initial=-1)) >= size:
+        raise ValueError(f"expected codes [document] below {size}")
+    counted = (gold >= 0) & (said >= 0)
+    matrix = np.bincount(gold[counted] * size + said[counted], minlength=size * size).reshape(size, size)
+    return from_confusion(matrix.tolist(), labels, excluded=int(((gold >= 0) & (said < 0)).sum()))
+
+
+def from_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str], *, excluded: int = 0) -> ChoiceScores:
+    """Scores from a confusion matrix ``[gold][chosen]``, which a query can give without loading a document."""
+    size = len(labels)
+    if len(confusion) != size or any(len(row) != size for row in confusion):
+        raise ValueError(f"expected a {size} by {size} matrix")
+    rows = [sum(row) for row in confusion]
+    columns = [sum(row[chosen] for row in confusion) for chosen in range(size)]
+    right = [confusion[index][index] for index in range(size)]
+    n = sum(rows)
+    counts = {
+        label: Counts(hits, column - hits, row - hits, n - row - column + hits)
+        for label, hits, row, column in zip(labels, right, rows, columns, strict=True)
+    }
+    return ChoiceScores(
+        n=n,
+        excluded=excluded,
+        labels=counts,
+        confusion=tuple(tuple(row) for row in confusion),
+        accuracy=sum(right) / n if n else None,
+        macro=macro_average(counts.values()),
+    )
+
+
+def to_json(scores: ChoiceScores) -> dict[str, Any]:
+    """``{n, excluded, accuracy, macro, labels, confusion}`` with ``confusion[GOLD][CHOSEN]`` by name."""
+    names = list(scores.labels)
+    return {
+        "n": scores.n,
+        "excluded": scores.excluded,
+        "accuracy": scores.accuracy,
+        "macro": averages_json(scores.macro),
+        "labels": {name: counts_json(counts) for name, counts in scores.labels.items()},
+        "confusion": {
+            gold: dict(zip(names, row, strict=True)) for gold, row in zip(names, scores.confusion, strict=True)
+        },
+    }

@@ -1,0 +1,82 @@
+"""The four counts of a yes-or-no label, and the scores that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """True positives, false positives, false negatives and true negatives of one label over documents.
+
+    All scores are shares from 0 to 1, None where they are undefined. Raises ValueError for a negative count.
+    """
+
+    tp: int = 0
+    """present in the gold, and said to be"""
+    fp: int = 0
+    """absent in the gold, said to be present"""
+    fn: int = 0
+    """present in the gold, said to be absent"""
+    tn: int = 0
+    """absent in the gold, and said to be"""
+
+    def __post_init__(self) -> None:
+        if min(self.tp, self.fp, self.fn, self.tn) < 0:
+            raise ValueError(f"a count cannot be negative: {self}")
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn, self.tn + other.tn)
+
+    @property
+    def n(self) -> int:
+        """How many cells were compared."""
+        return self.tp + self.fp + self.fn + self.tn
+
+    @property
+    def positives(self) -> int:
+        """How many are present in the gold (the label's support)."""
+        return self.tp + self.fn
+
+    @property
+    def predicted(self) -> int:
+        """How many were said to be present."""
+        return self.tp + self.fp
+
+    @property
+    def wrong(self) -> int:
+        """How many cells are wrong."""
+        return self.fp + self.fn
+
+    @property
+    def accuracy(self) -> float | None:
+        """(tp + tn) / n; None when nothing was compared."""
+        return (self.tp + self.tn) / self.n if self.n else None
+
+    @property
+    def precision(self) -> float | None:
+        """tp / (tp + fp). When nothing was predicted: 0 if there were positives to find (scikit-learn's
+        ``zero_division=0``, so that the macro mean and F1 agree with it), None if there were none."""
+        if self.predicted:
+            return self.tp / self.predicted
+        return 0.0 if self.positives else None
+
+    @property
+    def recall(self) -> float | None:
+        """tp / (tp + fn); None without positives."""
+        return self.tp / self.positives if self.positives else None
+
+    @property
+    def f1(self) -> float | None:
+        """2 tp / (2 tp + fp + fn), the harmonic mean of precision and recall; None without positives.
+
+        (With false positives only the formula would give 0; there was nothing to recall, so it is left undefined and
+        out of the macro mean.)
+        """
+        return 2 * self.tp / (2 * self.tp + self.wrong) if self.positives else None
+
+
+def total(counts: Iterable[Counts]) -> Counts:
+    """The sum of counts; all zero for none."""
+    return sum(counts, Counts())

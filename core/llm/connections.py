@@ -1,0 +1,113 @@
+"""Connections: where models are, and the key that goes there and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+
+from core.errors import UsageError
+from core.runs import BUILTIN
+
+Dialect: TypeAlias = Literal["builtin", "openai", "ollama"]
+KEYRING_SERVICE = "moot"
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+
+
+class Connection(BaseModel):
+    """A named place that answers. ``base_url`` has no trailing slash; ``dialect`` is the API spoken there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    base_url: str
+    dialect: Dialect = "openai"
+
+    @property
+    def environment_variables(self) -> tuple[str, ...]:
+        """Where the key is looked for, first hit wins."""
+        own = f"MOOT_{re.sub(r'[^A-Z0-9]', '_', self.name.upper())}_API_KEY"
+        return (own, *_CUSTOMARY.get(self.name, ()))
+
+
+_CUSTOMARY: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+}
+
+PRESETS: tuple[Connection, ...] = (
+    Connection(name=BUILTIN, base_url="", dialect="builtin"),
+    Connection(name="openai", base_url="https://api.openai.com/v1"),
+    Connection(name="ollama", base_url="http://127.0.0.1:11434", dialect="ollama"),
+    Connection(name="llamacpp", base_url="http://127.0.0.1:8080/v1"),
+    Connection(name="lmstudio", base_url="http://127.0.0.1:1234/v1"),
+    Connection(name="vllm", base_url="http://127.0.0.1:8000/v1"),
+    Connection(name="anthropic", base_url="https://api.anthropic.com/v1"),
+    Connection(name="gemini", base_url="https://generativelanguage.googleapis.com/v1beta/openai"),
+    Connection(name="xai", base_url="https://api.x.ai/v1"),
+    Connection(name="openrouter", base_url="https://openrouter.ai/api/v1"),
+)
+
+
+def connection(name: str, url: str, dialect: Dialect | None = None) -> Connection:
+    """A connection from what a person typed. Without a dialect, Ollama's own port without ``/v1`` and the name
+    ``ollama`` mean Ollama's API, all else the OpenAI-compatible one.
+
+    Raises UsageError for a name or an address that cannot be one.
+    """
+    if not _NAME.match(name):
+        raise UsageError(f"'{name}' cannot name a connection.", "Use letters, digits, dots, dashes and underscores.")
+    if name == BUILTIN:
+        raise UsageError(f"'{BUILTIN}' is the built-in model's own name.", "Choose another.")
+    url = url.strip().rstrip("/").removesuffix("/chat/completions")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"'{url}' is not an address.", "Write it like http://127.0.0.1:8081/v1.") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"'{url}' is not an address.", "Write it like http://127.0.0.1:8081/v1.")
+    if parts.username or parts.password or parts.query:
+        raise UsageError(f"{name}: a key does not belong into the address.", "Set it in the environment.")
+    if dialect is None:
+        native = (name == "ollama" or port == 11434) and not parts.path.endswith("/v1")
+        dialect = "ollama" if native else "openai"
+    return Connection(name=name, base_url=url, dialect=dialect)
+
+
+def find_key(place: Connection) -> str | None:
+    """The key for a connection from the environment, else from the system keyring, else None. Kept nowhere else."""
+    for variable in place.environment_variables:
+        if value := os.environ.get(variable, "").strip():
+            return value
+    return _keyring_get(place.name)
+
+
+def remember_key(place: Connection, key: str) -> None:
+    """Put a key into the system keyring. Raises UsageError when the machine has none."""
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        keyring.set_password(KEYRING_SERVICE, place.name, key.strip())
+    except (KeyringError, RuntimeError) as error:
+        raise UsageError(
+            "This machine has no keyring that Moot can use.", f"Set {place.environment_variables[0]} instead."
+        ) from error
+
+
+def _keyring_get(name: str) -> str | None:
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        return keyring.get_password(KEYRING_SERVICE, name) or None
+    except (KeyringError, RuntimeError, OSError):
+        return None

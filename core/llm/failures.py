@@ -1,0 +1,107 @@
+"""From what a server says when it fails to the error that names the remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+
+from core import errors
+from core.errors import ModelError
+from core.runs import Seat
+
+_CONTEXT = re.compile(
+    r"context.{0,20}(length|size|window)|exceed_context_size|maximum context|too many tokens|prompt is too long|"
+    r"context_length_exceeded|exceeds? the (available )?context",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(
+    r"insufficient_quota|exceeded your current quota|billing|credit balance|out of credits", re.IGNORECASE
+)
+_FILTER = re.compile(r"content_filter|content_policy|safety system|content management policy", re.IGNORECASE)
+_MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
+_PATIENCE = 300.0
+"""Seconds of Retry-After beyond which waiting is left to the next try."""
+
+
+def message_of(body: bytes) -> tuple[str, str]:
+    """(message, code) out of an error body in any of the usual shapes; the body's beginning when it has none."""
+    try:
+        data: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body[:300].decode("utf-8", "replace").strip(), ""
+    if isinstance(data, list) and data:
+        data = data[0]
+    inner = data.get("error", data) if isinstance(data, dict) else data
+    if isinstance(inner, dict):
+        text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
+        code = inner.get("code") or inner.get("type") or ""
+        return str(text)[:500] or body[:300].decode("utf-8", "replace"), f"{code} {inner.get('type') or ''}"
+    return str(inner)[:500], ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait (``Retry-After`` in seconds or as a date, ``retry-after-ms``), 0 to 300."""
+    if milliseconds := headers.get("retry-after-ms"):
+        try:
+            return min(max(float(milliseconds) / 1000, 0.0), _PATIENCE)
+        except ValueError:
+            pass
+    value = headers.get("retry-after")
+    if not value:
+        return None
+    try:
+        return min(max(float(value), 0.0), _PATIENCE)
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return None
+    return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), _PATIENCE)
+
+
+def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat) -> ModelError:
+    """The error for an HTTP status that is not 200."""
+    text, code = message_of(body)
+    said = f"{seat.connection} answered {status} for {seat.model}" + (f": {text}" if text else "")
+    whole = f"{text} {code}"
+    if status in (401, 403):
+        return errors.Unauthorised(f"{said}.", "Check the key for this connection on the Models page.")
+    if status == 402 or (status in (429, 403, 400) and _QUOTA.search(whole)):
+        return errors.QuotaSpent(f"{said}.", "Add credit with the provider, then resume the run.")
+    if status == 404:
+        remedy = "Choose a model that the server lists." if _MODEL.search(whole) else "Check the address and the model."
+        return errors.NoSuchModel(f"{said}.", remedy)
+    if status == 429:
+        return errors.RateLimited(f"{said}.", "Lower the concurrency.", retry_after=retry_after(headers))
+    if status == 413 or (status in (400, 422, 500) and _CONTEXT.search(whole)):
+        return errors.ContextTooLong(f"{said}.", "Shorten the document or choose a model with more context.")
+    if status == 400 and _FILTER.search(whole):
+        return errors.Refused(f"{said}.", "Another model may take this document.")
+    if 300 <= status < 400:
+        return errors.BadRequest(
+            f"{said}: it redirects to {headers.get('location', 'another place')}.",
+            "Redirects are not followed, as the key would go along. Enter the final address.",
+        )
+    if status in (408, 409, 425) or status >= 500:
+        return errors.ServerFault(f"{said}.", "The server may recover.", retry_after=retry_after(headers))
+    return errors.BadRequest(f"{said}.", "")
+
+
+def from_event(event: Any, seat: Seat) -> ModelError:
+    """The error for an error event in a stream that had begun with 200."""
+    text, code = message_of(orjson.dumps(event))
+    status = event.get("code") if isinstance(event, dict) else None
+    if isinstance(status, int) and 400 <= status < 600:
+        return from_status(status, orjson.dumps({"error": event}), {}, seat)
+    whole = f"{text} {code}"
+    if _CONTEXT.search(whole):
+        return from_status(413, orjson.dumps({"error": event}), {}, seat)
+    if "rate_limit" in code:
+        return errors.RateLimited(f"{seat.connection} stopped in mid-stream: {text}.", "Lower the concurrency.")
+    return errors.ServerFault(f"{seat.connection} stopped in mid-stream: {text}.", "The server may recover.")

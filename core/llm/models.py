@@ -1,0 +1,141 @@
+"""Whoever can be asked, behind one door: the engine's ``Models`` port over all connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+import aiohttp
+
+from core.debate.turns import Ask, Usage
+from core.documents import Document
+from core.errors import NoSuchModel, UsageError
+from core.llm import builtin, ollama_chat, openai_chat, prices
+from core.llm.capabilities import Capabilities
+from core.llm.connections import PRESETS, Connection, find_key
+from core.llm.reply import ModelReply, OnDelta, estimated
+from core.runs import BUILTIN, RunSettings, Seat
+
+BUILTIN_MODELS = ("lexical",)
+
+
+class ModelLibrary:
+    """The connections by name, one HTTP session, and what was learned of each server.
+
+    To be used and closed within one event loop.
+    """
+
+    def __init__(self, connections: Iterable[Connection] = ()) -> None:
+        self.connections: dict[str, Connection] = {place.name: place for place in (*PRESETS, *connections)}
+        self._capabilities = Capabilities()
+        self._session: aiohttp.ClientSession | None = None
+        self._keys: dict[str, str | None] = {}
+
+    def add(self, place: Connection) -> None:
+        """Add or replace a connection; its key is looked up anew."""
+        self.connections[place.name] = place
+        self._keys.pop(place.name, None)
+
+    def remove(self, name: str) -> None:
+        """Forget a connection."""
+        self.connections.pop(name, None)
+        self._keys.pop(name, None)
+
+    def place(self, name: str) -> Connection:
+        """The connection of this name; UsageError listing those there are."""
+        try:
+            return self.connections[name]
+        except KeyError:
+            known = ", ".join(self.connections)
+            raise UsageError(
+                f"There is no connection '{name}'.", f"Known are {known}; add one with --connection {name}=URL."
+            ) from None
+
+    def seated(self, seat: Seat) -> Seat:
+        """The seat with its connection's address frozen in. UsageError for an unknown connection, NoSuchModel for a
+        built-in that does not exist."""
+        place = self.place(seat.connection)
+        if place.dialect == "builtin" and seat.model not in BUILTIN_MODELS:
+            raise NoSuchModel(f"There is no built-in model '{seat.model}'.", f"There is {', '.join(BUILTIN_MODELS)}.")
+        return seat.model_copy(update={"base_url": place.base_url})
+
+    async def ask(
+        self, seat: Seat, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
+    ) -> ModelReply:
+        """One request to whoever sits there; raises a ModelError. No retries in here."""
+        place = self.place(seat.connection).model_copy(update={"base_url": seat.base_url})
+        if place.dialect == "builtin":
+            return await _ask_builtin(ask, settings, document, on_delta)
+        seed = seat.sampling.seed
+        if seed is not None:
+            seed += settings.iteration
+        key = self._key(place)
+        if place.dialect == "ollama":
+            return await ollama_chat.ask(self.session, place, key, seat, ask, seed, on_delta)
+        return await openai_chat.ask(self.session, place, key, seat, ask, seed, self._capabilities, on_delta)
+
+    def dearest(self, seat: Seat, ask: Ask) -> float:
+        """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
+        characters = sum(len(message.content) for message in ask.messages)
+        usage = Usage(prompt_tokens=characters, completion_tokens=seat.sampling.max_tokens)
+        return prices.cost(self.place(seat.connection), seat.model, usage) or 0.0
+
+    def priced(self, seat: Seat) -> bool:
+        """Whether the price of this seat's replies is known."""
+        return prices.rates(self.place(seat.connection), seat.model) is not None
+
+    def salt(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
+        """The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
+        belong in the key; a server's reply depends on what was sent alone."""
+        if seat.connection != BUILTIN:
+            return {}
+        return {"builtin": builtin.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """The one HTTP session, made in the loop that first asks. Proxies and netrc files are not obeyed, cookies not
+        kept."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+            )
+        return self._session
+
+    async def close(self) -> None:
+        """Close the HTTP session and let its transports go."""
+        if self._session is not None:
+            await self._session.close()
+            await asyncio.sleep(0)
+            self._session = None
+
+    def _key(self, place: Connection) -> str | None:
+        if place.base_url != self.connections[place.name].base_url:
+            return None  # a resumed run points elsewhere than the connection does now: the key does not go there
+        if place.name not in self._keys:
+            self._keys[place.name] = find_key(place)
+        return self._keys[place.name]
+
+    def forget_keys(self) -> None:
+        """Look keys up again, after one was typed."""
+        self._keys.clear()
+
+
+async def _ask_builtin(ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta) -> ModelReply:
+    text = builtin.answer(ask, settings.codebook, document)
+    if settings.pace > 0:
+        for piece in _words(text):
+            on_delta(piece, False)
+            await asyncio.sleep(1 / settings.pace)
+    else:
+        on_delta(text, False)
+        await asyncio.sleep(0)
+    counted = estimated(sum(len(message.content) for message in ask.messages), len(text))
+    usage = Usage(counted.prompt_tokens, counted.completion_tokens, estimated=True)
+    return ModelReply(text, usage=usage, cost_usd=0.0)
+
+
+def _words(text: str) -> list[str]:
+    pieces = text.split(" ")
+    return [piece + " " for piece in pieces[:-1]] + pieces[-1:]

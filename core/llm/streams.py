@@ -1,0 +1,154 @@
+"""Streamed replies, read by hand: lines out of chunks, and the reply that grows from them.
+
+The openai package builds validated objects for every chunk; measured in ``tests/benchmarks/``, reading the events here
+with orjson over aiohttp takes a fifth of the processor time. So the packages serve for listing and configuration, and
+the hot path is this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import orjson
+
+from core import errors
+from core.debate.turns import Usage
+from core.llm.failures import from_status
+from core.llm.reply import ModelReply, OnDelta, estimated
+from core.runs import Seat
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 180.0
+"""Longest wait for the next byte, the first one included (a local server may read a long prompt for minutes)."""
+
+MAX_LINE = 8 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Growing:
+    """A reply as it comes in."""
+
+    on_delta: OnDelta
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    finish: str = ""
+    usage: Usage | None = None
+
+    def add(self, text: Any, reasoning: Any) -> None:
+        """One piece; what is not a non-empty string is ignored."""
+        if isinstance(reasoning, str) and reasoning:
+            self.reasoning.append(reasoning)
+            self.on_delta(reasoning, True)
+        if isinstance(text, str) and text:
+            self.text.append(text)
+            self.on_delta(text, False)
+
+    @property
+    def so_far(self) -> str:
+        """The text until now."""
+        return "".join(self.text)
+
+    def finished(self, seat: Seat, prompt_characters: int, cost: Any, dropped: tuple[str, ...]) -> ModelReply:
+        """The whole reply.
+
+        Raises CutStream when the server never said that it was done, Refused when a filter stopped it, EmptyReply.
+        """
+        if not self.finish:
+            raise errors.CutStream(f"{seat.connection} closed the stream of {seat.model} before the end.", "")
+        if self.finish == "content_filter":
+            raise errors.Refused(f"{seat.connection}: a content filter stopped {seat.model}.", "Try another model.")
+        text, reasoning = self.so_far, "".join(self.reasoning)
+        if not text.strip() and self.finish != "length":
+            raise errors.EmptyReply(f"{seat.model} at {seat.connection} answered without a word.", "")
+        usage = self.usage or estimated(prompt_characters, len(text) + len(reasoning))
+        finish = "length" if self.finish in ("length", "max_tokens") else "stop"
+        return ModelReply(text, reasoning, finish, usage, cost(usage), dropped)
+
+
+@contextlib.asynccontextmanager
+async def post(
+    session: aiohttp.ClientSession,
+    url: str,
+    body: dict[str, Any],
+    headers: dict[str, str],
+    seat: Seat,
+    growing: Growing,
+) -> AsyncIterator[aiohttp.ClientResponse]:
+    """POST as JSON and give the response once it is 200; every way in which this fails is raised as its ModelError,
+    with what had come so far in ``partial``."""
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+    try:
+        async with session.post(
+            url,
+            data=orjson.dumps(body),
+            headers={"content-type": "application/json", "accept": "text/event-stream, application/json", **headers},
+            timeout=timeout,
+            allow_redirects=False,
+        ) as response:
+            if response.status != 200:
+                raise from_status(response.status, await response.content.read(65536), response.headers, seat)
+            yield response
+    except errors.ModelError as error:
+        error.partial = growing.so_far
+        raise
+    except aiohttp.ServerTimeoutError as error:
+        raise _timed_out(seat, growing, error) from error
+    except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
+        raise errors.Unreachable(
+            f"{seat.connection} at {seat.base_url} cannot be reached ({_short(error)}).",
+            "Is the server running, and is the address right?",
+        ) from error
+    except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
+        cut = errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).", "")
+        cut.partial = growing.so_far
+        raise cut from error
+
+
+def _timed_out(seat: Seat, growing: Growing, error: Exception) -> errors.ModelError:
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return errors.Unreachable(
+            f"{seat.connection} at {seat.base_url} did not accept a connection within {CONNECT_SECONDS:.0f} s.",
+            "Is the server running, and is the address right?",
+        )
+    kind = errors.Stalled if growing.text or growing.reasoning else errors.TimedOut
+    failed = kind(f"{seat.model} at {seat.connection} was silent for {SILENCE_SECONDS:.0f} s.", "")
+    failed.partial = growing.so_far
+    return failed
+
+
+def _short(error: Exception) -> str:
+    return (str(error) or type(error).__name__)[:200]
+
+
+async def lines(response: aiohttp.ClientResponse, seat: Seat) -> AsyncIterator[bytes]:
+    """The lines of a response without their ends, as soon as each is complete; the last may lack its end.
+
+    Raises MalformedStream when a line exceeds ``MAX_LINE`` bytes.
+    """
+    rest = b""
+    async for chunk in response.content.iter_any():
+        *complete, rest = (rest + chunk).split(b"\n")
+        for line in complete:
+            yield line.rstrip(b"\r")
+        if len(rest) > MAX_LINE:
+            raise errors.MalformedStream(f"{seat.connection} sent a line of more than {MAX_LINE} bytes.", "")
+    if rest:
+        yield rest
+
+
+def decoded(line: bytes, seat: Seat) -> dict[str, Any]:
+    """A JSON object out of a line; MalformedStream for anything else."""
+    try:
+        data = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        data = None
+    if not isinstance(data, dict):
+        shown = line[:120].decode("utf-8", "replace")
+        raise errors.MalformedStream(f"{seat.connection} sent something that is not JSON: {shown}", "")
+    return data

@@ -1,0 +1,143 @@
+"""Prompt templates: find the shipped ones, render them, refuse what a template may not do.
+
+A template is one Markdown file ``prompts/<protocol>/<role>.v<n>.md`` with a ``## system`` and a ``## user`` part;
+``prompts/shared/`` holds what all of them use. A released file is never edited: the next version stands beside it. The
+unchanging part (role, labels, guideline) comes first and is byte-identical across documents, so that servers' prefix
+caches hit; the document comes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from core import resources
+from core.codebook import Codebook
+from core.debate.turns import Message
+from core.documents import Document
+from core.errors import PromptError
+from core.hashing import digest
+from core.runs import Template as FrozenTemplate
+
+SHARED = "shared"
+DEFINITIONS, REASK = "definitions", "reask"
+
+T = TypeVar("T")
+
+_PART = re.compile(r"^## (system|user)[ \t]*\n", re.MULTILINE)
+_FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
+_TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis)\b)", re.IGNORECASE)
+
+
+def shipped(protocol: str) -> dict[str, FrozenTemplate]:
+    """The newest shipped template of each role of a protocol, and of the shared texts, by role or shared name.
+
+    Raises PromptError when there are none.
+    """
+    own = _newest(protocol)
+    if not own:
+        raise PromptError(f"There are no prompts for the protocol '{protocol}'.", "Install Moot again.")
+    return own | _newest(SHARED)
+
+
+def delimited(text: str, tag: str = "document") -> str:
+    """``text`` between tags that it cannot close: the tag carries a hash of the text, and anything in the text that
+    looks like one of our tags loses its angle bracket. Deterministic, so that the same document gives the same ask."""
+    mark = digest(text, size=4)
+    return f"<{tag} {mark}>\n{_TAG_LIKE.sub('‹', text)}\n</{tag} {mark}>"
+
+
+def variables(codebook: Codebook, document: Document) -> dict[str, Any]:
+    """What every template may use: ``labels`` (name, description, include, exclude, keywords), ``unit``, ``domain``,
+    ``guideline``, and ``document``, delimited, with the names of its fields when there are several."""
+    fields = document.fields
+    if len(fields) == 1:
+        shown = delimited(document.text)
+    else:
+        shown = "\n".join(f"{name}:\n{delimited(text)}" for name, text in fields.items())
+    return {
+        "labels": codebook.labels,
+        "unit": codebook.unit,
+        "domain": codebook.domain,
+        "guideline": codebook.guideline,
+        "document": shown,
+    }
+
+
+def definitions(template: FrozenTemplate, codebook: Codebook) -> str:
+    """The block that explains the labels, the same for every document of a run."""
+    return _definitions(template, codebook.hash, codebook.model_dump_json())
+
+
+def render_text(template: FrozenTemplate, values: Mapping[str, Any]) -> str:
+    """The text that a template without parts gives for these variables. Raises PromptError."""
+    return _guarded(template, lambda: _compiled_text(template.text).render(values).strip())
+
+
+def render(template: FrozenTemplate, values: Mapping[str, Any]) -> tuple[Message, ...]:
+    """The messages that a template with parts gives for these variables.
+
+    Raises PromptError for bad syntax, unknown variables, forbidden access, or a template without a user message.
+    """
+    messages = _guarded(
+        template,
+        lambda: tuple(Message(speaker, part.render(values).strip()) for speaker, part in _compiled(template.text)),
+    )
+    if not any(message.role == "user" and message.content for message in messages):
+        raise PromptError(f"{template.name}: there is no '## user' part, or it is empty.", "A model needs one.")
+    return tuple(message for message in messages if message.content)
+
+
+def _guarded(template: FrozenTemplate, rendering: Callable[[], T]) -> T:
+    try:
+        return rendering()
+    except UndefinedError as error:
+        raise PromptError(
+            f"{template.name}: {error.message}.", "The variables are listed beside the editor."
+        ) from error
+    except TemplateSyntaxError as error:
+        raise PromptError(f"{template.name}, line {error.lineno}: {error.message}.", "Mend the line.") from error
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        raise PromptError(f"{template.name}: {error}.", "Mend the template.") from error
+
+
+def _newest(folder: str) -> dict[str, FrozenTemplate]:
+    newest: dict[str, tuple[int, FrozenTemplate]] = {}
+    for path in (resources.folder("prompts") / folder).glob("*.md"):
+        match = _FILE.match(path.name)
+        if match is None:
+            continue
+        role, number = match["role"], int(match["number"])
+        if role not in newest or number > newest[role][0]:
+            template = FrozenTemplate(name=f"{folder}/{path.stem}", text=path.read_text(encoding="utf-8"))
+            newest[role] = (number, template)
+    return {role: template for role, (_, template) in newest.items()}
+
+
+@lru_cache(maxsize=1)
+def _environment() -> ImmutableSandboxedEnvironment:
+    return ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
+    )
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> tuple[tuple[Any, Template], ...]:
+    pieces = _PART.split(text)
+    return tuple((speaker, _compiled_text(body)) for speaker, body in zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+@lru_cache(maxsize=256)
+def _compiled_text(text: str) -> Template:
+    return _environment().from_string(text)
+
+
+@lru_cache(maxsize=64)
+def _definitions(template: FrozenTemplate, _hash: str, codebook_json: str) -> str:
+    codebook = Codebook.model_validate_json(codebook_json)
+    return render_text(template, {"labels": codebook.labels, "guideline": codebook.guideline, "unit": codebook.unit})

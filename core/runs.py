@@ -1,0 +1,112 @@
+"""Runs: frozen settings, and where a run stands. Values only."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from core.codebook import Codebook
+from core.errors import UsageError
+
+DEFAULT_MAX_TOKENS = 1024
+BUILTIN = "builtin"
+"""The connection of the built-in models, which need no server."""
+
+State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
+Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Sampling(_Frozen):
+    """How a seat samples. None leaves a parameter to the server; ``max_tokens`` always goes out."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1)
+    seed: int | None = None
+    reasoning_effort: Effort | None = None
+
+
+class Seat(_Frozen):
+    """Who sits on a role: a model at a connection, and how it samples. ``base_url`` is frozen in with the run, so that
+    a connection renamed later does not change what a stored reply was an answer to (empty for the built-in)."""
+
+    connection: str
+    model: str
+    base_url: str = ""
+    sampling: Sampling = Sampling()
+
+    @property
+    def spec(self) -> str:
+        """``connection/model``."""
+        return f"{self.connection}/{self.model}"
+
+    @classmethod
+    def parse(cls, spec: str, *, sampling: Sampling | None = None) -> Self:
+        """A seat from ``connection/model``; the model's name may hold slashes. UsageError when a part is missing."""
+        connection, slash, model = spec.strip().partition("/")
+        if not slash or not connection or not model:
+            raise UsageError(f"'{spec}' is not a model.", "Write connection/model, for example builtin/lexical.")
+        return cls(connection=connection, model=model, sampling=sampling or Sampling())
+
+
+class Template(_Frozen):
+    """A prompt template as a run used it: its shipped or saved name and its very text."""
+
+    name: str
+    text: str
+
+
+def _clean_params(value: Any) -> Any:
+    return dict(value) if value else {}
+
+
+class RunSettings(_Frozen):
+    """Everything that decides what a run asks. Frozen at the start; a resumed run uses these, not today's.
+
+    ``templates`` maps a role to the template it speaks from, ``seats`` a role to who sits on it. ``iteration`` is the
+    sibling index (0 for the first) within the experiment.
+    """
+
+    protocol: str
+    codebook: Codebook
+    codebook_version: int = 0
+    seats: dict[str, Seat]
+    templates: dict[str, Template]
+    params: Annotated[dict[str, Any], BeforeValidator(_clean_params)] = Field(default_factory=dict)
+    seed: int = 0
+    iteration: int = 0
+    concurrency: int = Field(default=8, ge=1, le=4096)
+    budget_usd: float | None = Field(default=None, gt=0)
+    pace: float = Field(default=0.0, ge=0)
+    """Words a second at which the built-in model speaks; 0 is instant."""
+
+
+class RunRow(_Frozen):
+    """A run as the store tells it. Counts are of documents; ``turns`` are stored replies of its debates."""
+
+    run_id: str
+    experiment_id: str
+    settings: RunSettings
+    state: State
+    created_at: float
+    finished_at: float | None = None
+    documents: int
+    verdicts: int = 0
+    unresolved: int = 0
+    failed: int = 0
+    turns: int = 0
+    calls: int = 0
+    cached_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    seconds: float = 0.0
+    rejected: int = 0
+    message: str = ""
+    budget_usd: float | None = None
+    """The ceiling that holds now: the one in ``settings``, or the one it was raised to since."""

@@ -1,0 +1,139 @@
+"""The engine's ports in memory, and a model that answers from a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.codebook import Codebook, Label
+from core.debate.events import Event
+from core.debate.turns import Ask, Usage
+from core.documents import Document
+from core.engine.live import LiveRun
+from core.engine.ports import AttemptRow, StoredReply, TurnRow, VerdictRow, Work
+from core.llm.reply import ModelReply, OnDelta
+from core.prompts import shipped
+from core.runs import RunSettings, Seat, State
+
+CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
+SEAT = Seat(connection="fake", model="m")
+
+Script = Callable[[Ask, Document, int], str | Exception]
+"""(ask, document, how many times this very request was made before) -> reply text or error."""
+
+
+def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
+    """Run settings with one seat for everybody."""
+    roles = {"ecj": ("extractor", "critic", "judge"), "single": ("annotator",)}[protocol]
+    return RunSettings(
+        protocol=protocol,
+        codebook=CODEBOOK,
+        seats=dict.fromkeys(roles, SEAT),
+        templates=shipped(protocol),
+    ).model_copy(update=changes)
+
+
+def agreeing(ask: Ask, document: Document, _times: int) -> str:
+    """Everybody finds Service."""
+    if ask.role == "judge":
+        return "Final Decision: The present aspects are: Service"
+    return "The aspects present in this review are: #Service"
+
+
+@dataclass
+class World:
+    """Stores, models and events of a test. ``slow`` is how long a reply takes."""
+
+    script: Script = agreeing
+    slow: float = 0.0
+    cost: float | None = 0.01
+    replies: dict[str, StoredReply] = field(default_factory=dict)
+    turns: list[TurnRow] = field(default_factory=list)
+    verdicts: dict[str, VerdictRow] = field(default_factory=dict)
+    attempts: list[AttemptRow] = field(default_factory=list)
+    states: list[tuple[State, str]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+    most_at_once: int = 0
+    at_once: int = 0
+    cancelled: int = 0
+
+    def work(self, run_settings: RunSettings, count: int = 3, **changes: object) -> Work:
+        """What is left of a run over documents d0, d1, ..."""
+        ids = tuple(f"d{index}" for index in range(count))
+        ended = [row.status for row in self.verdicts.values()]
+        paid = [row for row in self.turns if not row.cached]
+        base = {
+            "run_id": "r1",
+            "settings": run_settings,
+            "todo": tuple(one for one in ids if one not in self.verdicts),
+            "documents": count,
+            "verdicts": ended.count("verdict"),
+            "unresolved": ended.count("unresolved"),
+            "failed": ended.count("failed"),
+            "calls": len(paid),
+        }
+        return Work(**(base | changes))
+
+    def run(self, work: Work) -> LiveRun:
+        """A live run in this world."""
+        return LiveRun(work, self.load, self, self, self, self.events.append)
+
+    # the ports
+
+    async def load(self, ids: Sequence[str]) -> Sequence[Document]:
+        return [Document(one, {"text": f"Text of {one}. The staff were kind."}) for one in ids]
+
+    async def ask(
+        self, seat: Seat, ask: Ask, run_settings: RunSettings, document: Document, on_delta: OnDelta
+    ) -> ModelReply:
+        key = f"{document.id}/{ask.role}/{len(ask.messages)}"
+        times = self.seen.get(key, 0)
+        self.seen[key] = times + 1
+        self.asked.append((document.id, ask.role))
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(self.slow)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.at_once -= 1
+        answer = self.script(ask, document, times)
+        if isinstance(answer, Exception):
+            raise answer
+        on_delta(answer, False)
+        return ModelReply(answer, usage=Usage(10, 5), cost_usd=self.cost)
+
+    def dearest(self, seat: Seat, ask: Ask) -> float:
+        return self.cost or 0.0
+
+    def salt(self, seat: Seat, ask: Ask, run_settings: RunSettings) -> Mapping[str, object]:
+        return {}
+
+    def known(self, key: str) -> bool:
+        return key in self.replies
+
+    async def fetch(self, key: str) -> StoredReply | None:
+        return self.replies.get(key)
+
+    async def commit(self, reply: StoredReply) -> None:
+        await asyncio.sleep(0)
+        self.replies.setdefault(reply.key, reply)
+
+    async def turn(self, row: TurnRow) -> None:
+        assert row.key in self.replies, "a turn is recorded only after its reply is committed"
+        self.turns.append(row)
+
+    async def verdict(self, row: VerdictRow) -> None:
+        assert row.document_id not in self.verdicts, "no document gets two verdicts"
+        self.verdicts[row.document_id] = row
+
+    def attempt(self, row: AttemptRow) -> None:
+        self.attempts.append(row)
+
+    async def state(self, run_id: str, state: State, message: str = "", seconds: float = 0.0) -> None:
+        self.states.append((state, message))

@@ -1,0 +1,212 @@
+"""The live driver: durable, shared, bounded, and stopped by the right things only."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core import errors
+from core.debate.events import Delta, RunStatus, TurnDone, VerdictReached
+from core.debate.turns import Ask
+from core.documents import Document
+from core.engine import limits
+from tests.core.engine.fakes import World, agreeing, settings
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+
+
+def drive(world: World, **changes: object) -> RunStatus:
+    run_settings = changes.pop("settings", None) or settings()
+    return asyncio.run(world.run(world.work(run_settings, **changes)).run())
+
+
+def test_every_document_gets_one_verdict_and_each_reply_is_committed_first() -> None:
+    world = World()
+    status = drive(world, count=5)
+    assert (status.state, status.verdicts, status.calls) == ("done", 5, 15)
+    service, price = world.verdicts["d0"].verdict.values.values()
+    assert (service, price) == (True, False)
+    assert [row.role for row in world.turns if row.document_id == "d3"] == ["extractor", "critic", "judge"]
+    assert world.states == [("running", ""), ("done", "")]
+    assert status.cost_usd == pytest.approx(0.15)
+
+
+def test_events_tell_the_whole_story_in_order() -> None:
+    world = World()
+    drive(world, count=1)
+    kinds = [event.kind for event in world.events if not isinstance(event, RunStatus)]
+    assert kinds == ["turn_started", "delta", "turn_done"] * 3 + ["verdict"]
+    done = [event for event in world.events if isinstance(event, TurnDone)]
+    deltas = [event for event in world.events if isinstance(event, Delta)]
+    assert [event.text for event in done] == [event.text for event in deltas]
+    assert isinstance(world.events[-1], RunStatus)
+
+
+def test_a_second_run_pays_nothing_and_says_so() -> None:
+    world = World()
+    drive(world)
+    world.verdicts.clear()
+    world.turns.clear()
+    status = drive(world)
+    assert (status.calls, status.cached_calls, status.verdicts) == (0, 9, 3)
+
+
+def test_concurrency_bounds_calls_in_flight() -> None:
+    world = World(slow=0.01)
+    drive(world, count=20, settings=settings(concurrency=4))
+    assert world.most_at_once == 4
+
+
+def test_identical_documents_share_one_call() -> None:
+    world = World(slow=0.01)
+    original = world.load
+
+    async def same_text(ids):
+        return [Document(one, {"text": "Same."}) for one in ids]
+
+    world.load = same_text
+    status = drive(world, count=4)
+    assert original is not None
+    assert (status.verdicts, status.calls, status.cached_calls) == (4, 3, 9)
+
+
+def test_an_unreadable_reply_is_asked_again_once_and_then_unresolved() -> None:
+    def mumbling(ask: Ask, document: Document, times: int) -> str:
+        return "On balance, hard to say." if ask.role == "judge" else agreeing(ask, document, times)
+
+    world = World(script=mumbling)
+    status = drive(world, count=1)
+    assert (status.unresolved, status.verdicts, status.failed) == (1, 0, 0)
+    assert [role for _, role in world.asked] == ["extractor", "critic", "judge", "judge"]
+    verdict = world.verdicts["d0"].verdict
+    assert set(verdict.values.values()) == {None}
+    assert all("decision" in reason for reason in verdict.reasons.values())
+
+
+def test_retrying_the_unresolved_asks_only_what_could_not_be_read() -> None:
+    tries = iter(["mumble", "mumble", "Final Decision: The present aspects are: Price, Service"])
+
+    def at_last(ask: Ask, document: Document, times: int) -> str:
+        return next(tries) if ask.role == "judge" else agreeing(ask, document, times)
+
+    world = World(script=at_last)
+    drive(world, count=1)
+    world.verdicts.clear()
+    world.asked.clear()
+    status = drive(world, count=1, retry=1)
+    assert status.verdicts == 1
+    assert world.asked == [("d0", "judge")]
+
+
+def test_a_fault_is_retried_recorded_and_then_the_document_fails() -> None:
+    def refusing(ask: Ask, document: Document, times: int) -> str | Exception:
+        if document.id == "d1":
+            return errors.ServerFault("boom", "")
+        return agreeing(ask, document, times)
+
+    world = World(script=refusing)
+    status = drive(world)
+    assert (status.verdicts, status.failed) == (2, 1)
+    assert len(world.attempts) == limits.ATTEMPTS
+    assert world.verdicts["d1"].verdict.fault is not None
+
+
+def test_what_can_be_helped_by_a_retry_is_helped() -> None:
+    def flaky(ask: Ask, document: Document, times: int) -> str | Exception:
+        return errors.CutStream("cut", "") if times == 0 else agreeing(ask, document, times)
+
+    world = World(script=flaky)
+    status = drive(world)
+    assert (status.verdicts, status.failed) == (3, 0)
+    assert len(world.attempts) == 9
+
+
+def test_equal_provider_faults_in_a_row_pause_the_run_and_fail_nothing() -> None:
+    world = World(script=lambda ask, document, times: errors.Unauthorised("key revoked", ""))
+    status = drive(world, count=30, settings=settings(concurrency=1))
+    assert status.state == "paused"
+    assert "key revoked" in status.message
+    assert world.verdicts == {}
+    assert len(world.asked) <= limits.EQUAL_FAILURES + 2
+
+
+def test_unreadable_replies_never_pause_a_run() -> None:
+    world = World(script=lambda ask, document, times: "mumble")
+    status = drive(world, count=12)
+    assert (status.state, status.unresolved) == ("done", 12)
+
+
+def test_a_document_that_is_too_long_fails_alone() -> None:
+    world = World(script=lambda ask, document, times: errors.ContextTooLong("9 > 8", ""))
+    status = drive(world, count=8)
+    assert (status.state, status.failed) == ("done", 8)
+
+
+def test_a_budget_is_never_overspent_and_pauses() -> None:
+    world = World(slow=0.001)
+    status = drive(world, count=50, settings=settings(budget_usd=0.205, concurrency=16))
+    assert status.state == "paused"
+    assert "budget" in status.message
+    assert status.cost_usd == pytest.approx(0.20)
+
+
+def test_pause_lets_calls_in_flight_end_and_the_run_goes_on_without_paying_twice() -> None:
+    world = World(slow=0.02)
+
+    async def paused() -> RunStatus:
+        live = world.run(world.work(settings(), count=30))
+        asyncio.get_running_loop().call_later(0.05, live.pause, "enough")
+        return await live.run()
+
+    status = asyncio.run(paused())
+    assert (status.state, status.message) == ("paused", "enough")
+    assert world.cancelled == 0
+    assert len(world.replies) == len(world.asked)
+    status = drive(world, count=30)
+    assert (status.state, status.verdicts) == ("done", 30)
+    assert len(world.asked) == 90
+
+
+def test_stop_cancels_what_is_in_flight() -> None:
+    world = World(slow=5.0)
+
+    async def stopped() -> RunStatus:
+        live = world.run(world.work(settings(concurrency=3), count=9))
+        asyncio.get_running_loop().call_later(0.05, live.stop, "now")
+        return await live.run()
+
+    status = asyncio.run(stopped())
+    assert status.state == "stopped"
+    assert world.cancelled == 3
+    assert world.states[-1] == ("stopped", "now")
+
+
+def test_an_error_of_the_store_ends_the_run_and_is_raised() -> None:
+    world = World()
+
+    async def full(row: object) -> None:
+        raise errors.StorageFull("disk full", "free some space")
+
+    world.verdict = full
+    with pytest.raises(errors.StorageFull):
+        drive(world)
+    assert world.states[-1][0] == "failed"
+
+
+def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
+    def adding(ask: Ask, document: Document, times: int) -> str:
+        if ask.role == "judge":
+            return "Final Decision: The present aspects are: Service, Price"
+        return agreeing(ask, document, times)
+
+    world = World(script=adding)
+    drive(world, count=1)
+    verdict = world.verdicts["d0"].verdict
+    assert list(verdict.values.values()) == [True, False]
+    assert any("Price" in note for note in verdict.notes)
+    reached = next(event for event in world.events if isinstance(event, VerdictReached))
+    assert reached.status == "verdict"

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.annotations import Annotation
+from core.documents import Document
+from core.evaluation import arrays
+
+
+def test_none_nan_and_negatives_are_no_value_and_never_absent() -> None:
+    assert arrays.binary_grid([[1, None], [float("nan"), 0]]).tolist() == [[1, -1], [-1, 0]]
+    assert arrays.binary_grid(np.array([[True, False]])).tolist() == [[1, 0]]
+    assert arrays.binary_grid(np.array([[-3, 1]])).tolist() == [[-1, 1]]
+    assert arrays.binary_grid([[1, 0]]).dtype == np.int8
+
+
+@pytest.mark.parametrize("values", [[[2]], [[0.5]], [1, 0], [[float("inf")]]])
+def test_what_is_not_a_binary_grid_is_refused(values: object) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        arrays.binary_grid(values)  # type: ignore[arg-type]
+
+
+def test_a_rating_may_be_negative() -> None:
+    assert np.isnan(arrays.ratings([None, 1])[0])
+    assert arrays.ratings([-1, 1]).tolist() == [-1.0, 1.0]
+    with pytest.raises(ValueError, match="infinite"):
+        arrays.ratings([float("inf")])
+
+
+def test_labels_are_coded_and_unknown_ones_refused() -> None:
+    chosen = arrays.label_codes(["b", None, "a"], ["a", "b"])
+    assert chosen.tolist() == [1, -1, 0]
+    assert arrays.one_hot(chosen, 2).tolist() == [[0, 1], [-1, -1], [1, 0]]
+    with pytest.raises(ValueError, match="'c' is not among"):
+        arrays.label_codes(["c"], ["a", "b"])
+    with pytest.raises(ValueError, match="unique"):
+        arrays.label_codes([], ["a", "a"])
+
+
+def test_a_document_counts_with_any_gold_and_a_whole_verdict() -> None:
+    gold = np.array([[True, False], [True, True], [False, False]])
+    said = np.array([[True, True], [True, False], [False, False]])
+    counted, excluded = arrays.counted_documents(gold, said)
+    # the first counts; the second has gold but not a whole verdict; the third has no gold at all
+    assert counted.tolist() == [True, False, False]
+    assert excluded == 1
+
+
+def test_annotations_become_arrays_in_the_order_asked_for() -> None:
+    said = [
+        Annotation("d2", "x", True, "judge"),
+        Annotation("d1", "y", None, "judge", "not readable"),
+        Annotation("d1", "x", True, "judge"),
+        Annotation("d1", "x", False, "judge"),  # the later one holds
+        Annotation("elsewhere", "x", True, "judge"),
+    ]
+    assert arrays.binary_from(said, ["d1", "d2"], ["x", "y"]).tolist() == [[0, -1], [1, -1]]
+    rated = [Annotation("d1", "x", -2, "judge")]
+    assert arrays.ratings_from(rated, ["d1"], ["x"]).tolist() == [[-2.0]]
+    chosen = [Annotation("d2", "label", "b", "judge"), Annotation("d1", "label", None, "judge")]
+    assert arrays.choices_from(chosen, ["d1", "d2", "d3"], ["a", "b"]).tolist() == [-1, 1, -1]
+
+
+def test_gold_of_one_rater_as_annotations() -> None:
+    documents = [Document("d1", {"text": "t"}, gold={"gold": {"x": True}, "anna": {"x": False}}), Document("d2", {})]
+    assert list(arrays.gold_annotations(documents)) == [Annotation("d1", "x", True, "gold")]
+    assert [one.value for one in arrays.gold_annotations(documents, "anna")] == [False]
+
+
+def test_shapes_must_agree() -> None:
+    with pytest.raises(ValueError, match="shapes differ"):
+        arrays.check_shapes(np.zeros((2, 1)), np.zeros((1, 2)))

@@ -1,0 +1,76 @@
+"""The wire against llama.cpp's own server with a toy model: it speaks salad, but for real."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from core import errors
+from core.codebook import Codebook, Label
+from core.debate.turns import Ask, Message
+from core.documents import Document
+from core.llm.catalogue import list_models
+from core.llm.connections import connection
+from core.llm.models import ModelLibrary
+from core.llm.reply import ModelReply
+from core.runs import RunSettings, Sampling, Seat
+from tests.servers.running import llama_cpp
+
+pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
+pytest.importorskip("gguf", reason="gguf is not installed")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with llama_cpp(tmp_path_factory.mktemp("llama"), "--slots", "2", "--api-key", "sk-toy", "--ctx", "512") as url:
+        yield url
+
+
+def ask(url: str, text: str = "Say something.", **sampling: object) -> ModelReply:
+    async def go() -> ModelReply:
+        models = ModelLibrary([connection("toy", url)])
+        seat = models.seated(Seat(connection="toy", model="tiny-random", sampling=Sampling(**sampling)))  # type: ignore[arg-type]
+        settings = RunSettings(
+            protocol="single", codebook=Codebook(labels=(Label(name="A"),)), seats={"annotator": seat}, templates={}
+        )
+        request = Ask("annotator", (Message("user", text),), expects="labels")
+        try:
+            return await models.ask(seat, request, settings, Document("1", {"text": text}), lambda *_: None)
+        finally:
+            await models.close()
+
+    return asyncio.run(go())
+
+
+def test_a_reply_with_usage_and_a_seed_that_repeats(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
+    first = ask(server, max_tokens=24, temperature=0.8, seed=5)
+    again = ask(server, max_tokens=24, temperature=0.8, seed=5)
+    assert first.text
+    assert first.text == again.text
+    assert 0 < first.usage.completion_tokens <= 24
+    assert not first.usage.estimated
+
+
+def test_the_output_limit_is_reported_as_a_cut(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
+    assert ask(server, max_tokens=2, temperature=0.0).finish == "length"
+
+
+def test_a_wrong_key_is_told_apart(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "wrong")
+    with pytest.raises(errors.Unauthorised):
+        ask(server)
+
+
+def test_a_prompt_that_does_not_fit_is_told_apart(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
+    with pytest.raises(errors.ContextTooLong):
+        ask(server, "word " * 3000)
+
+
+def test_its_models_are_listed_and_a_wrong_key_is_said(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
+    assert [card.name for card in list_models(connection("toy", server))] == ["tiny-random"]

@@ -1,0 +1,227 @@
+"""The OpenAI-compatible wire: each failure is told apart, and what a server refuses is dropped once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from core import errors
+from core.codebook import Codebook, Label
+from core.debate.turns import Ask, Message
+from core.documents import Document
+from core.llm import streams
+from core.llm.connections import connection
+from core.llm.models import ModelLibrary
+from core.llm.reply import ModelReply
+from core.runs import RunSettings, Sampling, Seat
+from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
+
+ASK = Ask("annotator", (Message("system", "You label."), Message("user", "Text.")), expects="labels")
+
+
+def ask(
+    server: Scripted, *, times: int = 1, heard: list[tuple[str, bool]] | None = None, **sampling: Any
+) -> ModelReply:
+    """Ask the scripted server through the library; gives the last reply."""
+
+    async def go() -> ModelReply:
+        models = ModelLibrary([connection("local", server.url)])
+        seat = models.seated(Seat(connection="local", model="m", sampling=Sampling(**sampling)))
+        settings = RunSettings(
+            protocol="single", codebook=Codebook(labels=(Label(name="A"),)), seats={"annotator": seat}, templates={}
+        )
+        sink = heard if heard is not None else []
+        try:
+            for _ in range(times):
+                reply = await models.ask(
+                    seat, ASK, settings, Document("1", {"text": "Text."}), lambda text, why: sink.append((text, why))
+                )
+            return reply
+        finally:
+            await models.close()
+
+    return asyncio.run(go())
+
+
+def test_a_reply_is_streamed_with_its_usage() -> None:
+    heard: list[tuple[str, bool]] = []
+    with Scripted(saying("The aspects are none")) as server:
+        reply = ask(server, heard=heard, temperature=0.5, max_tokens=77)
+    assert reply.text == "The aspects are none"
+    assert [text for text, _ in heard] == ["The", " aspects", " are", " none"]
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.estimated) == (11, 7, False)
+    assert reply.cost_usd is None  # nobody publishes a price for this server
+    assert server.requests[0]["max_tokens"] == 77
+    assert server.requests[0]["temperature"] == 0.5
+    assert "top_p" not in server.requests[0]
+
+
+def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return await stream(
+            request,
+            event(piece(reasoning_content="hmm ")),
+            event(piece(reasoning="so")),
+            event(piece("yes", finish="stop")),
+        )
+
+    with Scripted(behave) as server:
+        reply = ask(server)
+    assert (reply.text, reply.reasoning) == ("yes", "hmm so")
+    assert reply.usage.estimated
+    assert reply.usage.completion_tokens == 3  # 9 characters at 4 a token, rounded up
+
+
+def test_a_server_that_does_not_stream_is_understood() -> None:
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response(
+            {
+                "choices": [{"message": {"content": "whole"}, "finish_reason": "length"}],
+                "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+            }
+        )
+
+    with Scripted(behave) as server:
+        reply = ask(server)
+    assert (reply.text, reply.finish) == ("whole", "length")
+
+
+def status(code: int, body: Any, **headers: str) -> Behaviour:
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response(body, status=code, headers=headers)
+
+    return behave
+
+
+def sending(*events: bytes, drop: bool = False) -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return await stream(request, *events, drop=drop)
+
+    return behave
+
+
+ERROR = {"error": {"message": "no", "code": None}}
+
+
+@pytest.mark.parametrize(
+    ("behave", "expected"),
+    [
+        (status(401, ERROR), errors.Unauthorised),
+        (status(403, ERROR), errors.Unauthorised),
+        (status(404, {"error": {"message": "The model `m` does not exist"}}), errors.NoSuchModel),
+        (status(429, ERROR), errors.RateLimited),
+        (status(429, {"error": {"message": "", "code": "insufficient_quota"}}), errors.QuotaSpent),
+        (status(500, ERROR), errors.ServerFault),
+        (status(503, "busy"), errors.ServerFault),
+        (status(400, {"error": {"type": "exceed_context_size_error", "message": "x"}}), errors.ContextTooLong),
+        (status(400, {"message": "This model's maximum context length is 9 tokens"}), errors.ContextTooLong),
+        (status(400, {"error": {"message": "bad", "code": "content_filter"}}), errors.Refused),
+        (status(400, ERROR), errors.BadRequest),
+        (status(302, {}, location="http://127.0.0.1:9/steal"), errors.BadRequest),
+        (sending(event(piece("half"))), errors.CutStream),
+        (sending(event(piece("half")), drop=True), errors.CutStream),
+        (sending(event(piece("half")), b'data: {"choices": [{"del\n\n'), errors.MalformedStream),
+        (sending(event(piece("half")), event({"error": {"message": "died", "code": 500}})), errors.ServerFault),
+        (sending(event(piece(finish="stop")), event(b"[DONE]")), errors.EmptyReply),
+        (sending(event(piece("x", finish="content_filter"))), errors.Refused),
+        (sending(event(piece(refusal="I will not"))), errors.Refused),
+    ],
+)
+def test_each_failure_is_its_own_error(behave: Behaviour, expected: type[errors.ModelError]) -> None:
+    with Scripted(behave) as server, pytest.raises(expected) as caught:
+        ask(server)
+    assert type(caught.value) is expected
+    if expected is errors.CutStream:
+        assert caught.value.partial == "half"
+
+
+def test_nothing_listening_is_unreachable() -> None:
+    server = Scripted(saying(""))
+    with server:
+        pass
+    with pytest.raises(errors.Unreachable):
+        ask(server)
+
+
+def test_silence_in_mid_stream_is_a_stall_and_before_it_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "SILENCE_SECONDS", 0.2)
+
+    def silent(*events: bytes) -> Behaviour:
+        async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+            if events:
+                response = web.StreamResponse()
+                await response.prepare(request)
+                await response.write(b"".join(events))
+            await asyncio.sleep(2)
+            return web.Response()
+
+        return behave
+
+    with Scripted(silent(event(piece("half")))) as server, pytest.raises(errors.Stalled):
+        ask(server)
+    with Scripted(silent()) as server, pytest.raises(errors.TimedOut):
+        ask(server)
+
+
+def test_retry_after_is_read() -> None:
+    with Scripted(status(429, ERROR, **{"retry-after": "7"})) as server, pytest.raises(errors.RateLimited) as caught:
+        ask(server)
+    assert caught.value.retry_after == 7.0
+
+
+def test_refused_parameters_are_dropped_once_remembered_and_reported() -> None:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "max_tokens" in body:
+            return web.json_response(
+                {"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}},
+                status=400,
+            )
+        for name in ("temperature", "seed"):
+            if name in body:
+                return web.json_response({"error": {"message": f"'{name}' is not supported"}}, status=400)
+        return await saying("fine")(request, body)
+
+    with Scripted(behave) as server:
+        reply = ask(server, times=2, temperature=0.0, seed=3)
+    assert reply.text == "fine"
+    assert reply.dropped == ("seed", "temperature")
+    assert len(server.requests) == 5  # three lessons and the reply, then one request that knows them all
+    assert server.requests[-1]["max_completion_tokens"] == 1024
+
+
+def test_the_key_goes_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", "sk-secret")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/evil")
+    with Scripted(saying("ok")) as server:
+        ask(server)
+    assert server.headers[0]["authorization"] == "Bearer sk-secret"
+
+
+def test_ollama_speaks_its_own_dialect() -> None:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        assert body["options"]["num_predict"] == 1024
+        return await stream(
+            request,
+            b'{"message":{"role":"assistant","thinking":"hm"},"done":false}\n',
+            b'{"message":{"role":"assistant","content":"yes"},"done":false}\n',
+            b'{"message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":5,"eval_count":2}\n',
+        )
+
+    async def go(server: Scripted) -> ModelReply:
+        models = ModelLibrary([connection("ollama", f"http://127.0.0.1:{server.port}")])
+        seat = models.seated(Seat(connection="ollama", model="m"))
+        settings = RunSettings(protocol="single", codebook=Codebook(), seats={}, templates={})
+        try:
+            return await models.ask(seat, ASK, settings, Document("1", {"text": "T"}), lambda *_: None)
+        finally:
+            await models.close()
+
+    with Scripted(behave) as server:
+        reply = asyncio.run(go(server))
+    assert (reply.text, reply.reasoning) == ("yes", "hm")
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (5, 2)
+    assert reply.cost_usd == 0.0

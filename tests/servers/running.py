@@ -1,0 +1,75 @@
+"""Real servers as subprocesses, started once and stopped for certain."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 30.0) -> None:
+    """Return once the address answers; fail when the process dies or the time is up."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(url, timeout=2):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"{url} did not answer within {seconds} s")
+
+
+@contextlib.contextmanager
+def running(command: list[str], health: str, **options: object) -> Iterator[subprocess.Popen[bytes]]:
+    """A server process that answers at ``health``, ended on leaving."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)  # type: ignore[call-overload]
+    try:
+        wait_for(health, process)
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def mock_llm(**flags: object) -> Iterator[str]:
+    """The mock of the OpenAI and Ollama APIs; gives its address without a path."""
+    port = free_port()
+    options = [str(part) for name, value in flags.items() for part in (f"--{name.replace('_', '-')}", value)]
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, str(HERE / "mockllm.py"), "--port", str(port), *options]
+    with running(command, f"{url}/stats"):
+        yield url
+
+
+@contextlib.contextmanager
+def llama_cpp(folder: Path, *options: str) -> Iterator[str]:
+    """llama.cpp's own server with a random-weight toy model; gives its base URL."""
+    model = folder / "tiny.gguf"
+    if not model.exists():
+        subprocess.run(
+            [sys.executable, str(HERE / "make_tiny_gguf.py"), str(model)], check=True, stdout=subprocess.DEVNULL
+        )
+    port = free_port()
+    command = [sys.executable, str(HERE / "serve_llamacpp.py"), str(model), "--port", str(port), *options]
+    with running(command, f"http://127.0.0.1:{port}/health"):
+        yield f"http://127.0.0.1:{port}/v1"

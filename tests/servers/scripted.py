@@ -1,0 +1,102 @@
+"""A chat server that answers as a test scripts it: every way in which a real one fails, on demand.
+
+``Scripted`` runs in a thread of its own. ``behave`` decides how each request is answered; requests are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+Behaviour = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
+
+
+class Scripted:
+    """A server on a free port of this machine; a context manager."""
+
+    def __init__(self, behave: Behaviour) -> None:
+        self.behave = behave
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """The base URL as one would give it to --connection."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> Scripted:
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.requests.append(body)
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        return await self.behave(request, body)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", self._answer)
+        app.router.add_post("/api/chat", self._answer)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        self._loop.run_until_complete(runner.setup())
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        self._loop.run_until_complete(site.start())
+        self.port = runner.addresses[0][1]
+        self._loop.call_soon(self._ready.set)
+        self._loop.run_forever()
+        self._loop.run_until_complete(runner.cleanup())
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+
+def event(data: Any) -> bytes:
+    """One server-sent event."""
+    return b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n"
+
+
+def piece(text: str | None = None, finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    """One chunk of a streamed chat completion."""
+    content = {"content": text} if text is not None else {}
+    return {"choices": [{"index": 0, "delta": {**content, **delta}, "finish_reason": finish}]}
+
+
+async def stream(request: web.Request, *events: bytes, drop: bool = False) -> web.StreamResponse:
+    """Send these bytes as a stream; with ``drop`` the connection is cut instead of closed."""
+    response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+    await response.prepare(request)
+    for data in events:
+        await response.write(data)
+    if drop and request.transport is not None:
+        request.transport.abort()
+        return response
+    await response.write_eof()
+    return response
+
+
+def saying(text: str, finish: str = "stop") -> Behaviour:
+    """A server that always streams this text, word by word, with usage at the end."""
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        words = [event(piece(word)) for word in text.split(" ")[:1]] + [
+            event(piece(" " + word)) for word in text.split(" ")[1:]
+        ]
+        usage = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+        return await stream(request, *words, event(piece(finish=finish)), event(usage), event(b"[DONE]"))
+
+    return behave

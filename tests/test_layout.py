@@ -1,0 +1,120 @@
+"""The house keeps its shape: rooms, one-way imports, no hosts in lock files."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+VALUES = {"documents", "codebook", "annotations", "errors", "hashing", "runs", "resources"}
+TOP_LEVEL = {
+    "pyproject.toml", "README.md", "app", "core", "prompts", "tests", "sample_data", "requirements.lock", "LICENSE",
+    "CHANGELOG.md",
+}  # fmt: skip
+
+# What each room of core may import of core, besides the values and itself. Data and imports both go one way.
+MAY_IMPORT = {
+    "documents": set(), "codebook": set(), "annotations": set(), "errors": set(), "hashing": set(), "runs": set(),
+    "resources": set(),
+    "prompts": {"debate"},
+    "debate": {"prompts"},
+    "llm": {"debate"},
+    "engine": {"debate", "llm", "prompts"},
+    "store": {"debate", "engine", "llm"},
+    "ingest": set(),
+    "export": set(),
+    "evaluation": set(),
+    "learning": set(),
+    "studio": {"prompts", "debate", "llm", "engine", "store", "ingest", "export", "evaluation", "learning"},
+    "cli": {"studio", "debate", "engine"},
+}  # fmt: skip
+
+
+def _modules(folder: str) -> list[Path]:
+    return sorted(path for path in (ROOT / folder).rglob("*.py") if "_data" not in path.parts)
+
+
+def _imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def _room(path: Path) -> str:
+    return path.relative_to(ROOT / "core").parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", _modules("core"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_core_imports_go_one_way(path: Path) -> None:
+    room = _room(path)
+    if room == "__init__":
+        return
+    allowed = MAY_IMPORT[room] | VALUES | {room}
+    for name in _imports(path):
+        parts = name.split(".")
+        assert parts[0] not in ("streamlit", "app"), f"{path.name} imports {name}"
+        if parts[0] == "core" and len(parts) > 1 and (ROOT / "core" / parts[1]).exists():
+            assert parts[1] in allowed, f"core/{room} may not import core.{parts[1]}"
+        if parts[0] == "core" and len(parts) > 1 and (ROOT / "core" / f"{parts[1]}.py").exists():
+            assert parts[1] in allowed, f"core/{room} may not import core.{parts[1]}"
+        assert parts[0] != "duckdb" or room == "store", "SQL lives in core/store"
+    if room in VALUES - {"resources"} | {"evaluation", "learning"}:
+        assert not {"requests", "httpx", "aiohttp", "openai", "ollama"} & {
+            name.split(".")[0] for name in _imports(path)
+        }
+
+
+@pytest.mark.parametrize("path", _modules("app"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_app_holds_widgets_and_nothing_else(path: Path) -> None:
+    forbidden = {"duckdb", "openai", "ollama", "sklearn", "aiohttp"}
+    rooms = {"store", "engine", "llm", "ingest", "export", "learning"}
+    for name in _imports(path):
+        parts = name.split(".")
+        assert parts[0] not in forbidden, f"{path.name} imports {name}"
+        assert not (parts[0] == "core" and len(parts) > 1 and parts[1] in rooms), f"{path.name} imports {name}"
+
+
+def _tracked() -> list[str]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode or not listed.stdout:
+        pytest.skip("not a git checkout")
+    return listed.stdout.splitlines()
+
+
+def test_top_level_is_the_agreed_one() -> None:
+    tops = {name.split("/")[0] for name in _tracked()}
+    assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
+
+
+def test_no_lock_or_requirements_file_holds_a_url() -> None:
+    names = [
+        name
+        for name in _tracked()
+        if re.search(r"(\.lock|lock\.json|requirements|constraints|\.npmrc|pip\.conf)", name)
+    ]
+    assert "requirements.lock" in names
+    for name in names:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert not re.search(r"https?://|@ ?file:|--index|--find-links", text), name
+
+
+def test_modules_stay_small() -> None:
+    long = [path for folder in ("app", "core") for path in _modules(folder) if len(path.read_text().splitlines()) > 400]
+    assert not long, "past 400 lines a module wants a split"
+
+
+def test_shipped_files_are_packed_into_the_wheel() -> None:
+    import tomllib
+
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert build["force-include"] == {"prompts": "core/_data/prompts", "sample_data": "core/_data/sample_data"}
+    assert set(build["packages"]) == {"app", "core"}
