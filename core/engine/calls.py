@@ -134,10 +134,11 @@ class Caller:
                 settle(reply.cost_usd)
         except ModelError as error:
             if isinstance(error, RateLimited) and error.retry_after:
-                gate.close_for(error.retry_after)
+                gate.limited(error.retry_after)
             words.restart()
             self._record(key, ask, place, error, time.monotonic() - began)
             raise
+        gate.let_through()
         words.flush()
         self.on_paid(reply)
         stored = StoredReply(

@@ -70,6 +70,7 @@ class LiveRun:
             slots=asyncio.Semaphore(work.settings.concurrency),
         )
         self._todo = deque(work.todo)
+        self._resumed = work.calls > 0
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
         self._streak = FailureStreak()
@@ -201,7 +202,7 @@ class LiveRun:
             return Reply(fault=Fault(error.kind, str(error)))
         reply, stored = heard.reply, heard.stored
         if heard.cached:
-            self._progress.cached_calls += 1
+            self._progress.cached_calls += stored.run_id != self.run_id or not self._resumed
             self._publish(TurnStarted(self.run_id, document.id, turn, ask.role, seat.model, cached=True))
         await self._sink.turn(self._turn_row(place, ask, heard, stored))
         self._publish(

@@ -1,0 +1,189 @@
+"""Parquet in batches; a source column whose type changes on the way is widened without holding the rows."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+from core.codebook import Codebook
+from core.export.delimited import source_cells
+from core.export.jsontext import dumps
+from core.export.rows import ExportRow, Layout, Values, evidence_of, layout, peek
+from core.ingest.table import clean_value
+
+BATCH = 5_000
+
+Kind: TypeAlias = Literal["null", "bool", "int64", "double", "string"]
+"""What a source column can be: null as long as every cell is None."""
+
+_KINDS: dict[type, Kind] = {type(None): "null", bool: "bool", int: "int64", float: "double"}
+
+_TEXTS = frozenset((str, type(None)))
+
+
+def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO, *, batch: int = BATCH) -> int:
+    """Source columns in their types, document id, for each label value, source and evidence (structs), then the run.
+
+    Values are bool in a multilabel codebook, double in a rating, string in a choice. Source columns are bool, int64,
+    double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double, any
+    other mixture text. The source columns are those of the first row; ExportError when a later one has others.
+    ``file`` must be readable too. Returns how many rows were written.
+    """
+    columns, rows = peek(rows)
+    plan, values = layout(columns, codebook), Values(codebook)
+    out = _Growing(file, plan, codebook)
+    count = 0
+    try:
+        while chunk := list(itertools.islice(rows, batch)):
+            out.write(_columns(chunk, plan, values))
+            count += len(chunk)
+    finally:
+        out.close()
+    return count
+
+
+def _columns(rows: Sequence[ExportRow], plan: Layout, values: Values) -> list[Sequence[Any]]:
+    source = zip(*(source_cells(row, plan.source) for row in rows), strict=True)
+    columns: list[Sequence[Any]] = [*source, [row.document.id for row in rows]]
+    evidence = [evidence_of(row) for row in rows]
+    none: list[Any] = []
+    for each in plan.items:
+        columns.append([values.of(row, each.item) for row in rows])
+        columns.append([row.sources.get(each.item, "") for row in rows])
+        columns.append([quotes.get(each.item, none) for quotes in evidence])
+    columns.append([row.run_id for row in rows])
+    columns.append([row.protocol for row in rows])
+    columns.append([row.codebook_version for row in rows])
+    columns.append([row.status for row in rows])
+    return columns
+
+
+def kind_of(cells: Iterable[Any]) -> Kind:
+    """The narrowest kind that holds all of the cells; null for none."""
+    kinds = (_KINDS.get(each, "string") for each in {type(cell) for cell in cells})
+    nothing: Kind = "null"
+    kind = functools.reduce(wider, kinds, nothing)
+    if kind == "int64" and any(cell is not None and not -(2**63) <= cell < 2**63 for cell in cells):
+        return "string"
+    return kind
+
+
+def wider(one: Kind, other: Kind) -> Kind:
+    """The kind that holds both."""
+    if one == other or other == "null":
+        return one
+    if one == "null":
+        return other
+    return "double" if {one, other} == {"int64", "double"} else "string"
+
+
+class _Growing:
+    """A Parquet file that can change the types of its source columns after some batches have been written."""
+
+    def __init__(self, file: BinaryIO, plan: Layout, codebook: Codebook) -> None:
+        self._file = file
+        self._plan = plan
+        self._value: Kind = {"multilabel": "bool", "rating": "double", "choice": "string"}[codebook.kind]  # type: ignore[assignment]
+        self._kinds: list[Kind] = ["null"] * len(plan.source)
+        self._writer: Any = None
+
+    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Append one batch, given column by column in the order of the schema."""
+        import pyarrow as pa
+
+        found = map(kind_of, columns[: len(self._kinds)])
+        kinds = [wider(kind, new) for kind, new in zip(self._kinds, found, strict=True)]
+        if kinds != self._kinds:
+            self._kinds = kinds
+            if self._writer is not None:
+                self._rewrite()
+        schema = self._schema()
+        arrays = [
+            _array(_converted(cells, kind), field.type)
+            for cells, field, kind in itertools.zip_longest(columns, schema, self._kinds)
+        ]
+        self._open().write_table(pa.table(arrays, schema))
+
+    def close(self) -> None:
+        """Write the footer; a file without batches has the schema alone."""
+        self._open().close()
+
+    def _open(self) -> Any:
+        import pyarrow.parquet as pq
+
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._file, self._schema(), compression="zstd")
+        return self._writer
+
+    def _rewrite(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._writer.close()
+        self._writer = None
+        with tempfile.TemporaryFile() as before:
+            self._file.seek(0)
+            shutil.copyfileobj(self._file, before)
+            self._file.seek(0)
+            self._file.truncate()
+            for batch in pq.ParquetFile(before).iter_batches(batch_size=BATCH):
+                self._open().write_table(pa.Table.from_batches([batch]).cast(self._schema()))
+
+    def _schema(self) -> Any:
+        import pyarrow as pa
+
+        types = {
+            "null": pa.null(),
+            "bool": pa.bool_(),
+            "int64": pa.int64(),
+            "double": pa.float64(),
+            "string": pa.string(),
+        }
+        text = pa.string()
+        quote = pa.struct(
+            [("quote", text), ("field", text), ("start", pa.int64()), ("end", pa.int64()), ("match", text)]
+        )
+        fields: list[tuple[str, Any]] = [
+            (name, types[kind]) for name, kind in zip(self._plan.source, self._kinds, strict=True)
+        ]
+        fields.append((self._plan.document, text))
+        for each in self._plan.items:
+            fields += [(each.value, types[self._value]), (each.source, text), (each.evidence, pa.list_(quote))]
+        fields += [(self._plan.run, text), (self._plan.protocol, text)]
+        fields += [(self._plan.version, pa.int64()), (self._plan.status, text)]
+        return pa.schema(fields)
+
+
+def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:
+    """Cells of a source column as its kind wants them; a result column (no kind) is right as it is."""
+    if kind == "double":
+        return [None if cell is None else float(cell) for cell in cells]
+    if kind == "string" and not {*map(type, cells)} <= _TEXTS:
+        return [_text(cell) for cell in cells]
+    return cells
+
+
+def _array(cells: Sequence[Any], type: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, type)
+    except (UnicodeEncodeError, pa.ArrowException):  # a lone surrogate in what a model said
+        return pa.array([clean_value(cell) for cell in cells], type)
+
+
+def _text(cell: Any) -> str | None:
+    """A cell of a column of texts."""
+    match cell:
+        case str() | None:
+            return cell
+        case bool():
+            return "true" if cell else "false"
+        case list() | dict() | tuple():
+            return dumps(cell).decode()
+        case _:
+            return str(cell)

@@ -1,0 +1,33 @@
+"""Files in: file -> table -> documents, with every row accounted for.
+
+``read_table`` reads csv, tsv, xlsx, xls, ods, jsonl, json and parquet; ``suggest_mapping`` guesses what each column is;
+``build_documents`` makes the documents. Rows that cannot be used are never dropped silently: ``Table.rejected`` and
+``Imported.rejected`` say where, why and what stood there, and ``rejected_csv`` writes them down.
+"""
+
+from core.ingest.build import Imported, UnknownGold, build_documents
+from core.ingest.mapping import GoldSource, Mapping
+from core.ingest.options import codebook_from_gold, mapping_same_names, parse_gold_option
+from core.ingest.profiling import Profile, profile
+from core.ingest.read import SUFFIXES, read_table
+from core.ingest.suggest import suggest_mapping
+from core.ingest.table import Rejected, Table, rejected_csv
+
+__all__ = [
+    "SUFFIXES",
+    "GoldSource",
+    "Imported",
+    "Mapping",
+    "Profile",
+    "Rejected",
+    "Table",
+    "UnknownGold",
+    "build_documents",
+    "codebook_from_gold",
+    "mapping_same_names",
+    "parse_gold_option",
+    "profile",
+    "read_table",
+    "rejected_csv",
+    "suggest_mapping",
+]

@@ -1,0 +1,169 @@
+"""From a table and a mapping to documents, with an account of every row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core.codebook import Codebook, Label
+from core.documents import Document, Value
+from core.ingest.gold import Reader, reader
+from core.ingest.mapping import Mapping, check_mapping
+from core.ingest.options import codebook_from_gold
+from core.ingest.table import Rejected, Table, as_text, clip
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownGold:
+    """A gold cell that is neither present nor absent, no label and no rating on the scale: no gold until mapped."""
+
+    column: str
+    value: str
+    count: int
+    line: int
+    """The first row that holds it."""
+
+    def __str__(self) -> str:
+        more = f" ({self.count:,} times)" if self.count > 1 else ""
+        return f"row {self.line}: '{clip(self.value, 80)}' in {self.column} is not a gold value{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The documents of a file and what became of every row: ``read == kept + len(rejected)``."""
+
+    documents: tuple[Document, ...]
+    read: int
+    rejected: tuple[Rejected, ...]
+    """Rows that could not be read and rows left out here, by line."""
+    duplicate_texts: int = 0
+    """Rows whose text and context are those of an earlier document, kept or not."""
+    empty_texts: int = 0
+    """Rows without a word, kept or not."""
+    with_gold: int = 0
+    """Documents for which at least one rater said something."""
+    unknown_gold: tuple[UnknownGold, ...] = ()
+    """Cells that count as no gold, by how often they occur."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """How many documents there are."""
+        return len(self.documents)
+
+
+def build_documents(
+    table: Table,
+    mapping: Mapping,
+    codebook: Codebook | None = None,
+    *,
+    duplicates: Literal["keep", "first"] = "keep",
+    empties: Literal["keep", "drop"] = "drop",
+) -> Imported:
+    """Documents in the order of the rows.
+
+    A row is rejected when its id is empty or belongs to a document already, when it has no text (unless ``empties`` is
+    ``keep``), and when its text and context repeat an earlier document's and ``duplicates`` is ``first``. Ids are
+    trimmed, texts stay as they are. Gold is keyed by label id, without a codebook by label name. A gold cell that
+    cannot be understood is no gold and is listed; its row is kept. UsageError for a mapping that does not fit.
+    """
+    check_mapping(table, mapping, codebook)
+    names = (mapping.text, *mapping.context)
+    fields = zip(*(map(as_text, table.column(name)) for name in names), strict=True)
+    ids = list(map(str, table.row_numbers)) if mapping.id is None else _texts(table.column(mapping.id))
+    gold = _Gold(table, mapping, codebook)
+    documents: list[Document] = []
+    rejected = list(table.rejected)
+    owners: dict[str, int] = {}
+    texts: dict[tuple[str, ...], int] = {}
+    duplicate = empty = with_gold = 0
+    rows = zip(*table.data, strict=True)
+    for index, (line, id, row, values) in enumerate(zip(table.line_numbers, ids, rows, fields, strict=True)):
+        blank = not values[0].strip()
+        first = None if blank else texts.get(values)
+        empty += blank
+        duplicate += first is not None
+        if not id:
+            reason = f"no id in column '{mapping.id}'"
+        elif id in owners:
+            reason = f"the id '{clip(id, 80)}' is already that of row {owners[id]}"
+        elif blank and empties == "drop":
+            reason = f"no text in column '{mapping.text}'"
+        elif first is not None and duplicates == "first":
+            reason = f"the same text as row {first}"
+        else:
+            owners[id] = line
+            texts.setdefault(values, line)
+            said = gold.of(index, line)
+            with_gold += bool(said)
+            source = dict(zip(table.columns, row, strict=True))
+            documents.append(Document(id, dict(zip(names, values, strict=True)), len(documents), source, said))
+            continue
+        rejected.append(Rejected(line, reason, _raw(row)))
+    unknown = gold.unknown()
+    return Imported(
+        documents=tuple(documents),
+        read=table.read,
+        rejected=tuple(sorted(rejected, key=lambda row: row.line)),
+        duplicate_texts=duplicate,
+        empty_texts=empty,
+        with_gold=with_gold,
+        unknown_gold=unknown,
+        notes=(*table.notes, *map(str, unknown[:20])),
+    )
+
+
+class _Gold:
+    """The gold of one row after another, and a count of what could not be understood."""
+
+    def __init__(self, table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
+        self._sources: list[tuple[str, str, tuple[Any, ...], Reader]] = []
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._lines: dict[tuple[str, str], int] = {}
+        if not mapping.gold:
+            return
+        labels = codebook if codebook is not None else codebook_from_gold(table, mapping)
+        key = _id if codebook is not None else _name
+        for source in mapping.gold:
+            read = reader(source, labels, mapping.value_map, key)
+            self._sources.append((source.rater, source.column, table.column(source.column), read))
+
+    def of(self, index: int, line: int) -> AnyMapping[str, AnyMapping[str, Value]]:
+        """What each rater says of the row; a rater who says nothing is left out."""
+        gold: dict[str, dict[str, Value]] = {}
+        for rater, column, cells, read in self._sources:
+            values, unknown = read(cells[index])
+            if values:
+                gold.setdefault(rater, {}).update(values)
+            for value in unknown:
+                self._counts[column, value] += 1
+                self._lines.setdefault((column, value), line)
+        return gold
+
+    def unknown(self) -> tuple[UnknownGold, ...]:
+        return tuple(
+            UnknownGold(column, value, count, self._lines[column, value])
+            for (column, value), count in self._counts.most_common()
+        )
+
+
+def _id(label: Label) -> str:
+    return label.id
+
+
+def _name(label: Label) -> str:
+    return label.name
+
+
+def _texts(cells: tuple[Any, ...]) -> list[str]:
+    return [as_text(cell).strip() for cell in cells]
+
+
+def _raw(row: tuple[Any, ...]) -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="").writerow([as_text(cell) for cell in row])
+    return clip(out.getvalue())

@@ -1,0 +1,60 @@
+"""Parquet, a batch at a time."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+from core.errors import InputError
+from core.ingest.lines import Progress
+from core.ingest.table import Table, check_width, clean_columns, clean_value
+
+_BATCH = 16_384
+
+
+def read_parquet(stream: BinaryIO, *, name: str, progress: Progress | None = None) -> Table:
+    """All columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
+
+    InputError when this is no Parquet file, is cut short, or has no rows.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    stream.seek(0)
+    try:
+        file = pq.ParquetFile(stream)
+        check_width(len(file.schema_arrow.names), name)
+        columns, notes = clean_columns(file.schema_arrow.names)
+        total = file.metadata.num_rows
+        if not total:
+            raise InputError(f"{name} has columns ({', '.join(columns[:20])}) but no rows.", "Choose a file with rows.")
+        data: list[list[Any]] = [[] for _ in columns]
+        for batch in file.iter_batches(batch_size=_BATCH):
+            for cells, column in zip(data, batch.columns, strict=True):
+                cells.extend(_cells(column))
+            if progress is not None:
+                progress(min(1.0, len(data[0]) / total) if data else 1.0)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} cannot be read as Parquet: {str(error)[:300]}.", "Write the file again.") from error
+    return Table(
+        name=name,
+        format="parquet",
+        columns=columns,
+        data=tuple(map(tuple, data)),
+        line_numbers=tuple(range(1, total + 1)),
+        row_numbers=tuple(range(1, total + 1)),
+        read=total,
+        notes=notes,
+    )
+
+
+def _cells(column: Any) -> list[Any]:
+    import pyarrow.types as types
+
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    cells: list[Any] = column.to_pylist()
+    if types.is_boolean(column.type) or types.is_signed_integer(column.type):
+        return cells
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        return [clean_value(cell) if cell is not None and "\x00" in cell else cell for cell in cells]
+    return [clean_value(cell) for cell in cells]

@@ -1,0 +1,217 @@
+"""csv and tsv: RFC 4180 read tolerantly, a row at a time, with every row accounted for.
+
+Rules: the delimiter is one of ``, ; tab |`` or absent (one column); quotes as in RFC 4180, line breaks inside them kept
+as they are; a blank line is no row; a row with another number of fields than the header is rejected; an unclosed quote
+ends at the end of the file, and the row that it made of everything behind it is rejected; a row of more than
+``ROW_LIMIT`` characters is rejected. Cells that export escaped are unescaped (``formulas``).
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from core.errors import InputError, UsageError
+from core.ingest.encoding import Decoding
+from core.ingest.formulas import unescape
+from core.ingest.lines import END, ROW_LIMIT, Lines, Progress, RowTooLong
+from core.ingest.table import Format, Rejected, Table, check_width, clean_columns, clip
+
+DELIMITERS = (",", ";", "\t", "|")
+NO_DELIMITER = "\x00"
+"""Stands for 'one column': a character that no line holds, as NULs are removed."""
+
+_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+_SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)[\r\n]+", re.IGNORECASE)
+_SAMPLE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How rows split into fields. ``skip_space`` for files that put a space before an opening quote."""
+
+    delimiter: str
+    skip_space: bool = False
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What has been read so far."""
+
+    cells: list[list[str]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    read: int = 0
+
+    def reject(self, line: int, reason: str, raw: str) -> None:
+        self.read += 1
+        self.rejected.append(Rejected(line, reason, clip(raw)))
+
+
+def read_delimited(
+    stream: BinaryIO,
+    *,
+    name: str,
+    format: Format,
+    size: int,
+    decoding: Decoding,
+    delimiter: str | None = None,
+    limit: int = ROW_LIMIT,
+    progress: Progress | None = None,
+) -> Table:
+    """The table in ``stream``. InputError when it has no header or no row, UsageError for an impossible delimiter."""
+    dialect = _given(delimiter) if delimiter is not None else find_dialect(_head(stream, decoding), prefer=format)
+    if csv.field_size_limit() <= limit:
+        csv.field_size_limit(limit + 1)  # ``Lines`` refuses such a row before the parser sees it
+    with Lines(stream, decoding, size=size, limit=limit, progress=progress, mark_end=True) as lines:
+        reader = csv.reader(lines, delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
+        header = _header(lines, reader, name)
+        check_width(len(header), name)
+        columns, notes = clean_columns([unescape(cell) for cell in header])
+        rows = _read_rows(lines, reader, len(columns))
+    if not rows.read:
+        raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
+    data, unescaped = _columns(rows.cells, len(columns))
+    if unescaped:
+        notes += (f"Cells freed of the apostrophe that keeps spreadsheets from running = + - @: {unescaped:,}.",)
+    return Table(
+        name=name,
+        format=format,
+        columns=columns,
+        data=data,
+        line_numbers=tuple(rows.lines),
+        row_numbers=tuple(rows.numbers),
+        read=rows.read,
+        rejected=tuple(rows.rejected),
+        encoding=decoding.encoding,
+        delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
+        notes=notes + lines.notes,
+    )
+
+
+def _given(delimiter: str) -> Dialect:
+    character = _NAMES.get(delimiter.strip().lower() or delimiter, delimiter)
+    if len(character) != 1 or character in '"\r\n\x00':
+        raise UsageError(f"'{delimiter}' cannot separate columns.", "Give one character: , ; | or tab.")
+    return Dialect(character)
+
+
+def _header(lines: Lines, reader: Iterator[list[str]], name: str) -> list[str]:
+    while True:
+        lines.begin()
+        try:
+            row = next(reader)
+        except (StopIteration, RowTooLong):
+            raise InputError(
+                f"The header of {name} (line {lines.number}) is longer than {lines.limit:,} characters.",
+                "The first line must name the columns.",
+            ) from None
+        if lines.ended:
+            if lines.text:
+                raise InputError(f"The header of {name} opens a quote that is never closed.", "Close it in line 1.")
+            raise InputError(f"{name} is empty.", "Choose a file with a header and rows.")
+        if "".join(row).strip() and not (lines.number == 1 and _SEP_LINE.fullmatch(lines.text)):
+            return row
+
+
+def _read_rows(lines: Lines, reader: Iterator[list[str]], width: int) -> _Rows:
+    rows = _Rows()
+    while True:
+        start = lines.number + 1
+        lines.begin()
+        try:
+            row = next(reader)
+        except RowTooLong:
+            closed = lines.skip_quoted()
+            reason = f"more than {lines.limit:,} characters"
+            rows.reject(start, reason if closed else f"{reason}, with a quote that is never closed", lines.text)
+            continue
+        except StopIteration:
+            return rows
+        if lines.ended:
+            if lines.text:  # the row began before the end: a quote swallowed the mark
+                rows.reject(start, _unclosed(row, lines.number), lines.text)
+            return rows
+        if len(row) == width and (width > 1 or lines.text.strip()):
+            rows.read += 1
+            rows.cells.append(row)
+            rows.lines.append(start)
+            rows.numbers.append(rows.read)
+        elif lines.text.strip():
+            fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
+            rows.reject(start, f"{fields}, expected {width}", lines.text)
+
+
+def _unclosed(row: list[str], last: int) -> str:
+    return f"the quote opened in field {len(row)} is never closed: everything up to the end (line {last}) is in it"
+
+
+def _columns(rows: list[list[str]], width: int) -> tuple[tuple[tuple[str, ...], ...], int]:
+    if not rows:
+        return ((),) * width, 0
+    count = 0
+    data: list[tuple[str, ...]] = []
+    for cells in zip(*rows, strict=True):
+        if any(cell[:1] == "'" for cell in cells):
+            plain = tuple(unescape(cell) for cell in cells)
+            count += sum(map(str.__ne__, plain, cells))
+            data.append(plain)
+        else:
+            data.append(cells)
+    return tuple(data), count
+
+
+def _head(stream: BinaryIO, decoding: Decoding) -> str:
+    stream.seek(0)
+    head = stream.read(_SAMPLE)
+    text = codecs.getincrementaldecoder(decoding.encoding)("replace").decode(head).lstrip("\ufeff")
+    if len(head) == _SAMPLE:  # the last row is cut: leave it out unless it is the only one
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
+    return text.replace("\x00", "")
+
+
+def find_dialect(head: str, *, prefer: Format = "csv") -> Dialect:
+    """The dialect under which most rows of ``head`` have as many fields as the header, quotes respected.
+
+    One column when no delimiter splits the header, or when the one that does hardly occurs in the rows: a header such
+    as ``What did you like, if anything`` above answers. Ties go to the tab in a tsv, then to the order , ; tab |.
+    """
+    if line := _SEP_LINE.match(head):
+        return Dialect(line[1])
+    order = ("\t", *DELIMITERS) if prefer == "tsv" else DELIMITERS
+    best, best_score = Dialect(NO_DELIMITER), (0.0, 0)
+    for delimiter, skip_space in itertools.product(order, (False, True)):
+        if skip_space and delimiter + ' "' not in head:
+            continue
+        widths = _widths(head, delimiter, skip_space)
+        if not widths or widths[0] < 2:
+            continue
+        rows = widths[1:]
+        same = sum(width == widths[0] for width in rows) / len(rows) if rows else 1.0
+        split = sum(width > 1 for width in rows) / len(rows) if rows else 1.0
+        if (same >= 0.3 or split >= 0.8) and (same, widths[0]) > best_score:
+            best, best_score = Dialect(delimiter, skip_space), (same, widths[0])
+    return best
+
+
+def _widths(head: str, delimiter: str, skip_space: bool) -> list[int]:
+    reader = csv.reader(
+        itertools.chain(io.StringIO(head, newline=""), [END]), delimiter=delimiter, skipinitialspace=skip_space
+    )
+    widths = []
+    try:
+        for row in reader:
+            if row and row[-1].endswith(END):  # the end, or a quote that the head leaves open
+                break
+            if any(cell.strip() for cell in row):
+                widths.append(len(row))
+    except csv.Error:
+        return widths
+    return widths

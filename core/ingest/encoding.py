@@ -1,0 +1,169 @@
+"""Which encoding a text file is in: UTF-8 if it can be, then what fits its letters best."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from core.errors import InputError, UsageError
+
+CHUNK = 1 << 20
+SAMPLE = 32_768
+
+_BOMS = (  # UTF-32 first: its little-endian mark starts with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SIGNS = frozenset("‘’“”„‚«»‹›–—…•·€£¥¢©®™°§¿¡ºª²½¼¾×÷´¨¦¬†‡‰\xa0\xad")
+_WESTERN = _SIGNS | frozenset("äöüßÄÖÜéèêëÉÈÊËáàâãåÁÀÂÃÅíìîïÍÌÎÏóòôõøÓÒÔÕØúùûÚÙÛñÑçÇæÆœŒýÿ±µ¶")
+_TURKISH = _SIGNS | frozenset("çğıöşüâîûÇĞİÖŞÜÂÎÛ")
+_POLISH = _SIGNS | frozenset("ąćęłńóśźżĄĆĘŁŃÓŚŹŻ")
+_CZECH = _SIGNS | frozenset("áäčďéěíĺľňóôŕřšťúůýžÁÄČĎÉĚÍĹĽŇÓÔŔŘŠŤÚŮÝŽ")
+_DANUBE = _SIGNS | frozenset("áéíóöőúüűÁÉÍÓÖŐÚÜŰăâîşţĂÂÎŞŢčćđšžČĆĐŠŽ")
+_LATIN = (  # tried in this order: charset-normalizer takes short Spanish or German texts for cp1250, with ň for ñ
+    ("cp1252", _WESTERN),
+    ("mac_roman", _WESTERN),
+    ("cp1254", _TURKISH),
+    ("cp1250", _POLISH),
+    ("iso8859_2", _POLISH),
+    ("cp1250", _CZECH),
+    ("iso8859_2", _CZECH),
+    ("cp1250", _DANUBE),
+    ("iso8859_2", _DANUBE),
+)
+_RUNS = re.compile(r"[À-ÖØ-öø-ſ]{3,}")
+_OTHERS = [
+    "cp1250", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1257", "cp932", "euc_jp", "gb18030", "big5", "cp949",
+    "euc_kr",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How to turn a file's bytes into text. ``errors`` is ``replace`` when some bytes fit no better reading."""
+
+    encoding: str
+    errors: str = "strict"
+
+
+def wide(head: bytes) -> str | None:
+    """The encoding if a byte-order mark or the pattern of NULs shows UTF-16 or UTF-32, else None.
+
+    Text in UTF-16 without a mark has NULs almost only at odd (little-endian) or even offsets, if most of it is
+    ASCII.
+    """
+    for mark, encoding in _BOMS:
+        if head.startswith(mark):
+            return encoding if encoding != "utf-8-sig" else None
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    half = len(head) // 2
+    if half >= 2 and max(even, odd) > 0.4 * half and min(even, odd) < 0.05 * half:
+        return "utf-16-le" if odd > even else "utf-16-be"
+    return None
+
+
+def detect(stream: BinaryIO, given: str | None, name: str) -> Decoding:
+    """How to decode the whole of ``stream`` (left at its start). Reads it once, without keeping it.
+
+    ``given`` wins and must fit: UsageError when Python knows no such encoding, InputError when a byte does not belong
+    to it. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, UTF-8 if every byte fits, UTF-8 with a few
+    damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds.
+    """
+    head = _head(stream)
+    if given is not None:
+        return _given(stream, given, name, head)
+    encoding = wide(head) or ("utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8")
+    bad = _first_misfit(stream, encoding)
+    if bad is None:
+        return Decoding(encoding)
+    sample = _sample(stream, bad)
+    if encoding != "utf-8" or _mostly_utf8(sample):
+        return Decoding(encoding, "replace")
+    encoding = _legacy(sample)
+    if encoding == "cp1252" and _first_misfit(stream, "cp1252") is not None:
+        encoding = "latin-1"
+    fits = encoding == "latin-1" or _first_misfit(stream, encoding) is None
+    return Decoding(encoding, "strict" if fits else "replace")
+
+
+def _head(stream: BinaryIO) -> bytes:
+    stream.seek(0)
+    head = stream.read(CHUNK)
+    stream.seek(0)
+    return head
+
+
+def _given(stream: BinaryIO, given: str, name: str, head: bytes) -> Decoding:
+    try:
+        encoding = codecs.lookup(given).name
+        if not codecs.lookup(given)._is_text_encoding:
+            raise LookupError(given)
+    except (LookupError, ValueError) as error:
+        raise UsageError(f"'{given}' is no known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
+    if encoding == "utf-8" and head.startswith(codecs.BOM_UTF8):
+        encoding = "utf-8-sig"
+    bad = _first_misfit(stream, encoding)
+    if bad is not None:
+        raise InputError(
+            f"{name} is not {given}: byte {bad:,} does not fit.", "Leave the encoding to be detected, or give another."
+        )
+    return Decoding(encoding)
+
+
+def _first_misfit(stream: BinaryIO, encoding: str) -> int | None:
+    """The offset (of the chunk's error) of the first byte that is not of this encoding, None if all fit."""
+    decoder = codecs.getincrementaldecoder(encoding)("strict")
+    stream.seek(0)
+    offset = 0
+    try:
+        while chunk := stream.read(CHUNK):
+            decoder.decode(chunk)
+            offset += len(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        return offset + error.start
+    except UnicodeError:  # UTF-16 without a mark where one is needed
+        return offset
+    finally:
+        stream.seek(0)
+    return None
+
+
+def _sample(stream: BinaryIO, bad: int) -> bytes:
+    """Up to ``SAMPLE`` bytes of lines that are not ASCII, from the first misfit on: what tells encodings apart."""
+    stream.seek(max(0, bad - 2_048))
+    block = stream.read(CHUNK)
+    stream.seek(0)
+    telling = [line for line in block.splitlines(keepends=True) if not line.isascii()]
+    return b"".join(telling)[:SAMPLE]
+
+
+def _mostly_utf8(sample: bytes) -> bool:
+    """Whether damaged UTF-8 is likelier than another encoding: legacy text hardly ever forms valid sequences."""
+    text = sample.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    valid = sum(not character.isascii() for character in text) - broken
+    return valid > 4 * broken
+
+
+def _legacy(sample: bytes) -> str:
+    for encoding, letters in _LATIN:
+        if _fits(sample.decode(encoding, "replace"), letters):
+            return encoding
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample, cp_isolation=_OTHERS, enable_fallback=False).best()
+    return best.encoding if best is not None else "cp1252"
+
+
+def _fits(text: str, letters: frozenset[str]) -> bool:
+    """Whether nearly all that is not ASCII is in ``letters``, seldom three of them in a row as in other scripts."""
+    foreign = [character for character in text if not character.isascii()]
+    usual = sum(map(letters.__contains__, foreign))
+    in_runs = sum(map(len, _RUNS.findall(text)))
+    return usual >= 0.95 * len(foreign) and in_runs <= 0.3 * len(foreign)

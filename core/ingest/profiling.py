@@ -1,0 +1,135 @@
+"""What is in a set of documents: how long they are, how the gold is spread, what repeats."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.documents import Document, Value
+
+BINS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A bar of a histogram: ``start <= words < stop``, in the last bar ``words <= stop``."""
+
+    start: int
+    stop: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A distribution of whole numbers. All zero and without bars when there is nothing."""
+
+    minimum: int = 0
+    median: float = 0.0
+    mean: float = 0.0
+    p90: int = 0
+    """The smallest number that at least 90% do not exceed."""
+    maximum: int = 0
+    bins: tuple[Bin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldShare:
+    """What one rater said of one item over all documents: ``present + absent + other + missing == documents``.
+
+    ``other`` counts values that are neither true nor false (ratings, choices); ``values`` has them one by one.
+    """
+
+    item: str
+    rater: str
+    present: int
+    absent: int
+    missing: int
+    values: Mapping[Value, int]
+
+    @property
+    def other(self) -> int:
+        """Ratings and choices."""
+        return sum(self.values.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The account of a set of documents."""
+
+    documents: int
+    words: Spread
+    """White-space separated words of the first field; text without spaces counts as one word."""
+    characters: Spread
+    gold: tuple[GoldShare, ...]
+    """By item in order of first appearance, then rater. Items that no rater spoke of are not there."""
+    duplicates: int
+    """Documents whose fields are those of an earlier one."""
+    empties: int
+    """Documents whose first field holds no word."""
+
+
+def profile(documents: Iterable[Document]) -> Profile:
+    """Counts over the documents, in one pass. Zero documents give zeros."""
+    words: list[int] = []
+    characters: list[int] = []
+    seen: set[tuple[str, ...]] = set()
+    binary: dict[tuple[str, str], list[int]] = {}
+    values: dict[tuple[str, str], Counter[Value]] = {}
+    for document in documents:
+        text = document.text
+        words.append(len(text.split()))
+        characters.append(len(text))
+        seen.add(tuple(document.fields.values()))
+        for rater, said in document.gold.items():
+            for item, value in said.items():
+                counts = binary.setdefault((item, rater), [0, 0])
+                if isinstance(value, bool):
+                    counts[not value] += 1
+                else:
+                    values.setdefault((item, rater), Counter())[value] += 1
+    shares = []
+    for (item, rater), (present, absent) in binary.items():
+        others = values.get((item, rater), Counter())
+        missing = len(words) - present - absent - sum(others.values())
+        shares.append(GoldShare(item, rater, present, absent, missing, dict(sorted(others.items(), key=_order))))
+    order = {item: place for place, item in enumerate(dict.fromkeys(item for item, _ in binary))}
+    return Profile(
+        documents=len(words),
+        words=spread(words),
+        characters=spread(characters),
+        gold=tuple(sorted(shares, key=lambda share: order[share.item])),
+        duplicates=len(words) - len(seen),
+        empties=words.count(0),
+    )
+
+
+def _order(pair: tuple[Value, int]) -> tuple[bool, float, str]:
+    value = pair[0]
+    return (False, float(value), "") if isinstance(value, int | float) else (True, 0.0, value)
+
+
+def spread(numbers: Sequence[int]) -> Spread:
+    """The distribution of ``numbers``.
+
+    At most ``BINS`` bars of equal width up to the 99th percentile; the last one reaches to the maximum, so that one
+    giant text does not flatten the rest.
+    """
+    if not numbers:
+        return Spread()
+    ordered = sorted(numbers)
+    low, high = ordered[0], ordered[-1]
+    width = max(1, math.ceil((_percentile(ordered, 0.99) - low + 1) / BINS))
+    bars = Counter(min((number - low) // width, BINS - 1) for number in ordered)
+    last = max(bars)
+    bins = [Bin(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
+    bins.append(Bin(low + last * width, max(high, low + last * width), bars[last]))
+    return Spread(
+        low, statistics.median(ordered), statistics.fmean(ordered), _percentile(ordered, 0.9), high, tuple(bins)
+    )
+
+
+def _percentile(ordered: Sequence[int], share: float) -> int:
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

@@ -1,0 +1,173 @@
+"""json and jsonl: objects become rows, the union of their keys the columns; nested values stay as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, TypeAlias
+
+import orjson
+
+from core.errors import InputError
+from core.ingest.encoding import Decoding
+from core.ingest.lines import ROW_LIMIT, Lines, Progress, RowTooLong
+from core.ingest.table import Format, Rejected, Table, check_width, clean_columns, clean_value, clip
+
+_LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
+Element: TypeAlias = tuple[int, Any, str, str]
+"""Number of the line or element, its value, and when it could not be read the reason with what stood there."""
+
+
+class NotJson(InputError):
+    """The file as a whole is no JSON text. It may still be one object a line."""
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text, cleaned for storage. ValueError says what is wrong with it.
+
+    orjson does nearly all. The slow parser gets what it refuses or would not keep: lone surrogates, NaN (None here),
+    deep nesting, escaped NULs and whole numbers beyond 64 bits.
+    """
+    if "\\u0000" not in text:
+        try:
+            value = orjson.loads(text)
+        except (orjson.JSONDecodeError, UnicodeEncodeError):
+            pass
+        else:
+            if not _rounded(value):
+                return value
+    try:
+        return clean_value(json.loads(text))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise ValueError(f"{error.msg[:1].lower()}{error.msg[1:]} ({place}character {error.colno})") from None
+
+
+def _rounded(value: Any) -> bool:
+    """Whether a number in it may be a whole one that orjson made a float because it has more than 64 bits."""
+    for each in value.values() if type(value) is dict else value if type(value) is list else (value,):
+        kind = type(each)
+        if kind is float:
+            if abs(each) >= 2**63:
+                return True
+        elif (kind is dict or kind is list) and _rounded(each):
+            return True
+    return False
+
+
+def read_jsonl(
+    stream: BinaryIO,
+    *,
+    name: str,
+    size: int,
+    decoding: Decoding,
+    limit: int = ROW_LIMIT,
+    progress: Progress | None = None,
+) -> Table:
+    """One object a line. A line that is none is rejected with the reason; blank lines are no rows."""
+    with Lines(stream, decoding, size=size, limit=limit, progress=progress, mark_end=False) as lines:
+        return _table(_objects(lines), name=name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
+
+
+def _objects(lines: Lines) -> Iterator[Element]:
+    while True:
+        lines.begin()
+        try:
+            line = next(lines)
+        except StopIteration:
+            return
+        except RowTooLong:
+            yield lines.number, None, f"more than {lines.limit:,} characters", lines.text
+            continue
+        if not line.strip():
+            continue
+        try:
+            yield lines.number, parse(line), "", line
+        except ValueError as error:
+            yield lines.number, None, f"not JSON: {error}", line
+
+
+def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, progress: Progress | None = None) -> Table:
+    """An array of objects, or an object that holds one (under ``data``, or as its only array of objects).
+
+    An element that is no object is rejected. InputError when the text is no JSON or holds no such array.
+    """
+    stream.seek(0)
+    text = stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
+    if progress is not None:
+        progress(0.3)
+    try:
+        value = parse(text)
+    except ValueError as error:
+        raise NotJson(f"{name} is not JSON: {error}.", _LAYOUTS) from None
+    if progress is not None:
+        progress(0.8)
+    elements, key = _array(value, name)
+    note = (f"The rows are those under '{key}'.",) if key else ()
+    numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
+    return _table(numbered, name=name, format="json", decoding=decoding, notes=lambda: note)
+
+
+def _array(value: Any, name: str) -> tuple[list[Any], str]:
+    if isinstance(value, list):
+        return value, ""
+    if isinstance(value, dict):
+        if isinstance(value.get("data"), list):
+            return value["data"], "data"
+        keys = [key for key, item in value.items() if isinstance(item, list) and item and isinstance(item[0], dict)]
+        if len(keys) == 1:
+            return value[keys[0]], keys[0]
+    raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
+
+
+def _table(
+    elements: Iterable[Element], *, name: str, format: Format, decoding: Decoding, notes: Callable[[], tuple[str, ...]]
+) -> Table:
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    numbers: list[int] = []
+    rejected: list[Rejected] = []
+    keys: dict[str, None] = {}
+    for read, (line, value, reason, raw) in enumerate(elements, 1):
+        if not reason and not isinstance(value, dict):
+            reason, raw = f"{_kind(value)}, expected an object", raw or str(value)
+        if reason:
+            rejected.append(Rejected(line, reason, clip(raw)))
+            continue
+        if not keys.keys() >= value.keys():
+            keys.update(dict.fromkeys(value))
+            check_width(len(keys), name)
+        rows.append(value)
+        lines.append(line)
+        numbers.append(read)
+    if not rows and not rejected:
+        raise InputError(f"{name} has no rows.", _LAYOUTS)
+    columns, renamed = clean_columns(tuple(keys))
+    return Table(
+        name=name,
+        format=format,
+        columns=columns,
+        data=tuple(tuple(row.get(key) for row in rows) for key in keys),
+        line_numbers=tuple(lines),
+        row_numbers=tuple(numbers),
+        read=len(rows) + len(rejected),
+        rejected=tuple(rejected),
+        encoding=decoding.encoding,
+        notes=renamed + notes(),
+    )
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case _:
+            return "an array"

@@ -1,0 +1,181 @@
+"""A table as read from a file, before anyone has said which column is the text."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import decimal
+import io
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+from core.documents import storable
+from core.errors import InputError
+from core.ingest.formulas import escape
+
+Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "parquet"]
+
+MAX_COLUMNS = 4096
+RAW_LIMIT = 10_000
+"""Characters of a rejected row that are kept for the person who mends it."""
+
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that was left out. ``line`` is where it starts in the file, ``raw`` what stood there (clipped)."""
+
+    line: int
+    reason: str
+    raw: str = ""
+
+    def __str__(self) -> str:
+        return f"row {self.line}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows that could be read, column by column, and an account of those that could not.
+
+    ``read == len(table) + len(rejected)``: blank lines are no rows. A cell is a string in csv and tsv; elsewhere it may
+    be a number, a bool, None, a list or a dict. No string in it holds a lone surrogate or NUL.
+    """
+
+    name: str
+    format: Format
+    columns: tuple[str, ...]
+    data: tuple[tuple[Any, ...], ...]
+    """One tuple a column, in the order of ``columns``."""
+    line_numbers: tuple[int, ...]
+    """Where each kept row starts: the physical line of a csv or jsonl, the row of a sheet, else the record's number."""
+    row_numbers: tuple[int, ...]
+    """Which row of data it is, from 1, rejected rows counted: mending a bad row renames no other."""
+    read: int
+    rejected: tuple[Rejected, ...] = ()
+    encoding: str = ""
+    delimiter: str = ""
+    """Empty for a file of one column and for formats that have none."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about how the file was read."""
+    sheets: tuple[str, ...] = ()
+    """All sheets of a workbook; the one that was read stands in the notes if there are several."""
+
+    def __len__(self) -> int:
+        return len(self.line_numbers)
+
+    def column(self, name: str) -> tuple[Any, ...]:
+        """The cells of one column; KeyError when there is none of that name."""
+        try:
+            return self.data[self.columns.index(name)]
+        except ValueError:
+            raise KeyError(name) from None
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One kept row by position, from 0."""
+        return {name: cells[index] for name, cells in zip(self.columns, self.data, strict=True)}
+
+    def head(self, count: int = 20) -> list[dict[str, Any]]:
+        """The first rows, for a preview; fewer when there are fewer."""
+        return [self.row(index) for index in range(min(count, len(self)))]
+
+
+def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Usable column names and notes on what was changed.
+
+    White space is folded and trimmed, a blank name becomes ``column_N`` by its position from 1, and a repeated one
+    gets ``_2``, ``_3`` and so on. The names are unique.
+    """
+    wanted = [_SPACE.sub(" ", storable(as_text(name))).strip().strip("\ufeff") for name in names]
+    taken = {name for name in wanted if name}
+    seen: set[str] = set()
+    result: list[str] = []
+    notes: list[str] = []
+    for position, name in enumerate(wanted, 1):
+        fresh = name or _free(f"column_{position}", taken)
+        if not name:
+            notes.append(f"Column {position} has no name: it is called '{fresh}'.")
+        elif name in seen:
+            fresh = _free(name, taken)
+            notes.append(f"The column name '{name}' is repeated: column {position} is called '{fresh}'.")
+        seen.add(name)
+        taken.add(fresh)
+        result.append(fresh)
+    return tuple(result), tuple(notes)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    candidate, number = name, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate
+
+
+def check_width(count: int, name: str) -> None:
+    """InputError when a table is so wide that something else must be wrong."""
+    if count > MAX_COLUMNS:
+        raise InputError(f"{name} has {count:,} columns; at most {MAX_COLUMNS:,} can be read.", "Check the delimiter.")
+
+
+def as_text(value: Any) -> str:
+    """A cell as text: nothing for None, ``1`` for 1.0, JSON for lists and dicts."""
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
+        case list() | dict() | tuple():
+            return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        case _:
+            return str(value)
+
+
+def clean_value(value: Any) -> Any:
+    """A cell as it can be stored and written as JSON: text storable, dates in ISO form, NaN and infinity None, whole
+    numbers beyond 64 bits as text."""
+    match value:
+        case str():
+            return storable(value)
+        case None | bool():
+            return value
+        case int():
+            return value if -(2**63) <= value < 2**63 else str(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case decimal.Decimal():
+            return clean_value(float(value))
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case bytes():
+            return storable(value.decode("utf-8", "replace"))
+        case Mapping():
+            return {storable(as_text(key)): clean_value(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [clean_value(item) for item in value]
+        case _:
+            return storable(str(value))
+
+
+def clip(text: str, limit: int = RAW_LIMIT) -> str:
+    """``text``, cut with a word about its length when it is long."""
+    text = text.rstrip("\r\n")
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def rejected_csv(rejected: Iterable[Rejected]) -> bytes:
+    """The rejected rows as a csv file (line, reason, raw) that a spreadsheet opens safely; only a header for none."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
+    writer.writerow(("line", "reason", "raw"))
+    writer.writerows((row.line, escape(row.reason), escape(storable(row.raw))) for row in rejected)
+    return out.getvalue().encode("utf-8-sig")

@@ -1,0 +1,170 @@
+"""The one connection to a project file: taken under a lock, closed with a checkpoint.
+
+While it is open nothing may open, copy or hash the file by other means: closing such a handle drops DuckDB's own lock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+from weakref import WeakSet
+
+import duckdb
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from core.errors import MootError, ProjectError, StorageFull
+from core.store import migrations
+from core.store.lock import Ownership
+
+Cursor: TypeAlias = DuckDBPyConnection
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
+
+
+def translated(error: Exception, path: Path | str) -> Exception:
+    """DuckDB's error as one that a person can act on; any other error as it is."""
+    if isinstance(error, MootError) or not isinstance(error, duckdb.Error | OSError):
+        return error
+    text = str(error)
+    if any(mark in text.lower() for mark in _FULL):
+        return StorageFull(
+            f"The disk is full: {path} could not be written.",
+            "Free some space and go on; everything acknowledged before is safe.",
+        )
+    if "Conflicting lock" in text or "being used by another process" in text:
+        return ProjectError(f"{path} is open in another program.", "Close it there, or use another --project.")
+    if isinstance(error, duckdb.FatalException) or "has been invalidated" in text:
+        return ProjectError(f"{path}: DuckDB gave up ({_first_line(text)}).", "Close the project and open it again.")
+    if isinstance(error, duckdb.IOException | OSError) or "Failed to commit: Could not" in text:
+        return ProjectError(f"{path}: {_first_line(text)}.", "Check the disk and the file's permissions.")
+    return error
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[0].rstrip(".")
+
+
+class Connection:
+    """An open project file. Reading is safe from every thread: each has a cursor of its own.
+
+    Made by ``open_file``; ``close`` it once, after the writer.
+    """
+
+    def __init__(self, path: Path, root: Cursor, ownership: Ownership) -> None:
+        self.path = path
+        self._root = root
+        self._ownership = ownership
+        self._local = threading.local()
+        self._cursors: WeakSet[Cursor] = WeakSet()
+        self._guard = threading.Lock()
+        self._closed = False
+
+    def cursor(self) -> Cursor:
+        """A cursor of one's own, to be closed by the caller. ProjectError once the project is closed."""
+        with self._guard:
+            if self._closed:
+                raise ProjectError(f"{self.path} is closed.", "Open the project again.")
+            cursor = self._root.cursor()
+            self._cursors.add(cursor)
+            return cursor
+
+    def rows(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query, read with this thread's cursor."""
+        try:
+            return self._reader().execute(sql, params).fetchall()
+        except (duckdb.Error, OSError) as error:
+            raise translated(error, self.path) from error
+
+    def row(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
+        """The first row of a query, None when there is none."""
+        return next(iter(self.rows(sql, params)), None)
+
+    def arrow(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pa.Table:
+        """All rows of a query as an Arrow table."""
+        try:
+            table: pa.Table = self._reader().sql(sql, params=params or None).to_arrow_table()
+            return table
+        except (duckdb.Error, OSError) as error:
+            raise translated(error, self.path) from error
+
+    def note_url(self, url: str | None) -> None:
+        """Say at which address the project is shown, for a second process that finds it locked."""
+        self._ownership.note_url(url)
+
+    def close(self) -> None:
+        """Close every cursor, write the log into the file and give it free. Harmless when repeated.
+
+        Raises StorageFull when the disk refuses the checkpoint; the log keeps what was acknowledged.
+        """
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+        try:
+            for cursor in list(self._cursors):
+                cursor.close()
+            self._root.execute("CHECKPOINT")
+        except (duckdb.Error, OSError) as error:
+            raise translated(error, self.path) from error
+        finally:
+            self._root.close()
+            self._ownership.release()
+
+    def _reader(self) -> Cursor:
+        cursor: Cursor | None = getattr(self._local, "cursor", None)
+        if cursor is None or self._closed:
+            cursor = self._local.cursor = self.cursor()
+        return cursor
+
+
+def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Connection:
+    """Lock, connect and migrate the project at ``path``, made anew when it is missing and ``create`` is set.
+
+    Raises ProjectLocked when it is open elsewhere (also in this process), StorageFull, and ProjectError when the
+    folder is missing or read-only, the file is not a Moot project, or it was made by a newer Moot.
+    """
+    place = Path(path).expanduser().resolve()
+    if place.is_dir():
+        raise ProjectError(f"{place} is a folder, not a project file.", "Name a file in it, such as moot.duckdb.")
+    if not create and not place.exists():
+        raise ProjectError(f"There is no project at {place}.", "Check the path.")
+    ownership = Ownership(place, url)
+    try:
+        root = _connect(place)
+    except BaseException:
+        ownership.release()
+        raise
+    try:
+        migrations.migrate(root, path=str(place))
+    except BaseException as error:
+        root.close()
+        ownership.release()
+        if isinstance(error, duckdb.Error):
+            raise translated(error, place) from error
+        raise
+    return Connection(place, root, ownership)
+
+
+def _connect(path: Path) -> Cursor:
+    if path.exists() and not os.access(path, os.W_OK):
+        raise ProjectError(f"{path} is read-only.", "Make it writable, or copy it to a folder of your own.")
+    try:
+        root = duckdb.connect(str(path), config={**_CONFIG, "threads": min(4, os.cpu_count() or 1)})
+    except duckdb.Error as error:
+        if "not a valid DuckDB database" in str(error):
+            raise ProjectError(
+                f"{path} is not a Moot project: it is not a DuckDB file.",
+                "Name another file with --project; this one was left as it is.",
+            ) from error
+        raise translated(error, path) from error
+    root.execute("SET memory_limit = '50%'")
+    return root

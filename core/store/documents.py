@@ -1,0 +1,275 @@
+"""Documents, their gold labels, and the imports they came by."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from core.documents import Document, Value
+from core.store.connection import Connection, Cursor
+from core.store.rows import clean, dump, incoming, insert, load, table_of, value_text
+from core.store.writer import Writer
+
+CHUNK = 10_000
+"""Documents put into one Arrow batch."""
+
+Progress: TypeAlias = Callable[[int], None]
+"""Called with the number of documents read so far."""
+
+_DOCUMENT = ("id", "position", "import_id", "field", "text", "context", "words", "source")
+_GOLD = ("document_id", "rater", "item", "value")
+_FOUND = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One file that was read in. ``added`` documents of it are new; ``repeated`` ids were in the project already."""
+
+    id: int
+    file_name: str
+    at: float
+    options: Mapping[str, Any]
+    counts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A row of a file that is not a document: its line (from 1), why, and as it stood there."""
+
+    line: int
+    reason: str
+    raw: str
+
+
+class Documents:
+    """Reads from any thread; writes go through the writer and return once they are on disk."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._connection = connection
+        self._writer = writer
+
+    def add(
+        self,
+        documents: Iterable[Document],
+        *,
+        file_name: str = "",
+        options: Mapping[str, Any] | None = None,
+        rejected: Sequence[RejectedRow] = (),
+        replace: bool = False,
+        progress: Progress | None = None,
+    ) -> Import:
+        """Take in documents with their gold, all in one transaction; positions go on from the last one.
+
+        An id that the project has already is left as it was and counted as ``repeated``. With ``replace`` the
+        documents and gold before are dropped in the same transaction; runs and reviews stay. ``counts`` of the
+        returned import holds ``documents``, ``repeated`` and ``rejected``. Nothing is kept when the iterable raises.
+        """
+        at = time.time()
+        chunks: list[tuple[pa.Table, pa.Table]] = []
+        read = 0
+        for chunk in _chunked(documents, CHUNK):
+            chunks.append(_tables(chunk))
+            read += len(chunk)
+            if progress is not None:
+                progress(read)
+
+        def run(cursor: Cursor) -> Import:
+            if replace:
+                _clear(cursor)
+            number = _one(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
+            added = sum(_add_chunk(cursor, number, *chunk) for chunk in chunks)
+            counts = {"documents": added, "repeated": read - added, "rejected": len(rejected)}
+            made = Import(number, clean(file_name), at, dict(options or {}), counts)
+            cursor.execute(
+                "INSERT INTO imports VALUES (?, ?, ?, ?, ?)",
+                [number, made.file_name, at, dump(made.options), dump(made.counts)],
+            )
+            insert(
+                cursor,
+                "rejected_rows",
+                ("import_id", "line", "reason", "raw"),
+                [(number, row.line, row.reason, row.raw) for row in rejected],
+            )
+            return made
+
+        return self._writer.do(run)
+
+    def clear(self) -> None:
+        """Drop all documents and gold. Runs, reviews and the record of imports stay."""
+        self._writer.do(_clear)
+
+    def replace_gold(self, gold: Mapping[str, Mapping[str, Mapping[str, Value]]]) -> None:
+        """Put ``document id -> rater -> item -> value`` in the place of all gold there was (columns mapped anew)."""
+        rows = [
+            (document_id, rater, item, value_text(value))
+            for document_id, raters in gold.items()
+            for rater, said in raters.items()
+            for item, value in said.items()
+        ]
+
+        def run(cursor: Cursor) -> None:
+            cursor.execute("DELETE FROM gold")
+            insert(cursor, "gold", _GOLD, rows)
+
+        self._writer.do(run)
+
+    def count(self, search: str | None = None) -> int:
+        """Number of documents, or of those whose text or id holds ``search`` (case-insensitive)."""
+        row = self._connection.row(f"SELECT count(*) FROM documents WHERE {_FOUND}", {"search": _needle(search)})
+        return int(row[0]) if row else 0
+
+    def page(self, offset: int = 0, limit: int = 100, search: str | None = None) -> list[Document]:
+        """Documents in position order, ``limit`` of them after the first ``offset``; empty past the end."""
+        rows = self._connection.rows(
+            "SELECT id, position, field, text, context, source FROM documents "
+            f"WHERE {_FOUND} ORDER BY position LIMIT $limit OFFSET $offset",
+            {"search": _needle(search), "limit": limit, "offset": offset},
+        )
+        return self._documents(rows, gold=True)
+
+    def load(self, ids: Sequence[str], *, gold: bool = True) -> list[Document]:
+        """The documents with these ids in the order asked for; unknown ids are left out. The engine does without
+        ``gold``, which makes it cheaper."""
+        if not ids:
+            return []
+        marks = ", ".join("?" * len(ids)) if len(ids) <= 200 else "SELECT unnest(?)"
+        rows = self._connection.rows(
+            f"SELECT id, position, field, text, context, source FROM documents WHERE id IN ({marks})",
+            list(ids) if len(ids) <= 200 else [list(ids)],
+        )
+        found = {document.id: document for document in self._documents(rows, gold=gold)}
+        return [found[id] for id in ids if id in found]
+
+    def get(self, document_id: str) -> Document | None:
+        """One document with its gold, or None."""
+        return next(iter(self.load([document_id])), None)
+
+    def ids(self) -> list[str]:
+        """All ids in position order."""
+        return [id for (id,) in self._connection.rows("SELECT id FROM documents ORDER BY position")]
+
+    def raters(self) -> list[str]:
+        """Names of the gold raters, sorted."""
+        return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
+
+    def gold_counts(self) -> list[tuple[str, str, Value, int]]:
+        """(rater, item, value, documents) for every value that gold takes, sorted."""
+        rows = self._connection.rows(
+            "SELECT rater, item, value, count(*) FROM gold GROUP BY ALL ORDER BY rater, item, value"
+        )
+        return [(rater, item, load(value), count) for rater, item, value, count in rows]
+
+    def with_gold(self) -> int:
+        """Number of documents with gold for at least one item."""
+        row = self._connection.row("SELECT count(DISTINCT document_id) FROM gold")
+        return int(row[0]) if row else 0
+
+    def lengths(self, width: int = 25) -> list[tuple[int, int]]:
+        """Histogram of words of the first field: (first word count of the bin, documents), empty bins left out."""
+        return [
+            (int(start), int(count))
+            for start, count in self._connection.rows(
+                "SELECT words // $width * $width AS start, count(*) FROM documents GROUP BY start ORDER BY start",
+                {"width": width},
+            )
+        ]
+
+    def imports(self) -> list[Import]:
+        """All imports, oldest first."""
+        rows = self._connection.rows("SELECT id, file_name, unix_time, options, counts FROM imports ORDER BY id")
+        return [Import(id, name, at, load(options), load(counts)) for id, name, at, options, counts in rows]
+
+    def rejected(self, import_id: int, limit: int | None = None) -> list[RejectedRow]:
+        """The rejected rows of an import in file order, at most ``limit``."""
+        rows = self._connection.rows(
+            "SELECT line, reason, raw FROM rejected_rows WHERE import_id = $id ORDER BY line LIMIT $limit",
+            {"id": import_id, "limit": limit},
+        )
+        return [RejectedRow(*row) for row in rows]
+
+    def _documents(self, rows: Sequence[tuple[Any, ...]], *, gold: bool) -> list[Document]:
+        said = self._gold([row[0] for row in rows]) if gold else {}
+        return [
+            Document(
+                id=id,
+                fields={field: text, **load(context)} if field else {},
+                position=position,
+                source=load(source),
+                gold=said.get(id, {}),
+            )
+            for id, position, field, text, context, source in rows
+        ]
+
+    def _gold(self, ids: list[str]) -> dict[str, dict[str, dict[str, Value]]]:
+        found: dict[str, dict[str, dict[str, Value]]] = {}
+        if ids:
+            for document_id, rater, item, value in self._connection.rows(
+                "SELECT document_id, rater, item, value FROM gold WHERE document_id IN (SELECT unnest(?)) "
+                "ORDER BY rater, item",
+                [ids],
+            ):
+                found.setdefault(document_id, {}).setdefault(rater, {})[item] = load(value)
+        return found
+
+
+def _needle(search: str | None) -> str | None:
+    return clean(search).lower() if search else None
+
+
+def _chunked(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+    stream = iter(documents)
+    while chunk := list(islice(stream, size)):
+        yield chunk
+
+
+def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
+    rows, gold = [], []
+    for number, document in enumerate(documents):
+        fields = iter(document.fields.items())
+        name, text = next(fields, ("", ""))
+        rows.append((document.id, number, 0, name, text, dump(dict(fields)), len(text.split()), dump(document.source)))
+        gold += [
+            (document.id, rater, item, value_text(value))
+            for rater, said in document.gold.items()
+            for item, value in said.items()
+        ]
+    return table_of(_DOCUMENT, rows), table_of(_GOLD, gold)
+
+
+def _add_chunk(cursor: Cursor, import_id: int, documents: pa.Table, gold: pa.Table) -> int:
+    """Add what is new; the number of documents added. A repeated id's gold stays out with it."""
+    base = _one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
+    with incoming(cursor, documents):
+        cursor.execute(
+            "CREATE OR REPLACE TEMP TABLE fresh AS "
+            "SELECT id, min(position) AS nth FROM incoming WHERE id NOT IN (SELECT id FROM documents) GROUP BY id"
+        )
+        cursor.execute(
+            f"INSERT INTO documents ({', '.join(_DOCUMENT)}) "
+            "SELECT id, ? + row_number() OVER (ORDER BY position) - 1, ?, field, text, context, words, source "
+            "FROM incoming JOIN fresh USING (id) WHERE nth = position ORDER BY position",
+            [base, import_id],
+        )
+    if gold.num_rows:
+        with incoming(cursor, gold):
+            cursor.execute(
+                f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} "
+                "FROM incoming SEMI JOIN fresh ON document_id = fresh.id"
+            )
+    added = _one(cursor, "SELECT count(*) FROM fresh")
+    cursor.execute("DROP TABLE fresh")
+    return added
+
+
+def _clear(cursor: Cursor) -> None:
+    cursor.execute("DELETE FROM gold")
+    cursor.execute("DELETE FROM documents")
+
+
+def _one(cursor: Cursor, sql: str) -> int:
+    return int(cursor.execute(sql).fetchall()[0][0])

@@ -1,0 +1,122 @@
+"""What people did, appended and never overwritten. The current state of anything is a fold over these."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.store.connection import Connection, Cursor
+from core.store.rows import clean, dump, insert, load
+
+COLUMNS = (
+    "seq", "act", "unix_time", "actor", "kind", "document_id", "run_id", "codebook_version", "item", "before", "after",
+    "target", "payload",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Who did what, when, with the value before and after.
+
+    Events of one ``act`` were made together and are undone together. ``before`` and ``after`` are plain data (an
+    item's value, a status, a setting); ``target`` is the act that an ``undo`` or ``redo`` is about.
+    """
+
+    seq: int
+    act: int
+    at: float
+    actor: str
+    kind: str
+    document_id: str | None
+    run_id: str | None
+    codebook_version: int | None
+    item: str | None
+    before: Any
+    after: Any
+    target: int | None
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An event that is about to be made."""
+
+    kind: str
+    item: str | None = None
+    before: Any = None
+    after: Any = None
+    document_id: str | None = None
+    run_id: str | None = None
+    codebook_version: int | None = None
+    target: int | None = None
+    payload: Mapping[str, Any] | None = None
+
+
+def record(cursor: Cursor, actor: str, deeds: Sequence[Deed]) -> list[Event]:
+    """Append events as one act, inside a transaction of the writer; the events with their time and number."""
+    if not deeds:
+        return []
+    at = time.time()
+    seqs = [int(seq) for (seq,) in cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(deeds)]).fetchall()]
+    made = [
+        Event(
+            seq, seqs[0], at, clean(actor), deed.kind, deed.document_id, deed.run_id, deed.codebook_version, deed.item,
+            deed.before, deed.after, deed.target, dict(deed.payload or {}),
+        )
+        for seq, deed in zip(seqs, deeds, strict=True)
+    ]  # fmt: skip
+    insert(cursor, "events", COLUMNS, [_row(event) for event in made])
+    return made
+
+
+def _row(event: Event) -> tuple[Any, ...]:
+    return (
+        event.seq, event.act, event.at, event.actor, event.kind, event.document_id, event.run_id,
+        event.codebook_version, event.item, _text(event.before), _text(event.after), event.target,
+        dump(event.payload),
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else dump(value)
+
+
+def event_of(row: Sequence[Any]) -> Event:
+    """The event in a row of ``COLUMNS``."""
+    (
+        seq, act, at, actor, kind, document_id, run_id, codebook_version, item, before, after, target, payload,
+    ) = row  # fmt: skip
+    return Event(
+        seq, act, at, actor, kind, document_id, run_id, codebook_version, item, _data(before), _data(after), target,
+        load(payload),
+    )  # fmt: skip
+
+
+def _data(text: str | None) -> Any:
+    return None if text is None else load(text)
+
+
+class Events:
+    """Reading the record."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def all(
+        self,
+        *,
+        kinds: Sequence[str] | None = None,
+        document_id: str | None = None,
+        actor: str | None = None,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """Events of these kinds (all when None), newest first, at most ``limit``."""
+        rows = self._connection.rows(
+            f"SELECT {', '.join(COLUMNS)} FROM events WHERE ($kinds IS NULL OR list_contains($kinds, kind)) "
+            "AND ($document IS NULL OR document_id = $document) AND ($actor IS NULL OR actor = $actor) "
+            "ORDER BY seq DESC LIMIT $limit",
+            {"kinds": kinds and list(kinds), "document": document_id, "actor": actor, "limit": limit},
+        )
+        return [event_of(row) for row in rows]

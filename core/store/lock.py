@@ -1,0 +1,60 @@
+"""Who owns a project file. A lock file beside it is held for as long as the file is open, and a note beside that says
+who holds it, so that the next one can be told."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from core.errors import ProjectError, ProjectLocked
+
+
+class Ownership:
+    """The lock on ``FILE.lock`` with ``{pid, url}`` in ``FILE.lock.json``.
+
+    Taking it raises ProjectLocked when another process, or this one by another way, has it, and ProjectError when the
+    folder is missing or cannot be written.
+    """
+
+    def __init__(self, path: Path, url: str | None = None) -> None:
+        self._path = path
+        self._note = path.with_name(path.name + ".lock.json")
+        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False)
+        if not path.parent.is_dir():
+            raise ProjectError(f"The folder {path.parent} does not exist.", "Make it first, or name another file.")
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            raise ProjectLocked(str(path), *_read_note(self._note)) from error
+        except OSError as error:
+            raise ProjectError(
+                f"{path.parent} cannot be written ({error.strerror or error}).",
+                "Copy the project to a folder of your own, or mend its permissions.",
+            ) from error
+        self.note_url(url)
+
+    def note_url(self, url: str | None) -> None:
+        """Say at which address this process shows the project. A note that cannot be written is left out."""
+        draft = self._note.with_name(self._note.name + ".new")
+        with suppress(OSError):
+            draft.write_text(json.dumps({"pid": os.getpid(), "url": url}), encoding="utf-8")
+            os.replace(draft, self._note)
+
+    def release(self) -> None:
+        """Give the file free; harmless when repeated."""
+        if self._lock.is_locked:
+            with suppress(OSError):
+                self._note.unlink()
+            self._lock.release()
+
+
+def _read_note(note: Path) -> tuple[int | None, str | None]:
+    try:
+        data = json.loads(note.read_text(encoding="utf-8"))
+        return int(data["pid"]), data["url"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, None

@@ -1,0 +1,81 @@
+"""The schema of a project file and how an older one becomes today's.
+
+``schema/<number>_<name>.sql`` are the migrations: append-only, each applied in one transaction together with its row
+in ``moot_schema``. A file whose number is higher than the newest one here was made by a newer Moot.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import lru_cache
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from core.errors import ProjectError
+
+_FOLDER = Path(__file__).parent / "schema"
+_NAME = re.compile(r"^(\d{4})_\w+\.sql$")
+
+
+@lru_cache(maxsize=1)
+def scripts() -> tuple[tuple[int, str], ...]:
+    """All migrations as (number, SQL), in order, counting from 1 without a gap."""
+    found = sorted((int(match[1]), path) for path in _FOLDER.iterdir() if (match := _NAME.match(path.name)))
+    return tuple((number, path.read_text(encoding="utf-8")) for number, path in found)
+
+
+def newest() -> int:
+    """The schema version that this Moot writes."""
+    return scripts()[-1][0]
+
+
+def version_of(cursor: DuckDBPyConnection) -> int | None:
+    """The schema version of the open file: 0 for an empty database, None when it is not a Moot project."""
+    tables = {
+        name
+        for (name,) in cursor.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE NOT internal "
+            "UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+    }
+    if "moot_schema" not in tables:
+        return None if tables else 0
+    version: int = cursor.execute("SELECT coalesce(max(version), 0) FROM moot_schema").fetchall()[0][0]
+    return version
+
+
+def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -> None:
+    """Bring the open file to version ``upto`` (the newest when None), leaving one that is already there untouched.
+
+    Raises ProjectError when the file is another program's or was made by a newer Moot; DuckDB's own errors pass.
+    """
+    version = version_of(cursor)
+    if version is None:
+        raise ProjectError(
+            f"{path} is a DuckDB file of another program, not a Moot project.",
+            "Name another file with --project; this one was left as it is.",
+        )
+    if version > newest():
+        raise ProjectError(
+            f"{path} was made by a newer Moot (schema {version}, this one knows {newest()}).",
+            "Update Moot to open it.",
+        )
+    for number, script in scripts():
+        if version < number <= (upto or newest()):
+            _apply(cursor, number, script)
+
+
+def _apply(cursor: DuckDBPyConnection, number: int, script: str) -> None:
+    cursor.execute("BEGIN")
+    try:
+        cursor.execute(
+            "CREATE TABLE IF NOT EXISTS moot_schema (version INTEGER PRIMARY KEY, unix_time DOUBLE NOT NULL)"
+        )
+        cursor.execute(script)
+        cursor.execute("INSERT INTO moot_schema VALUES (?, ?)", [number, time.time()])
+        cursor.execute("COMMIT")
+    except BaseException:
+        cursor.execute("ROLLBACK")
+        raise

@@ -1,0 +1,71 @@
+"""An open project: the file, the thread that writes it, and what is in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from core.store.connection import open_file
+from core.store.store import Store
+from core.store.turns import Replies, RunSink
+from core.store.writer import Writer
+
+
+class Project:
+    """Owns a project file from ``open`` to ``close``; a context manager.
+
+    ``store`` is everything in it, ``turn_store`` and ``sink`` are the engine's ports.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> None:
+        self._connection = open_file(path, url=url, create=create)
+        self._writer: Writer | None = None
+        try:
+            self._writer = Writer(self._connection)
+            self.store = Store(self._connection, self._writer)
+            self.store.runs.recover()
+            self.turn_store = Replies(self._connection, self._writer)
+            self.sink = RunSink(self._connection, self._writer)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Self:
+        """Open the project at ``path``; when it is missing it is made, or with ``create`` False refused.
+
+        Runs that a dead process left under way become ``paused``. Raises ProjectLocked, StorageFull and ProjectError.
+        """
+        return cls(path, url=url, create=create)
+
+    @property
+    def path(self) -> Path:
+        """The file, absolute. Don't open, copy or hash it while the project is open."""
+        return self._connection.path
+
+    @property
+    def saved_at(self) -> float | None:
+        """When something was last committed in this process (unix seconds), None before the first time."""
+        return self._writer.committed_at if self._writer is not None else None
+
+    def note_url(self, url: str | None) -> None:
+        """Say at which address the project is shown, for a second process that finds it locked."""
+        self._connection.note_url(url)
+
+    def close(self) -> None:
+        """Write what is queued, checkpoint and give the file free. Harmless when repeated."""
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        finally:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

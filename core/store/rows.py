@@ -1,0 +1,121 @@
+"""Values on their way into the tables and back: JSON text, storable strings, rows as Arrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import duckdb
+import orjson
+import pyarrow as pa
+
+from core.documents import Value, storable
+from core.hashing import digest
+from core.store.connection import Cursor
+
+_SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+
+
+def clean(text: str) -> str:
+    """``text`` as the store can hold it: lone surrogates and NUL characters replaced or dropped."""
+    return text if text.isascii() and "\x00" not in text else storable(text)
+
+
+def dump(value: Any) -> str:
+    """JSON text of plain data, keys in the order given; NaN and infinities become null."""
+    return _dumps(value, orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+
+
+def canonical(value: Any) -> str:
+    """JSON text with sorted keys: equal values give equal text."""
+    return _dumps(value, _SORTED)
+
+
+def load(text: str) -> Any:
+    """What ``dump`` was given, as plain lists and dicts."""
+    return orjson.loads(text)
+
+
+def value_text(value: Value | None) -> str | None:
+    """An item's value as its JSON text, None when there is none."""
+    return None if value is None else dump(value)
+
+
+def value_of(text: str | None) -> Value | None:
+    """The value whose JSON text this is, None for NULL."""
+    if text is None:
+        return None
+    value: Value = orjson.loads(text)
+    return value
+
+
+def text_hash(text: str) -> str:
+    """The key of a text in ``texts``."""
+    return digest(text)
+
+
+def _dumps(value: Any, option: int) -> str:
+    try:
+        return orjson.dumps(value, default=_plain, option=option).decode()
+    except (orjson.JSONEncodeError, UnicodeEncodeError):
+        return orjson.dumps(_cleaned(value), default=_plain, option=option).decode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)
+
+
+def _cleaned(value: Any) -> Any:
+    """The same data with every string storable and integers beyond 64 bits as text."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(key) if isinstance(key, str) else key: _cleaned(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > 63:
+        return json.dumps(value)
+    return value
+
+
+def table_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pa.Table:
+    """Rows as an Arrow table. A column holds one kind of value or None; strings are made storable."""
+    by_column = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [pa.array([clean(cell) if isinstance(cell, str) else cell for cell in column]) for column in by_column]
+    return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+@contextmanager
+def incoming(cursor: Cursor, table: pa.Table) -> Iterator[None]:
+    """Let SQL on this cursor read ``table`` as ``incoming``."""
+    cursor.register("incoming", table)
+    try:
+        yield
+    finally:
+        with suppress(duckdb.Error):  # an aborted transaction refuses; the next register replaces the view
+            cursor.unregister("incoming")
+
+
+def append(cursor: Cursor, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Add rows, the quickest way for up to some hundreds. A key that is there already fails the transaction."""
+    stored = [tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
+    if stored:
+        with cursor.appender(table, columns=list(columns)) as appender:
+            appender.append_rows(stored)
+
+
+def insert(
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, keyed: bool = False
+) -> None:
+    """Add rows through Arrow, the quickest way for many. ``keyed``: those whose key is there already are left out."""
+    if rows:
+        names = ", ".join(columns)
+        with incoming(cursor, table_of(columns, rows)):
+            tail = "ON CONFLICT DO NOTHING" if keyed else ""
+            cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming {tail}")

@@ -1,0 +1,240 @@
+"""Runs: their frozen settings, where they stand, and what is left to do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.engine.ports import Work
+from core.errors import UsageError
+from core.runs import RunRow, RunSettings, State
+from core.store.connection import Connection, Cursor
+from core.store.events import Deed, record
+from core.store.rows import clean, dump, insert, load
+from core.store.writer import Writer
+
+BUDGET = "budget"
+"""The kind of the event that gives a run another ceiling."""
+INTERRUPTED = "interrupted"
+"""The message of a run that was under way when its process died."""
+
+_COUNTED = """
+WITH asked AS (
+    SELECT run_id, count(*) AS documents FROM run_documents
+    WHERE $run IS NULL OR run_id = $run GROUP BY run_id
+), ended AS (
+    SELECT run_id, count(*) FILTER (status = 'verdict') AS verdicts,
+           count(*) FILTER (status = 'unresolved') AS unresolved, count(*) FILTER (status = 'failed') AS failed
+    FROM verdicts WHERE $run IS NULL OR run_id = $run GROUP BY run_id
+), heard AS (
+    -- A reply is paid for by the run that asked for it, once, however many of its turns heard it.
+    SELECT turns.run_id, prompt_tokens, completion_tokens, cost_usd,
+           replies.run_id = turns.run_id
+           AND row_number() OVER (PARTITION BY turns.run_id, key ORDER BY document_id, turn) = 1 AS paid
+    FROM turns JOIN replies USING (key) WHERE $run IS NULL OR turns.run_id = $run
+), spent AS (
+    SELECT run_id, count(*) AS turns, count(*) FILTER (paid) AS calls, count(*) FILTER (NOT paid) AS cached_calls,
+           coalesce(sum(prompt_tokens) FILTER (paid), 0) AS prompt_tokens,
+           coalesce(sum(completion_tokens) FILTER (paid), 0) AS completion_tokens,
+           coalesce(bool_or(cost_usd IS NULL) FILTER (paid), false) AS priceless,
+           coalesce(sum(cost_usd) FILTER (paid), 0.0) AS cost_usd
+    FROM heard GROUP BY run_id
+), raised AS (
+    SELECT run_id, arg_max(after, seq) AS budget FROM events WHERE kind = 'budget' GROUP BY run_id
+)
+SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0), coalesce(verdicts, 0),
+       coalesce(unresolved, 0), coalesce(failed, 0), coalesce(turns, 0), coalesce(calls, 0), coalesce(cached_calls, 0),
+       coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT,
+       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, message, budget
+FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN spent USING (run_id)
+LEFT JOIN raised USING (run_id)
+WHERE $run IS NULL OR run_id = $run
+ORDER BY number
+"""
+
+
+class Runs:
+    """Reads from any thread; writes return once they are on disk."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._connection = connection
+        self._writer = writer
+
+    def create(
+        self,
+        settings: RunSettings,
+        document_ids: Sequence[str],
+        *,
+        experiment_id: str | None = None,
+        rejected: int = 0,
+    ) -> RunRow:
+        """A new run in state ``queued`` over these documents in this order, each once.
+
+        Without ``experiment_id`` it begins an experiment of its own, named like the run. Raises UsageError when there
+        is no document.
+        """
+        ids = list(dict.fromkeys(document_ids))
+        if not ids:
+            raise UsageError("A run needs at least one document.", "Add documents or choose others.")
+
+        def run(cursor: Cursor) -> str:
+            number = int(cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchall()[0][0])
+            run_id = f"r{number:04d}"
+            cursor.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, 'queued', ?, NULL, 0, '', ?, 0)",
+                [run_id, number, clean(experiment_id or run_id), dump(settings.model_dump(mode="json")), time.time(),
+                 rejected],
+            )  # fmt: skip
+            rows = [(run_id, id, position) for position, id in enumerate(ids)]
+            insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
+            return run_id
+
+        return self._known(self._writer.do(run))
+
+    def get(self, run_id: str) -> RunRow | None:
+        """A run with its counts, or None."""
+        return next(iter(self._read(run_id)), None)
+
+    def all(self) -> list[RunRow]:
+        """All runs with their counts, oldest first."""
+        return self._read(None)
+
+    def document_ids(self, run_id: str) -> list[str]:
+        """The run's documents in its order; empty for an unknown run."""
+        rows = self._connection.rows(
+            "SELECT document_id FROM run_documents WHERE run_id = ? ORDER BY position", [run_id]
+        )
+        return [id for (id,) in rows]
+
+    def work(self, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> Work:
+        """What is left of a run: its documents without a verdict row, in order.
+
+        With ``retry_unresolved`` or ``retry_failed`` the rows of those documents are set aside first (nothing is
+        deleted for good) and they are to do again; ``retry`` goes up when there were unresolved ones, since the same
+        requests would find the same replies. Raises UsageError for an unknown run.
+        """
+        statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
+        if statuses:
+            self._writer.do(lambda cursor: _set_aside(cursor, run_id, statuses))
+        run = self._known(run_id)
+        retry = self._connection.rows("SELECT retry FROM runs WHERE run_id = ?", [run_id])[0][0]
+        todo = self._connection.rows(
+            "SELECT document_id FROM run_documents ANTI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run) "
+            "USING (document_id) WHERE run_id = $run ORDER BY position",
+            {"run": run_id},
+        )
+        return Work(
+            run_id=run_id,
+            settings=run.settings.model_copy(update={"budget_usd": run.budget_usd}),
+            todo=tuple(id for (id,) in todo),
+            documents=run.documents,
+            verdicts=run.verdicts,
+            unresolved=run.unresolved,
+            failed=run.failed,
+            calls=run.calls,
+            cached_calls=run.cached_calls,
+            prompt_tokens=run.prompt_tokens,
+            completion_tokens=run.completion_tokens,
+            cost_usd=run.cost_usd,
+            seconds=run.seconds,
+            retry=retry,
+        )
+
+    def raise_budget(self, run_id: str, budget_usd: float, *, actor: str = "") -> RunRow:
+        """Give the run another ceiling from its next start on; the run as it is then.
+
+        Kept as an event beside the frozen settings. Raises UsageError for an unknown run.
+        """
+        before = self._known(run_id).budget_usd
+        deed = Deed(BUDGET, before=before, after=budget_usd, run_id=run_id)
+        self._writer.do(lambda cursor: record(cursor, actor, [deed]))
+        return self._known(run_id)
+
+    def latest_id(self) -> str | None:
+        """The run that was made last, None before the first."""
+        row = self._connection.row("SELECT run_id FROM runs ORDER BY number DESC LIMIT 1")
+        return str(row[0]) if row else None
+
+    def recover(self) -> None:
+        """Pause what a dead process left under way. Called once when the project is opened."""
+        self._writer.do(_pause_interrupted)
+
+    def _known(self, run_id: str) -> RunRow:
+        run = self.get(run_id)
+        if run is None:
+            names = ", ".join(row.run_id for row in self.all()[-5:]) or "none yet"
+            raise UsageError(f"There is no run '{run_id}' in this project.", f"The latest are: {names}.")
+        return run
+
+    def _read(self, run_id: str | None) -> list[RunRow]:
+        return [_run_of(row) for row in self._connection.rows(_COUNTED, {"run": run_id})]
+
+
+def set_state(run_id: str, state: State, message: str, seconds: float) -> Any:
+    """A function for the writer that puts a run into a state and adds ``seconds`` of work."""
+
+    def run(cursor: Cursor) -> None:
+        finished = time.time() if state in ("done", "stopped", "failed") else None
+        cursor.execute(
+            "UPDATE runs SET state = ?, message = ?, finished_at = ?, seconds = seconds + ? WHERE run_id = ?",
+            [state, clean(message), finished, seconds, run_id],
+        )
+
+    return run
+
+
+def _pause_interrupted(cursor: Cursor) -> None:
+    cursor.execute("UPDATE runs SET state = 'paused', message = ? WHERE state IN ('queued', 'running')", [INTERRUPTED])
+
+
+def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
+    """Make documents with such a verdict ones to do again, keeping what was said before.
+
+    Turns of every document still to do are marked superseded; one that is heard again with the same reply comes back.
+    """
+    where = "run_id = $run AND list_contains($statuses, status)"
+    params: Mapping[str, Any] = {"run": run_id, "statuses": list(statuses)}
+    rows = cursor.execute(f"SELECT DISTINCT status FROM verdicts WHERE {where}", params).fetchall()
+    found = {status for (status,) in rows}
+    if not found:
+        return
+    cursor.execute(f"INSERT INTO superseded_verdicts SELECT * FROM verdicts WHERE {where}", params)
+    cursor.execute(f"DELETE FROM verdicts WHERE {where}", params)
+    unended = "run_id = $run AND document_id NOT IN (SELECT document_id FROM verdicts WHERE run_id = $run)"
+    cursor.execute(f"UPDATE turns SET superseded = true WHERE {unended}", {"run": run_id})
+    cursor.execute(f"DELETE FROM annotations WHERE {unended}", {"run": run_id})
+    cursor.execute(
+        "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?",
+        [int("unresolved" in found), run_id],
+    )
+
+
+def _run_of(row: Sequence[Any]) -> RunRow:
+    (
+        run_id, experiment_id, settings, state, created_at, finished_at, documents, verdicts, unresolved, failed, turns,
+        calls, cached_calls, prompt_tokens, completion_tokens, cost_usd, seconds, rejected, message, budget,
+    ) = row  # fmt: skip
+    frozen = RunSettings.model_validate(load(settings))
+    return RunRow(
+        run_id=run_id,
+        experiment_id=experiment_id,
+        settings=frozen,
+        state=state,
+        created_at=created_at,
+        finished_at=finished_at,
+        documents=documents,
+        verdicts=verdicts,
+        unresolved=unresolved,
+        failed=failed,
+        turns=turns,
+        calls=calls,
+        cached_calls=cached_calls,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost_usd=cost_usd,
+        seconds=seconds,
+        rejected=rejected,
+        message=message,
+        budget_usd=frozen.budget_usd if budget is None else load(budget),
+    )

@@ -1,0 +1,82 @@
+-- The tables of a project. A released file in this folder is never edited: the next number stands beside it.
+-- JSON is kept as text; a value of an item is its JSON form (true, 3, "label id"). Times are Unix seconds.
+
+CREATE TABLE imports (
+    id INTEGER PRIMARY KEY, file_name VARCHAR NOT NULL, unix_time DOUBLE NOT NULL, options VARCHAR NOT NULL,
+    counts VARCHAR NOT NULL
+);
+CREATE TABLE rejected_rows (import_id INTEGER NOT NULL, line BIGINT NOT NULL, reason VARCHAR NOT NULL, raw VARCHAR);
+
+CREATE TABLE documents (
+    id VARCHAR PRIMARY KEY, position BIGINT NOT NULL, import_id INTEGER,
+    field VARCHAR NOT NULL,    -- name of the first text field
+    text VARCHAR NOT NULL,     -- the first text field, into which evidence points
+    context VARCHAR NOT NULL,  -- the further text fields by name
+    words INTEGER NOT NULL,    -- of the first text field
+    source VARCHAR NOT NULL    -- the columns as they came
+);
+CREATE TABLE gold (document_id VARCHAR NOT NULL, rater VARCHAR NOT NULL, item VARCHAR NOT NULL, value VARCHAR NOT NULL);
+
+CREATE TABLE codebook_versions (
+    version INTEGER PRIMARY KEY, hash VARCHAR NOT NULL, body VARCHAR NOT NULL, note VARCHAR NOT NULL,
+    unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL
+);
+
+CREATE SEQUENCE event_seq;
+CREATE TABLE events (
+    seq BIGINT PRIMARY KEY,
+    act BIGINT NOT NULL,       -- seq of the first event of the same act: what one undo takes back
+    unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL, kind VARCHAR NOT NULL,
+    document_id VARCHAR, run_id VARCHAR, codebook_version INTEGER,
+    item VARCHAR, before VARCHAR, after VARCHAR,
+    target BIGINT,             -- of an undo or redo: the act it is about
+    payload VARCHAR NOT NULL
+);
+
+CREATE TABLE settings (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL, unix_time DOUBLE NOT NULL);
+
+CREATE TABLE runs (
+    run_id VARCHAR PRIMARY KEY, number INTEGER NOT NULL, experiment_id VARCHAR NOT NULL, settings VARCHAR NOT NULL,
+    state VARCHAR NOT NULL, created_at DOUBLE NOT NULL, finished_at DOUBLE, seconds DOUBLE NOT NULL,
+    message VARCHAR NOT NULL, rejected INTEGER NOT NULL, retry INTEGER NOT NULL
+);
+CREATE TABLE run_documents (run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, position BIGINT NOT NULL);
+
+CREATE TABLE texts (hash VARCHAR PRIMARY KEY, text VARCHAR NOT NULL);  -- system prompts
+CREATE TABLE replies (
+    key VARCHAR PRIMARY KEY, text VARCHAR NOT NULL, reasoning VARCHAR NOT NULL, finish VARCHAR NOT NULL,
+    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
+    reasoning_tokens INTEGER NOT NULL, estimated BOOLEAN NOT NULL, cost_usd DOUBLE, seconds DOUBLE NOT NULL,
+    unix_time DOUBLE NOT NULL, dropped VARCHAR NOT NULL,
+    run_id VARCHAR NOT NULL         -- the run that paid
+);
+CREATE TABLE attempts (
+    run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, role VARCHAR NOT NULL, key VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL, message VARCHAR NOT NULL, text VARCHAR NOT NULL, prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL, seconds DOUBLE NOT NULL, unix_time DOUBLE NOT NULL
+);
+CREATE TABLE turns (
+    run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, turn INTEGER NOT NULL, key VARCHAR NOT NULL,
+    role VARCHAR NOT NULL, retry INTEGER NOT NULL, seat VARCHAR NOT NULL,
+    messages VARCHAR NOT NULL,      -- [{role, content}], of a system prompt {role, text: hash in texts}
+    cached BOOLEAN NOT NULL, reading VARCHAR NOT NULL,
+    says VARCHAR,                   -- the role's own list as canonical JSON, NULL when it gave none
+    evidence VARCHAR NOT NULL, evidence_total INTEGER NOT NULL, evidence_supported INTEGER NOT NULL,
+    superseded BOOLEAN NOT NULL,    -- the document was asked again later
+    PRIMARY KEY (run_id, document_id, turn, key)
+);
+CREATE TABLE verdicts (
+    run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, status VARCHAR NOT NULL, verdict VARCHAR NOT NULL,
+    says VARCHAR NOT NULL,          -- the values that could be read, as canonical JSON
+    unix_time DOUBLE NOT NULL,
+    PRIMARY KEY (run_id, document_id)
+);
+CREATE TABLE superseded_verdicts (
+    run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, status VARCHAR NOT NULL, verdict VARCHAR NOT NULL,
+    says VARCHAR NOT NULL, unix_time DOUBLE NOT NULL
+);
+CREATE TABLE annotations (
+    run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, annotator VARCHAR NOT NULL,
+    turn INTEGER,                   -- NULL for the verdict
+    item VARCHAR NOT NULL, value VARCHAR, reason VARCHAR NOT NULL
+);

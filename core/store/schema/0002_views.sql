@@ -1,0 +1,108 @@
+-- What people who query the file, and the reads of the pages, stand on. Each is cheap with a filter on run_id.
+
+-- Acts that were undone and not redone since.
+CREATE VIEW undone_acts AS
+SELECT target AS act FROM events WHERE kind IN ('undo', 'redo') GROUP BY target HAVING arg_max(kind, seq) = 'undo';
+
+-- The value that a person gave an item last, undone ones left out. No row where it was taken back.
+CREATE VIEW current_reviews AS
+SELECT document_id, item, last.value AS value, last.actor AS actor, last.unix_time AS unix_time,
+       last.codebook_version AS codebook_version, last.run_id AS run_id, seq
+FROM (
+    SELECT document_id, item, max(seq) AS seq,
+           arg_max({'value': after, 'actor': actor, 'unix_time': unix_time, 'codebook_version': codebook_version,
+                    'run_id': run_id}, seq) AS last
+    FROM events WHERE kind = 'review' AND act NOT IN (SELECT act FROM undone_acts)
+    GROUP BY document_id, item
+)
+WHERE last.value IS NOT NULL;
+
+-- Where a person stands with a document; no row means Pending.
+CREATE VIEW current_status AS
+SELECT document_id, json_extract_string(arg_max(after, seq), '$') AS status, arg_max(unix_time, seq) AS unix_time,
+       arg_max(actor, seq) AS actor, max(seq) AS seq
+FROM events WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
+GROUP BY document_id;
+
+-- What people have settled: the values of submitted documents.
+CREATE VIEW reviewed_labels AS
+SELECT document_id, item, value, actor FROM current_reviews
+SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id);
+
+-- Gold with one value an item: the only rater's, or the majority's. No row on a tie.
+CREATE VIEW gold_labels AS
+SELECT document_id, item, arg_max(value, votes) AS value
+FROM (SELECT document_id, item, value, count(*) AS votes FROM gold GROUP BY ALL)
+GROUP BY document_id, item
+HAVING count(*) = 1 OR max(votes, 2)[1] > max(votes, 2)[2];
+
+-- The last list that each role gave in a debate, or its last turn when it gave none.
+CREATE VIEW last_words AS
+SELECT run_id, document_id, role, min(turn) AS first_turn, last.turn AS turn, last.says AS says,
+       last.evidence AS evidence, last.evidence_total AS evidence_total, last.evidence_supported AS evidence_supported
+FROM (
+    SELECT run_id, document_id, role, turn,
+           arg_max({'turn': turn, 'says': says, 'evidence': evidence, 'evidence_total': evidence_total,
+                    'evidence_supported': evidence_supported}, turn + if(says IS NULL, 0, 1000000))
+               OVER (PARTITION BY run_id, document_id, role) AS last
+    FROM turns WHERE NOT superseded
+)
+GROUP BY ALL;
+
+-- What each annotator of a run says last: its verdict, and the last list of each role. No row where it is unread.
+CREATE VIEW run_values AS
+SELECT run_id, document_id, item, annotator, arg_max_null(value, turn) AS value
+FROM annotations WHERE annotator <> 'verdict'
+GROUP BY run_id, document_id, item, annotator HAVING arg_max_null(value, turn) IS NOT NULL
+UNION ALL
+SELECT run_id, document_id, item, annotator, value
+FROM annotations WHERE annotator = 'verdict' AND value IS NOT NULL;
+
+-- The labels of a run's codebook in order. item is what annotations name: the label's id, or 'label' for a choice.
+CREATE VIEW run_labels AS
+SELECT run_id, if(kind = 'choice', 'label', label.id) AS item, label.id AS label, label.name AS name, nth
+FROM (
+    SELECT run_id, kind, unnest(labels) AS label, generate_subscripts(labels, 1) AS nth
+    FROM (
+        SELECT run_id, json_extract_string(settings, '$.codebook.kind') AS kind,
+               from_json(json_extract(settings, '$.codebook.labels'), '[{"id":"VARCHAR","name":"VARCHAR"}]') AS labels
+        FROM runs
+    )
+);
+
+-- {"name": value, ...} from a list of {name, says}; says is JSON text or NULL.
+CREATE MACRO aspect_json(pairs) AS ('{' || array_to_string(
+    list_transform(pairs, lambda pair: to_json(pair.name)::VARCHAR || ': ' || coalesce(pair.says, 'null')), ', ') || '}')::JSON;
+
+-- The tables of the ECJ paper's appendix C, over all runs. conversation: everything said before the last role spoke.
+CREATE VIEW annotated_review AS
+WITH said AS (
+    SELECT turns.run_id, document_id, turn, role, text,
+           last_value(role) OVER (PARTITION BY turns.run_id, document_id ORDER BY turn
+               ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_role
+    FROM turns JOIN replies USING (key) WHERE NOT superseded
+), debates AS (
+    SELECT run_id, document_id,
+           coalesce(string_agg(role || ': ' || text, chr(10) || chr(10) ORDER BY turn) FILTER (role <> last_role), '')
+               AS conversation,
+           arg_max(text, turn) AS verdict
+    FROM said GROUP BY run_id, document_id
+), decided AS (
+    SELECT annotations.run_id, document_id, aspect_json(list({'name': name, 'says':
+           if(annotations.item = 'label', (value = '"' || label || '"')::VARCHAR, value)} ORDER BY nth)) AS aspect
+    FROM annotations JOIN run_labels USING (run_id, item)
+    WHERE annotator = 'verdict'
+    GROUP BY annotations.run_id, document_id
+)
+SELECT run_id, id, conversation, text AS review, verdict, aspect
+FROM debates JOIN documents ON id = document_id LEFT JOIN decided USING (run_id, document_id);
+
+CREATE VIEW evaluation_review AS
+WITH truth AS (
+    SELECT run_id, document_id, aspect_json(list({'name': name, 'says':
+           if(gold_labels.item = 'label', (value = '"' || label || '"')::VARCHAR, value)} ORDER BY nth)) AS true_aspect
+    FROM gold_labels JOIN run_labels USING (item)
+    GROUP BY run_id, document_id
+)
+SELECT annotated_review.run_id, id, conversation, review, verdict, aspect, true_aspect
+FROM annotated_review JOIN truth ON truth.run_id = annotated_review.run_id AND document_id = id;

@@ -1,0 +1,44 @@
+"""Named settings as plain data: seats, connections (never their keys), pace. Each change is an event as well."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from core.store.connection import Connection, Cursor
+from core.store.events import Deed, record
+from core.store.rows import clean, dump, load
+from core.store.writer import Writer
+
+
+def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> None:
+    """Set ``name`` inside a transaction of the writer; a value equal to the one there changes nothing."""
+    rows = cursor.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchall()
+    before, after = (rows[0][0] if rows else None), dump(value)
+    if before == after:
+        return
+    cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [clean(name), after, time.time()])
+    if event:
+        deed = Deed("setting", item=name, before=None if before is None else load(before), after=value)
+        record(cursor, actor, [deed])
+
+
+class Settings:
+    """Reads from any thread; writes return once they are on disk."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._connection = connection
+        self._writer = writer
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a setting, ``default`` when it was never set."""
+        row = self._connection.row("SELECT value FROM settings WHERE name = ?", [name])
+        return load(row[0]) if row else default
+
+    def all(self) -> dict[str, Any]:
+        """Every setting by name."""
+        return {name: load(value) for name, value in self._connection.rows("SELECT name, value FROM settings")}
+
+    def set(self, name: str, value: Any, *, actor: str = "") -> None:
+        """Set plain data under a name and record who did, with the value before and after."""
+        self._writer.do(lambda cursor: put(cursor, name, value, actor=actor, event=True))

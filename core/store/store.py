@@ -1,0 +1,34 @@
+"""Everything a project holds, by family. The facade that use-cases read and write through."""
+
+from __future__ import annotations
+
+from core.store.codebooks import Codebooks
+from core.store.connection import Connection
+from core.store.counts import Evaluations
+from core.store.documents import Documents
+from core.store.dossiers import Dossiers
+from core.store.ended import EndedDebates
+from core.store.events import Events
+from core.store.pages import Pages
+from core.store.reviews import Reviews
+from core.store.runs import Runs
+from core.store.settings import Settings
+from core.store.transcripts import Transcripts
+from core.store.writer import Writer
+
+
+class Store:
+    """One attribute a family; all of it may be used from any thread but not from an event loop, which it blocks."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self.documents = Documents(connection, writer)
+        self.codebooks = Codebooks(connection, writer)
+        self.runs = Runs(connection, writer)
+        self.transcripts = Transcripts(connection)
+        self.ended = EndedDebates(connection)
+        self.reviews = Reviews(connection, writer)
+        self.events = Events(connection)
+        self.settings = Settings(connection, writer)
+        self.dossiers = Dossiers(connection)
+        self.pages = Pages(connection)
+        self.evaluations = Evaluations(connection)

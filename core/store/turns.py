@@ -1,0 +1,228 @@
+"""What a run leaves behind: replies by request hash, turns, tries that failed, verdicts. The engine's two ports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from core.annotations import VERDICT, Annotation
+from core.debate.turns import Usage
+from core.engine.ports import AttemptRow, StoredReply, TurnRow, VerdictRow
+from core.runs import State
+from core.store.connection import Connection, Cursor
+from core.store.rows import append, canonical, dump, incoming, insert, load, table_of, text_hash, value_text
+from core.store.runs import set_state
+from core.store.writer import Writer
+
+REPLY = (
+    "key", "text", "reasoning", "finish", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens",
+    "estimated", "cost_usd", "seconds", "unix_time", "dropped", "run_id",
+)  # fmt: skip
+_TURN = (
+    "run_id", "document_id", "turn", "key", "role", "retry", "seat", "messages", "cached", "reading", "says",
+    "evidence", "evidence_total", "evidence_supported", "superseded",
+)  # fmt: skip
+_ATTEMPT = (
+    "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "seconds",
+    "unix_time",
+)  # fmt: skip
+_VERDICT = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
+_ANNOTATION = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
+_TEXT = ("hash", "text")
+
+
+class Replies:
+    """The TurnStore: paid replies by key. A key that is there is never written again."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._connection = connection
+        self._writer = writer
+        self._keys = {key for (key,) in connection.rows("SELECT key FROM replies")}
+
+    def known(self, key: str) -> bool:
+        """Whether a reply with this key is on disk. From memory."""
+        return key in self._keys
+
+    def get(self, key: str) -> StoredReply | None:
+        """The reply with this key, or None."""
+        if key not in self._keys:
+            return None
+        rows = self._connection.rows(f"SELECT {', '.join(REPLY)} FROM replies WHERE key = ?", [key])
+        return reply_of(rows[0]) if rows else None
+
+    async def fetch(self, key: str) -> StoredReply | None:
+        """``get`` without blocking the loop."""
+        return await asyncio.to_thread(self.get, key) if key in self._keys else None
+
+    async def commit(self, reply: StoredReply) -> None:
+        """Return once the reply is on disk. It is written even when the caller is cancelled meanwhile."""
+        if reply.key in self._keys:
+            return
+        future = self._writer.insert(_insert_replies, [reply])
+        future.add_done_callback(lambda done: self._note(done, reply.key))
+        await asyncio.wrap_future(future)
+
+    def _note(self, done: Future[None], key: str) -> None:
+        if done.exception() is None:
+            self._keys.add(key)
+
+
+class RunSink:
+    """The Sink: turns, verdicts, failed tries and states of runs, in the order they come."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._writer = writer
+        self._texts = {name for (name,) in connection.rows("SELECT hash FROM texts")}
+
+    async def turn(self, row: TurnRow) -> None:
+        """Return once the turn is on disk. The same turn heard again on a resume is left as it was."""
+        for message in row.messages:
+            if message["role"] == "system" and text_hash(message["content"]) not in self._texts:
+                await self._text(message["content"])
+        await asyncio.wrap_future(self._writer.insert(_insert_turns, [row]))
+
+    async def verdict(self, row: VerdictRow) -> None:
+        """Return once the verdict is on disk. A second one for the same document of the run is ignored."""
+        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [row]))
+
+    def attempt(self, row: AttemptRow) -> None:
+        """Queue a failed try."""
+        self._writer.insert(_insert_attempts, [row])
+
+    async def state(self, run_id: str, state: State, message: str = "", seconds: float = 0.0) -> None:
+        """Return once the run's state is on disk; ``seconds`` of work are added to the run's own."""
+        await asyncio.wrap_future(self._writer.call(set_state(run_id, state, message, seconds)))
+
+    async def _text(self, text: str) -> None:
+        await asyncio.wrap_future(self._writer.insert(_insert_texts, [(text_hash(text), text)]))
+        self._texts.add(text_hash(text))
+
+
+def reply_of(row: Sequence[Any]) -> StoredReply:
+    """The reply in a row of ``REPLY``."""
+    key, text, reasoning, finish, prompt, completion, cached, thought, estimated, cost, seconds, at, dropped, run = row
+    usage = Usage(prompt, completion, cached, thought, estimated)
+    return StoredReply(key, text, reasoning, finish, usage, cost, seconds, at, tuple(load(dropped)), run)
+
+
+def _insert_replies(cursor: Cursor, replies: Sequence[StoredReply], careful: bool) -> None:
+    rows = [
+        (
+            reply.key, reply.text, reply.reasoning, reply.finish, reply.usage.prompt_tokens,
+            reply.usage.completion_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens,
+            reply.usage.estimated, reply.cost_usd, reply.seconds, reply.at, dump(reply.dropped), reply.run_id,
+        )
+        for reply in replies
+    ]  # fmt: skip
+    _insert_keyed(cursor, "replies", REPLY, rows, careful)
+
+
+def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], careful: bool) -> None:
+    _insert_keyed(cursor, "texts", _TEXT, texts, careful)
+
+
+def _insert_attempts(cursor: Cursor, attempts: Sequence[AttemptRow], _careful: bool) -> None:
+    rows = [
+        (
+            row.run_id, row.document_id, row.role, row.key, row.kind, row.message, row.text, row.usage.prompt_tokens,
+            row.usage.completion_tokens, row.seconds, row.at,
+        )
+        for row in attempts
+    ]  # fmt: skip
+    append(cursor, "attempts", _ATTEMPT, rows)
+
+
+def _insert_keyed(
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], careful: bool
+) -> None:
+    """Add rows whose first cell is the key; the first of several with one key is kept."""
+    if careful:
+        insert(cursor, table, columns, rows, keyed=True)
+    else:
+        append(cursor, table, columns, {row[0]: row for row in reversed(rows)}.values())
+
+
+def _insert_turns(cursor: Cursor, turns: Sequence[TurnRow], careful: bool) -> None:
+    """Add turns, with the annotations of those that are new or come back after being superseded."""
+    by_place = {(turn.run_id, turn.document_id, turn.turn, turn.key): turn for turn in reversed(turns)}
+    rows = [_turn_row(turn) for turn in by_place.values()]
+    if careful:
+        conflict = "(run_id, document_id, turn, key) DO UPDATE SET superseded = false WHERE turns.superseded"
+        heard = [by_place[place] for place in _added(cursor, "turns", _TURN, rows, conflict, 4)]
+    else:
+        append(cursor, "turns", _TURN, rows)
+        heard = list(by_place.values())
+    _annotate(cursor, [(turn.run_id, turn.turn, row) for turn in heard for row in turn.annotations])
+
+
+def _turn_row(turn: TurnRow) -> tuple[Any, ...]:
+    messages = [
+        {"role": "system", "text": text_hash(message["content"])} if message["role"] == "system" else message
+        for message in turn.messages
+    ]
+    supported = sum(row.get("match") != "missing" for row in turn.evidence)
+    return (
+        turn.run_id, turn.document_id, turn.turn, turn.key, turn.role, turn.retry,
+        dump(turn.seat.model_dump(mode="json")), dump(messages), turn.cached, dump(turn.reading),
+        _says(turn.annotations) if turn.annotations else None, dump(turn.evidence), len(turn.evidence), supported,
+        False,
+    )  # fmt: skip
+
+
+def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictRow], careful: bool) -> None:
+    by_place = {(row.run_id, row.document_id): row for row in reversed(verdicts)}
+    rows = [_verdict_row(row) for row in by_place.values()]
+    if careful:
+        ended = [by_place[place] for place in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", 2)]
+    else:
+        append(cursor, "verdicts", _VERDICT, rows)
+        ended = list(by_place.values())
+    _annotate(cursor, [(verdict.run_id, None, row) for verdict in ended for row in _decided(verdict)])
+
+
+def _verdict_row(row: VerdictRow) -> tuple[Any, ...]:
+    verdict = {
+        "values": row.verdict.values,
+        "reasons": row.verdict.reasons,
+        "notes": row.verdict.notes,
+        "fault": row.verdict.fault,
+    }
+    return row.run_id, row.document_id, row.status, dump(verdict), _says(_decided(row)), row.at
+
+
+def _decided(row: VerdictRow) -> tuple[Annotation, ...]:
+    """The verdict's annotations; made from its values when the protocol left them out."""
+    return row.annotations or tuple(
+        Annotation(row.document_id, item, value, VERDICT, row.verdict.reasons.get(item, ""))
+        for item, value in row.verdict.values.items()
+    )
+
+
+def _says(annotations: Iterable[Annotation]) -> str:
+    return canonical({row.item: row.value for row in annotations if row.value is not None})
+
+
+def _added(
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], conflict: str, key: int
+) -> list[tuple[Any, ...]]:
+    """Add rows with care; the keys (their first ``key`` cells) of those that were added or changed."""
+    names = ", ".join(columns)
+    with incoming(cursor, table_of(columns, rows)):
+        return cursor.execute(
+            f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ON CONFLICT {conflict} "
+            f"RETURNING {', '.join(columns[:key])}"
+        ).fetchall()
+
+
+def _annotate(cursor: Cursor, rows: Iterable[tuple[str, int | None, Annotation]]) -> None:
+    append(
+        cursor,
+        "annotations",
+        _ANNOTATION,
+        [
+            (run_id, row.document_id, row.annotator, turn, row.item, value_text(row.value), row.reason)
+            for run_id, turn, row in rows
+        ],
+    )

@@ -1,0 +1,153 @@
+"""The one thread that writes. It takes whatever is queued whenever it is free, writes it in one transaction and
+acknowledges after the commit. It never lingers."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+import duckdb
+
+from core.errors import ProjectError
+from core.store.connection import Connection, Cursor, translated
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Insert: TypeAlias = Callable[[Cursor, Sequence[R], bool], None]
+"""Writes many rows of one kind. At first it may take all of them for new, which is several times as fast; a repeated
+key then fails the group, and the last argument (``careful``) is set when the rows come again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    insert: Insert[Any]
+    rows: Sequence[Any]
+    future: Future[Any] = field(default_factory=Future)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    run: Callable[[Cursor], Any]
+    future: Future[Any] = field(default_factory=Future)
+
+
+_Item: TypeAlias = _Rows | _Call
+
+
+class Writer:
+    """Owns the writing cursor. ``insert`` and ``call`` may be used from any thread and do not block.
+
+    Items take effect in the order they were queued, except that rows between two calls are put together by kind. When
+    a group fails it is rolled back and tried again with care, and if that fails too its items one by one, so that only
+    the offending one fails: whatever is passed in may run again and must touch nothing but the cursor.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._gate = threading.Lock()
+        self._closed = False
+        self.committed_at: float | None = None
+        """When something was last committed (unix seconds)."""
+        self._cursor = connection.cursor()
+        self._thread = threading.Thread(target=self._work, name="moot-writer", daemon=True)
+        self._thread.start()
+
+    def insert(self, insert: Insert[R], rows: Sequence[R]) -> Future[None]:
+        """Queue rows; the future is done once they are on disk. Rows of one ``insert`` are written together."""
+        return self._submit(_Rows(insert, rows))
+
+    def call(self, run: Callable[[Cursor], T]) -> Future[T]:
+        """Queue a function of the cursor; the future holds its result once its transaction is on disk."""
+        return self._submit(_Call(run))
+
+    def do(self, run: Callable[[Cursor], T]) -> T:
+        """``call``, and wait. Not from the writer's own thread, nor from an event loop."""
+        return self.call(run).result()
+
+    def close(self) -> None:
+        """Write what is queued, then end the thread. Harmless when repeated."""
+        with self._gate:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
+
+    def _submit(self, item: _Item) -> Future[Any]:
+        item.future.set_running_or_notify_cancel()  # what was queued is written, even if nobody waits any more
+        with self._gate:
+            if self._closed:
+                raise ProjectError(f"{self._connection.path} is closed.", "Open the project again.")
+            self._queue.put(item)
+        return item.future
+
+    def _work(self) -> None:
+        open_ = True
+        while open_:
+            group: list[_Item] = []
+            item = self._queue.get()
+            while item is not None:
+                group.append(item)
+                try:
+                    item = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+            open_ = item is not None
+            if group:
+                self._write(group)
+        self._cursor.close()
+
+    def _write(self, group: list[_Item], *, careful: bool = False) -> None:
+        try:
+            results = self._transaction(group, careful)
+        except Exception as error:
+            if not careful:
+                self._write(group, careful=True)
+            elif len(group) > 1:
+                for item in group:
+                    self._write([item], careful=True)
+            else:
+                group[0].future.set_exception(translated(error, self._connection.path))
+            return
+        for item, result in zip(group, results, strict=True):
+            item.future.set_result(result)
+
+    def _transaction(self, group: list[_Item], careful: bool) -> list[Any]:
+        """Write the group and commit; the result of each item. Rolled back when anything fails."""
+        self._cursor.execute("BEGIN")
+        try:
+            results = _apply(self._cursor, group, careful)
+            self._cursor.execute("COMMIT")
+            self.committed_at = time.time()
+            return results
+        except BaseException:
+            with suppress(duckdb.Error):  # a failed commit has ended the transaction already
+                self._cursor.execute("ROLLBACK")
+            raise
+
+
+def _apply(cursor: Cursor, group: list[_Item], careful: bool) -> list[Any]:
+    waiting: dict[Insert[Any], list[Any]] = {}
+    results: list[Any] = []
+    for item in group:
+        if isinstance(item, _Rows):
+            waiting.setdefault(item.insert, []).extend(item.rows)
+            results.append(None)
+        else:
+            _flush(cursor, waiting, careful)
+            results.append(item.run(cursor))
+    _flush(cursor, waiting, careful)
+    return results
+
+
+def _flush(cursor: Cursor, waiting: dict[Insert[Any], list[Any]], careful: bool) -> None:
+    for insert, rows in waiting.items():
+        insert(cursor, rows, careful)
+    waiting.clear()

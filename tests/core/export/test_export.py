@@ -1,0 +1,364 @@
+"""Results out, and in again."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from core.annotations import Evidence
+from core.codebook import Codebook, parse_codebook
+from core.documents import Document
+from core.errors import ExportError, UsageError
+from core.export import FORMATS, ExportRow, replacing, write
+from core.export.delimited import write_csv
+from core.export.jsonl import TURN_KEYS
+from core.export.parquet import write_parquet
+from core.export.registry import Format
+from core.ingest import Mapping, build_documents, read_table
+from core.ingest.formulas import escape, unescape
+
+ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Room"}]})
+PRICE, ROOM = (label.id for label in ASPECTS.labels)
+SENTIMENT = parse_codebook({"kind": "choice", "labels": [{"name": "good"}, {"name": "=bad"}]})
+FACETS = parse_codebook({"kind": "rating", "labels": [{"name": "fluency"}]})
+
+
+def row(source: dict[str, Any], number: int = 1, **changes: Any) -> ExportRow:
+    text = source.get("text")
+    fields = {"text": text} if isinstance(text, str) else {}
+    about: dict[str, Any] = {
+        "run_id": "r1",
+        "protocol": "ecj",
+        "codebook_version": 3,
+        "status": "verdict",
+        "values": {PRICE: True, ROOM: False},
+        "sources": {PRICE: "review", ROOM: "verdict"},
+        "evidence": (
+            Evidence(PRICE, "cheap", "text", 4, 9, "exact"),
+            Evidence(PRICE, "gone", "text", -1, -1, "missing"),
+        ),
+        "roles": {"judge": "builtin/lexical"},
+    }
+    return ExportRow(Document(str(number), fields, number - 1, source), **about | changes)
+
+
+def quotes() -> list[dict[str, Any]]:
+    return [
+        {"quote": "cheap", "field": "text", "start": 4, "end": 9, "match": "exact"},
+        {"quote": "gone", "field": "text", "start": -1, "end": -1, "match": "missing"},
+    ]
+
+
+def csv_rows(rows: list[ExportRow], codebook: Codebook = ASPECTS) -> tuple[bytes, list[dict[str, str]]]:
+    out = io.BytesIO()
+    assert write_csv(rows, codebook, out) == len(rows)
+    return out.getvalue(), list(csv.DictReader(io.StringIO(out.getvalue().decode("utf-8-sig"), newline="")))
+
+
+def test_csv_layout() -> None:
+    unresolved = row(
+        {"id": "b", "text": "two", "n": None}, 2, values={PRICE: None}, sources={}, evidence=(), status="unresolved"
+    )
+    data, rows = csv_rows([row({"id": "a", "text": "is cheap", "n": -5}), unresolved])
+    assert data.startswith(b'\xef\xbb\xbf"id","text","n","document_id","Price_value","Price_source","Price_evidence"')
+    assert data.endswith(b'"r1","ecj","3","unresolved"\r\n')
+    first, second = rows
+    assert json.loads(first.pop("Price_evidence")) == quotes()
+    assert first == {
+        "id": "a", "text": "is cheap", "n": "-5", "document_id": "1", "Price_value": "1", "Price_source": "review",
+        "Room_value": "0", "Room_source": "verdict", "Room_evidence": "", "run_id": "r1", "protocol": "ecj",
+        "codebook_version": "3", "status": "verdict",
+    }  # fmt: skip
+    assert (second["Price_value"], second["Room_value"], second["Price_source"], second["n"]) == ("", "", "", "")
+
+
+def test_csv_names_stay_apart() -> None:
+    _, (only,) = csv_rows([row({"text": "a", "status": "mine", "Price": "1", "Price_value": "x"})])
+    assert (only["status"], only["status_2"]) == ("mine", "verdict")
+    assert (only["Price"], only["Price_value"], only["Price_value_2"]) == ("1", "x", "1")
+
+
+def test_csv_formulas_are_disarmed_numbers_are_not() -> None:
+    source = {
+        "text": "-5",
+        "=n": "-5",
+        "phone": "+4915",
+        "f": "=A1",
+        "cmd": "-2+3",
+        "tab": "\t=1",
+        "list": ["=x"],
+        "ok": True,
+    }
+    data, (only,) = csv_rows([row(source)])
+    assert only["text"] == "'-5"  # a text column is always escaped
+    assert only["'=n"] == "-5"
+    assert [only[name] for name in ("phone", "f", "cmd", "tab", "list", "ok")] == [
+        "+4915", "'=A1", "'-2+3", "'\t=1", '["=x"]', "true",
+    ]  # fmt: skip
+    back = read_table(data, name="out.csv")
+    assert back.row(0)["text"] == "-5"
+    assert back.row(0)["=n"] == "-5"
+    assert back.row(0)["f"] == "=A1"
+
+
+def test_choice_and_rating_values() -> None:
+    bad = SENTIMENT.labels[1].id
+    _, (only,) = csv_rows([row({"text": "a"}, values={"label": bad}, evidence=())], SENTIMENT)
+    assert only["label_value"] == "'=bad"
+    _, (only,) = csv_rows([row({"text": "a"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS)
+    assert only["fluency_value"] == "4"
+
+
+def test_a_document_without_source_exports_its_fields() -> None:
+    plain = ExportRow(Document("7", {"text": "a", "title": "b"}), "r", "single", 1, "failed")
+    _, (only,) = csv_rows([plain])
+    assert (only["text"], only["title"], only["document_id"], only["Price_value"]) == ("a", "b", "7", "")
+
+
+def test_no_rows_give_a_header() -> None:
+    data, rows = csv_rows([])
+    assert rows == []
+    assert data.startswith(b'\xef\xbb\xbf"document_id","Price_value"')
+
+
+def test_rows_with_other_columns_are_refused(tmp_path: Path) -> None:
+    for format in ("csv", "parquet"):
+        with pytest.raises(ExportError, match="Document '2' has columns that the first document has not: x"):
+            write(format, [row({"text": "a"}), row({"text": "b", "x": 1}, 2)], ASPECTS, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_jsonl(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    open_ = row(
+        {"text": "b\ud800", "labels": ["mine"]}, 2, values={PRICE: None}, reasons={PRICE: "no decision"}, evidence=()
+    )
+    assert write("jsonl", [row({"text": "is cheap", "n": [1]}), open_], ASPECTS, path).count == 2
+    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    assert first == {
+        "text": "is cheap", "n": [1], "document_id": "1",
+        "labels": {
+            "Price": {"value": True, "source": "review", "evidence": quotes()},
+            "Room": {"value": False, "source": "verdict", "evidence": []},
+        },
+        "roles": {"judge": "builtin/lexical"}, "run_id": "r1", "protocol": "ecj", "codebook_version": 3,
+        "status": "verdict",
+    }  # fmt: skip
+    assert (second["text"], second["labels"]) == ("b\ufffd", ["mine"])
+    assert second["labels_2"]["Price"] == {"value": None, "source": "review", "evidence": [], "reason": "no decision"}
+    back = read_table(path, name=path.name)
+    assert back.row(0)["labels"]["Price"]["evidence"] == quotes()
+
+
+def test_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    rows = [
+        row({"text": "is cheap", "n": 1, "x": None, "tags": ["a"]}),
+        row({"text": "b", "n": 2, "x": None, "tags": None}, 2),
+    ]
+    assert write("parquet", rows, ASPECTS, path).count == 2
+    table = pq.read_table(path)
+    assert {name: str(table.schema.field(name).type) for name in ("text", "n", "x", "tags", "Price_value")} == {
+        "text": "string", "n": "int64", "x": "null", "tags": "string", "Price_value": "bool",
+    }  # fmt: skip
+    assert table.column("Price_evidence").to_pylist()[0] == quotes()
+    assert read_table(path, name=path.name).row(0)["Price_evidence"] == quotes()
+    assert table.column("tags").to_pylist() == ['["a"]', None]
+
+
+def test_parquet_widens_columns_on_the_way(tmp_path: Path) -> None:
+    cells = [None, None, 1, 2, 2.5, 3, True, "x", {"a": 1}, 2**70]
+    rows = [row({"a": cell, "b": number, "text": f"t{number}"}, number) for number, cell in enumerate(cells)]
+    for end, type, expected in (
+        (2, "null", [None, None]),
+        (4, "int64", [None, None, 1, 2]),
+        (6, "double", [None, None, 1.0, 2.0, 2.5, 3.0]),
+        (10, "string", None),
+    ):
+        with (tmp_path / "out.parquet").open("w+b") as file:
+            assert write_parquet(iter(rows[:end]), ASPECTS, file, batch=1) == end
+        table = pq.read_table(tmp_path / "out.parquet")
+        assert str(table.schema.field("a").type) == type
+        assert table.column("b").to_pylist() == list(range(end))
+        assert table.column("text").to_pylist() == [f"t{n}" for n in range(end)]
+        if expected is not None:
+            assert table.column("a").to_pylist() == expected
+    assert table.column("a").to_pylist()[6:] == ["true", "x", '{"a":1}', str(2**70)]
+
+
+def test_parquet_of_other_kinds_and_of_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    good = SENTIMENT.labels[0].id
+    write("parquet", [row({"text": "a"}, values={"label": good}, evidence=())], SENTIMENT, path)
+    assert pq.read_table(path).column("label_value").to_pylist() == ["good"]
+    write("parquet", [row({"text": "a\udc00"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS, path)
+    assert pq.read_table(path).column("fluency_value").to_pylist() == [4.0]
+    assert pq.read_table(path).column("text").to_pylist() == ["a\ufffd"]
+    assert write("parquet", [], ASPECTS, path).count == 0
+    assert "Price_value" in pq.read_table(path).column_names
+
+
+def test_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "turns.jsonl"
+    turns = [{"turn": 1, "text": "a\nb", "messages": [{"role": "user", "content": "\ud800"}], "more": {2: "x"}}]
+    assert write("transcript", turns, ASPECTS, path).count == 1
+    (line,) = path.read_text().splitlines()
+    turn = json.loads(line)
+    assert tuple(turn) == (*TURN_KEYS, "more")
+    assert (turn["run"], turn["text"], turn["messages"][0]["content"], turn["more"]) == (
+        None,
+        "a\nb",
+        "\ufffd",
+        {"2": "x"},
+    )
+
+
+def test_unknown_format_lists_all(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"no export format 'jsnl'\. Did you mean jsonl\? There are: csv, parquet, jsonl"
+    ):
+        write("jsnl", [], ASPECTS, tmp_path / "x")
+
+
+def test_the_target_is_replaced_only_when_all_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+
+    def failing() -> Iterator[ExportRow]:
+        yield row({"text": "a"})
+        assert path.read_text() == "old"
+        raise KeyboardInterrupt
+
+    for format in ("csv", "parquet", "jsonl"):
+        with pytest.raises(KeyboardInterrupt):
+            write(format, failing(), ASPECTS, path)
+        assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+        assert path.read_text() == "old"
+    written = write("csv", [row({"text": "a"})], ASPECTS, path)
+    assert (written.path, written.count, written.size) == (path, 1, path.stat().st_size)
+    assert path.stat().st_mode & 0o077 == 0o666 & ~_umask() & 0o077
+
+
+def _umask() -> int:
+    import os
+
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="There is no folder"):
+        write("csv", [], ASPECTS, tmp_path / "gone" / "out.csv")
+    with pytest.raises(ExportError, match="is a folder"):
+        write("csv", [], ASPECTS, tmp_path)
+
+
+def test_a_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(items: Any, codebook: Codebook, file: BinaryIO) -> int:
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(FORMATS, "full", Format("full", ".x", "rows", "", full))
+    with pytest.raises(ExportError, match=r"The disk refused out\.x: No space left on device\. Free some space"):
+        write("full", [], ASPECTS, tmp_path / "out.x")
+    assert list(tmp_path.iterdir()) == []
+
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+from core.codebook import parse_codebook
+from core.documents import Document
+from core.errors import ExportError
+from core.export import ExportRow, write
+rows = (ExportRow(Document(str(n), {"text": f"{n * n * 7919:x}" * 9}), "r", "ecj", 1, "verdict") for n in range(50_000))
+try:
+    write(sys.argv[1], rows, parse_codebook({"labels": [{"name": "Price"}]}), Path(sys.argv[2]))
+except ExportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_a_disk_that_really_refuses(format: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", "-c", LIMITED, format, str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3])
+    assert "The disk refused out: File too large" in done.stdout, done.stderr
+    assert done.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_are_streamed_not_held(tmp_path: Path) -> None:
+    import gc
+    import weakref
+
+    alive: list[weakref.ref[Any]] = []
+
+    class Tracked(str):
+        pass
+
+    def rows() -> Iterator[ExportRow]:
+        for number in range(20_000):
+            text = Tracked(f"text {number}")
+            if number % 1000 == 0:
+                alive.append(weakref.ref(text))
+                gc.collect(0)
+                assert sum(each() is not None for each in alive) <= 12
+            yield row({"text": text}, number, evidence=())
+
+    done: list[int] = []
+    for format in ("csv", "jsonl", "parquet"):
+        alive.clear()
+        assert write(format, rows(), ASPECTS, tmp_path / "out", progress=done.append).count == 20_000
+        assert done[-1] == 20_000
+    assert done[0] == 500
+
+
+def test_replacing_keeps_other_errors(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "x") as file:
+        file.write(bytes(1 // 0))
+    assert list(tmp_path.iterdir()) == []
+
+
+any_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
+risky = st.text(st.sampled_from("'=+-@\t\r\n1a,\";|"), max_size=8)
+
+
+@given(any_text | risky)
+@example("'=1")
+@example("''")
+def test_escaping_is_undone_exactly(text: str) -> None:
+    assert unescape(escape(text)) == text
+    assert escape(text)[:1] not in set("=+-@\t\r")
+
+
+printable = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t\r\n"), max_size=30)
+
+
+@given(st.lists(st.tuples(printable | risky, printable | risky), min_size=1, max_size=6))
+@example([("", ""), ("a", "b;c;d")])
+def test_texts_survive_every_format(pairs: list[tuple[str, str]]) -> None:
+    rows = [row({"text": text, "other": other}, number) for number, (text, other) in enumerate(pairs)]
+    for format in ("csv", "jsonl", "parquet"):
+        out = io.BytesIO()
+        assert FORMATS[format].write(rows, ASPECTS, out) == len(rows)
+        table = read_table(out.getvalue(), name=f"out.{format}")
+        assert list(zip(table.column("text"), table.column("other"), strict=True)) == pairs
+        documents = build_documents(table, Mapping("text", id="document_id"), empties="keep").documents
+        assert [document.text for document in documents] == [text for text, _ in pairs]
+        assert not table.rejected

@@ -1,0 +1,100 @@
+"""Workbooks by hand: no writer for them is among the dependencies."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pytest
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
+
+Sheets = Mapping[str, Sequence[Sequence[Any]]]
+
+
+def make_xlsx(sheets: Sheets) -> bytes:
+    """A workbook; None leaves a cell out, an empty row leaves the row out."""
+    numbers = range(1, len(sheets) + 1)
+    names = "".join(f'<sheet name="{escape(n)}" sheetId="{i}" r:id="rId{i}"/>' for i, n in enumerate(sheets, 1))
+    links = "".join(
+        f'<Relationship Id="rId{i}" Type="{_REL}/worksheet" Target="worksheets/sheet{i}.xml"/>' for i in numbers
+    )
+    files = {
+        "[Content_Types].xml": f'{_HEAD}<Types xmlns="{_PACKAGE}/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Default Extension="xml" ContentType="application/xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{_KIND}.sheet.main+xml"/></Types>',
+        "_rels/.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships">'
+        f'<Relationship Id="rId1" Type="{_REL}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'{_HEAD}<workbook xmlns="{_MAIN}" xmlns:r="{_REL}"><sheets>{names}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships">{links}</Relationships>',
+    }
+    for i, rows in enumerate(sheets.values(), 1):
+        body = "".join(
+            f'<row r="{r}">{"".join(_cell(f"{chr(65 + c)}{r}", v) for c, v in enumerate(row))}</row>'
+            for r, row in enumerate(rows, 1)
+            if row
+        )
+        sheet = f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>{body}</sheetData></worksheet>'
+        files[f"xl/worksheets/sheet{i}.xml"] = sheet
+    return _zipped(files)
+
+
+def _cell(place: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
+    if isinstance(value, int | float):
+        return f'<c r="{place}"><v>{value}</v></c>'
+    return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
+
+
+def make_ods(rows: Sequence[Sequence[str]]) -> bytes:
+    """An OpenDocument spreadsheet of texts."""
+    office = "urn:oasis:names:tc:opendocument:xmlns"
+    body = "".join(
+        "<table:table-row>"
+        + "".join(
+            f'<table:table-cell office:value-type="string"><text:p>{escape(v)}</text:p></table:table-cell>' for v in row
+        )
+        + "</table:table-row>"
+        for row in rows
+    )
+    content = (
+        f'{_HEAD}<office:document-content xmlns:office="{office}:office:1.0" xmlns:table="{office}:table:1.0" '
+        f'xmlns:text="{office}:text:1.0" office:version="1.2"><office:body><office:spreadsheet>'
+        f'<table:table table:name="Sheet1">{body}</table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    manifest = (
+        f'{_HEAD}<manifest:manifest xmlns:manifest="{office}:manifest:1.0">'
+        f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/></manifest:manifest>'
+    )
+    return _zipped({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
+
+
+def _zipped(files: Mapping[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+@pytest.fixture
+def xlsx() -> Callable[[Sheets], bytes]:
+    return make_xlsx
+
+
+@pytest.fixture
+def ods() -> Callable[[Sequence[Sequence[str]]], bytes]:
+    return make_ods

@@ -1,0 +1,395 @@
+"""Mapping, gold and documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.codebook import Codebook, parse_codebook
+from core.documents import GOLD_RATER
+from core.errors import UsageError
+from core.ingest import (
+    GoldSource,
+    Imported,
+    Mapping,
+    Table,
+    build_documents,
+    codebook_from_gold,
+    mapping_same_names,
+    parse_gold_option,
+    read_table,
+    rejected_csv,
+    suggest_mapping,
+)
+
+ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
+PRICE, STAFF, ROOM = (label.id for label in ASPECTS.labels)
+SENTIMENT = parse_codebook(
+    {"kind": "choice", "labels": [{"name": "good", "code": 1}, {"name": "bad", "code": 0}, {"name": "mixed"}]}
+)
+GOOD, BAD, MIXED = (label.id for label in SENTIMENT.labels)
+FACETS = parse_codebook({"kind": "rating", "labels": [{"name": "fluency"}], "scale": {"min": 1, "max": 5}})
+FLUENCY = FACETS.labels[0].id
+
+
+def table(text: str, name: str = "data.csv") -> Table:
+    return read_table(text.encode(), name=name)
+
+
+def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", **mapping: Any) -> Imported:
+    options = {key: mapping.pop(key) for key in ("duplicates", "empties") if key in mapping}
+    return build_documents(table(text, name), Mapping(text="text", **mapping), codebook, **options)
+
+
+def test_documents_carry_text_context_source_and_position() -> None:
+    data = "id,title,text,stars\n a1 ,Nice,  Good room ,5\na2,Bad,Awful,\n"
+    result = build(data, id="id", context=("title",))
+    first, second = result.documents
+    assert first.id == "a1"
+    assert list(first.fields.items()) == [("text", "  Good room "), ("title", "Nice")]
+    assert first.text == "  Good room "
+    assert dict(first.source) == {"id": " a1 ", "title": "Nice", "text": "  Good room ", "stars": "5"}
+    assert (first.position, second.position) == (0, 1)
+    assert (result.read, result.kept, result.rejected, result.with_gold) == (2, 2, (), 0)
+
+
+def test_row_numbers_count_rejected_rows() -> None:
+    result = build("text,x\na,1\nb\nc,1\n")
+    assert [document.id for document in result.documents] == ["1", "3"]
+
+
+def test_a_repeated_or_empty_id_rejects_the_later_row() -> None:
+    result = build("id,text\n7,a\n 7,b\n,c\n8,d\n", id="id")
+    assert [document.text for document in result.documents] == ["a", "d"]
+    assert [str(row) for row in result.rejected] == [
+        "row 3: the id '7' is already that of row 2",
+        "row 4: no id in column 'id'",
+    ]
+    assert result.rejected[0].raw == " 7,b"
+    assert result.read == result.kept + len(result.rejected) == 4
+
+
+def test_ids_of_other_types_become_text() -> None:
+    result = build(
+        '{"id": 1.0, "text": "a"}\n{"id": 2, "text": "b"}\n{"id": true, "text": "c"}', name="d.jsonl", id="id"
+    )
+    assert [document.id for document in result.documents] == ["1", "2", "true"]
+
+
+def test_empty_texts_are_dropped_or_kept() -> None:
+    data = 'text,x\na,1\n,2\n" \t",3\n'
+    dropped = build(data)
+    assert [str(row) for row in dropped.rejected] == [
+        "row 3: no text in column 'text'",
+        "row 4: no text in column 'text'",
+    ]
+    kept = build(data, empties="keep")
+    assert (dropped.kept, kept.kept, dropped.empty_texts, kept.empty_texts) == (1, 3, 2, 2)
+    assert (kept.duplicate_texts, kept.rejected) == (0, ())
+
+
+def test_repeated_texts_are_kept_unless_asked() -> None:
+    data = "text,title\na,x\nb,x\na,x\na,y\n"
+    assert (build(data).kept, build(data).duplicate_texts) == (4, 2)
+    first = build(data, duplicates="first")
+    assert (first.kept, first.duplicate_texts) == (2, 2)
+    assert str(first.rejected[0]) == "row 4: the same text as row 2"
+    assert build(data, duplicates="first", context=("title",)).kept == 3
+
+
+def test_rejected_rows_of_the_file_and_of_the_mapping_are_listed_by_line() -> None:
+    result = build("id,text\n1,a\n1,b\nragged\n2,\n3,c\n", id="id")
+    assert [row.line for row in result.rejected] == [3, 4, 5]
+    assert result.read == 5
+
+
+@pytest.mark.parametrize("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True"])
+def test_present(cell: str) -> None:
+    gold = (GoldSource("Price"),)
+    assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: True}}
+
+
+@pytest.mark.parametrize("cell", ["0", "false", "No", "n", "ABSENT", "0.0"])
+def test_absent(cell: str) -> None:
+    gold = (GoldSource("Price"),)
+    assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: False}}
+
+
+def test_native_values_are_gold_too() -> None:
+    data = '[{"text":"a","Price":true},{"text":"b","Price":0},{"text":"c","Price":1.0},{"text":"d","Price":null}]'
+    result = build(data, ASPECTS, name="d.json", gold=(GoldSource("Price"),))
+    assert [document.gold for document in result.documents] == [
+        {GOLD_RATER: {PRICE: True}}, {GOLD_RATER: {PRICE: False}}, {GOLD_RATER: {PRICE: True}}, {},
+    ]  # fmt: skip
+    assert result.with_gold == 3
+
+
+def test_unknown_gold_is_no_gold_reported_and_mappable() -> None:
+    data = "text,Price,Room\na,1,0\nb,maybe,1\nc,,\nd,maybe,?\n"
+    gold = (GoldSource("Price"), GoldSource("Room"))
+    result = build(data, ASPECTS, gold=gold)
+    assert [dict(document.gold.get(GOLD_RATER, {})) for document in result.documents] == [
+        {PRICE: True, ROOM: False}, {ROOM: True}, {}, {},
+    ]  # fmt: skip
+    assert result.rejected == ()
+    assert list(map(str, result.unknown_gold)) == [
+        "row 3: 'maybe' in Price is not a gold value (2 times)",
+        "row 5: '?' in Room is not a gold value",
+    ]
+    assert result.notes == tuple(map(str, result.unknown_gold))
+    mapped = build(data, ASPECTS, gold=gold, value_map={"Maybe": True, "?": None})
+    assert mapped.unknown_gold == ()
+    assert mapped.documents[3].gold == {GOLD_RATER: {PRICE: True}}
+
+
+def test_several_raters() -> None:
+    gold = (GoldSource("p1", label="Price", rater="ann"), GoldSource("p2", label="price", rater="bob"))
+    result = build("text,p1,p2\na,1,0\nb,,1\n", ASPECTS, gold=gold)
+    assert result.documents[0].gold == {"ann": {PRICE: True}, "bob": {PRICE: False}}
+    assert result.documents[1].gold == {"bob": {PRICE: True}}
+
+
+@pytest.mark.parametrize(
+    ("cell", "present"),
+    [
+        ("Price|Room", {PRICE, ROOM}),
+        ("price ; ROOM", {PRICE, ROOM}),
+        ("Room, Staff, service", {ROOM, STAFF}),  # the longest name first: the comma belongs to it
+        ("Staff, service", {STAFF}),
+        ('["Price", "Staff, service"]', {PRICE, STAFF}),
+        ("['Price']", {PRICE}),
+        ("#Price, #Room", {PRICE, ROOM}),
+        ("[]", set()),
+        ("none", set()),
+    ],
+)
+def test_list_column(cell: str, present: set[str]) -> None:
+    quoted = cell.replace('"', '""')
+    result = build(f'text,labels\na,"{quoted}"\n', ASPECTS, gold=(GoldSource("labels", "list"),))
+    assert result.documents[0].gold == {GOLD_RATER: {item: item in present for item in (PRICE, STAFF, ROOM)}}
+
+
+def test_an_unknown_name_in_a_list_leaves_the_rest_open() -> None:
+    data = "text,labels\na,Price|Prize\nb,\n"
+    gold = (GoldSource("labels", "list"),)
+    result = build(data, ASPECTS, gold=gold)
+    assert [document.gold for document in result.documents] == [{GOLD_RATER: {PRICE: True}}, {}]
+    assert str(result.unknown_gold[0]) == "row 2: 'Prize' in labels is not a gold value"
+    ignored = build(data, ASPECTS, gold=gold, value_map={"prize": False})
+    assert ignored.documents[0].gold == {GOLD_RATER: {PRICE: True, STAFF: False, ROOM: False}}
+
+
+def test_native_lists() -> None:
+    result = build('{"text":"a","labels":["Room"]}\n{"text":"b","labels":[]}\n{"text":"c"}', ASPECTS, "d.jsonl",
+                   gold=(GoldSource("labels", "list"),))  # fmt: skip
+    none = {PRICE: False, STAFF: False, ROOM: False}
+    assert [document.gold for document in result.documents] == [
+        {GOLD_RATER: none | {ROOM: True}},
+        {GOLD_RATER: none},
+        {},
+    ]
+
+
+def test_choice_by_name_or_code() -> None:
+    result = build(
+        "text,label\na,Good\nb,0\nc,1.0\nd,mixed\ne,bda\nf,\n", SENTIMENT, gold=(GoldSource("label", "choice"),)
+    )
+    said = [document.gold.get(GOLD_RATER, {}).get("label") for document in result.documents]
+    assert said == [GOOD, BAD, GOOD, MIXED, None, None]
+    assert str(result.unknown_gold[0]) == "row 6: 'bda' in label is not a gold value"
+
+
+def test_ratings() -> None:
+    data = "text,fluency\na,4\nb,4.5\nc,2: somewhat\nd,6\ne,good\nf,\n"
+    result = build(data, FACETS, gold=(GoldSource("fluency"),))
+    assert [document.gold.get(GOLD_RATER, {}).get(FLUENCY) for document in result.documents] == [
+        4,
+        4.5,
+        2,
+        None,
+        None,
+        None,
+    ]
+    assert [unknown.value for unknown in result.unknown_gold] == ["6", "good"]
+
+
+def test_without_a_codebook_gold_is_keyed_by_name() -> None:
+    assert build("text,Price\na,1\n", gold=(GoldSource("Price"),)).documents[0].gold == {GOLD_RATER: {"Price": True}}
+    listed = build("text,tags\na,x|y\nb,y\n", gold=(GoldSource("tags", "list"),))
+    assert listed.documents[1].gold == {GOLD_RATER: {"y": True, "x": False}}
+    chosen = build("text,tag\na,x\nb,y\n", gold=(GoldSource("tag", "choice"),))
+    assert chosen.documents[1].gold == {GOLD_RATER: {"label": "y"}}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "codebook", "problem"),
+    [
+        (Mapping(text="txt"), None, r"no column 'txt' for the text\. Did you mean 'text'\? It has: text, Price, label"),
+        (Mapping(text=""), None, "No text column is chosen. Choose one of: text"),
+        (Mapping(text="text", id="key"), None, "no column 'key' for the id"),
+        (Mapping(text="text", context=("title",)), None, "no column 'title' for the context"),
+        (Mapping(text="text", context=("text",)), None, "given twice"),
+        (Mapping(text="text", gold=(GoldSource("Prize"),)), ASPECTS, "no column 'Prize' for the gold"),
+        (
+            Mapping(text="text", gold=(GoldSource("Price", label="Rom"),)),
+            ASPECTS,
+            "no label 'Rom'. Did you mean 'Room'",
+        ),
+        (Mapping(text="text", gold=(GoldSource("label", "choice"),)), ASPECTS, "cannot be gold of kind 'choice'"),
+        (Mapping(text="text", gold=(GoldSource("label", "list"),)), SENTIMENT, "cannot be gold of kind 'list'"),
+        (Mapping(text="text", gold=(GoldSource("label", "list"),)), FACETS, "cannot be gold of kind 'list'"),
+        (Mapping(text="text", gold=(GoldSource("Price"),)), SENTIMENT, "cannot be gold of kind 'label'"),
+        (
+            Mapping(text="text", gold=(GoldSource("Price"), GoldSource("label", label="price"))),
+            ASPECTS,
+            "both hold the same gold",
+        ),
+        (Mapping(text="text", gold=(GoldSource("Price"), GoldSource("label", "list"))), ASPECTS, "the same gold"),
+    ],
+)
+def test_mappings_that_do_not_fit(mapping: Mapping, codebook: Codebook | None, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        build_documents(table("text,Price,label\na,1,x\n"), mapping, codebook)
+
+
+def test_same_names() -> None:
+    data = table('text,ROOM,"staff,  service",Room,other\na,1,1,0,1\n')
+    assert mapping_same_names(data, ASPECTS) == (
+        GoldSource("staff, service", "label", "Staff, service"),
+        GoldSource("Room", "label", "Room"),
+    )
+    assert mapping_same_names(table("text,Label\na,good\n"), SENTIMENT) == (GoldSource("Label", "choice"),)
+    for codebook in (ASPECTS, SENTIMENT):
+        with pytest.raises(UsageError, match=r"No column of data\.csv is called like a label"):
+            mapping_same_names(table("text,other\na,1\n"), codebook)
+
+
+def test_gold_options() -> None:
+    data = table("text,p,a@b,x=y\na,1,1,1\n")
+    aspects = parse_codebook({"labels": [{"name": "Price"}, {"name": "a=b"}]})
+    assert parse_gold_option(["price=p", "Price=p@ann", "Price=a@b", "a=b=p", "Price=x=y@bob"], data, aspects) == (
+        GoldSource("p", "label", "Price"),
+        GoldSource("p", "label", "Price", "ann"),
+        GoldSource("a@b", "label", "Price"),
+        GoldSource("p", "label", "a=b"),
+        GoldSource("x=y", "label", "Price", "bob"),
+    )
+    assert parse_gold_option(["label=p"], data, aspects) == (GoldSource("p", "list"),)
+    assert parse_gold_option(["label=p@ann"], data, SENTIMENT) == (GoldSource("p", "choice", rater="ann"),)
+    assert parse_gold_option(["Anything=p", "label=p"], data, None) == (
+        GoldSource("p", "label", "Anything"),
+        GoldSource("p", "choice"),
+    )
+    assert parse_gold_option(["label=tags"], table("text,tags\na,x|y\n"), None) == (GoldSource("tags", "list"),)
+
+
+@pytest.mark.parametrize(
+    ("option", "codebook", "problem"),
+    [
+        ("Price", ASPECTS, "is no gold column. Write LABEL=COLUMN"),
+        ("=p", ASPECTS, "is no gold column"),
+        ("Price=", ASPECTS, "is no gold column"),
+        ("Price=q", ASPECTS, r"no column 'q' for the gold of Price.*It has: text, p"),
+        ("Price=p@", ASPECTS, "names no rater"),
+        ("Prize=p", ASPECTS, "no label 'Prize'. Did you mean 'Price'"),
+        ("good=p", SENTIMENT, "A choice codebook takes one column"),
+        ("label=p", FACETS, "A rating codebook takes a column of numbers"),
+    ],
+)
+def test_gold_options_that_do_not_fit(option: str, codebook: Codebook, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        parse_gold_option([option], table("text,p\na,1\n"), codebook)
+
+
+def test_codebook_from_label_columns() -> None:
+    data = table("text,Price,Room\na,1,0\nb,,yes\n")
+    made = codebook_from_gold(data, Mapping(text="text", gold=(GoldSource("Price"), GoldSource("Room", label="Rooms"))))
+    assert (made.kind, made.names) == ("multilabel", ("Price", "Rooms"))
+
+
+def test_codebook_from_ratings_spans_the_scale() -> None:
+    data = table("text,a,b\nx,1,2: yes\ny,(-1): no,4\n")
+    made = codebook_from_gold(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))))
+    assert (made.kind, made.scale and made.scale.model_dump()) == ("rating", {"min": -1, "max": 4})
+
+
+def test_codebook_from_lists_and_choices() -> None:
+    lists = codebook_from_gold(
+        table("text,t\na,x|y\nb,Y|none\nc,y\n"), Mapping("text", gold=(GoldSource("t", "list"),))
+    )
+    assert (lists.kind, lists.names) == ("multilabel", ("y", "x"))  # by frequency
+    choice = codebook_from_gold(table("text,t\na,10\nb,2\nc,2\n"), Mapping("text", gold=(GoldSource("t", "choice"),)))
+    assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # numbers by value
+
+
+def test_codebook_from_gold_refuses() -> None:
+    many = "text,t\n" + "".join(f"a{n},v{n}\n" for n in range(300))
+    with pytest.raises(UsageError, match="more than 200 different values"):
+        codebook_from_gold(table(many), Mapping("text", gold=(GoldSource("t", "choice"),)))
+    with pytest.raises(UsageError, match="No gold column"):
+        codebook_from_gold(table(many), Mapping("text"))
+    mixed = Mapping("text", gold=(GoldSource("t", "choice"), GoldSource("t", rater="ann")))
+    with pytest.raises(UsageError, match="different kinds"):
+        codebook_from_gold(table(many), mixed)
+
+
+def test_rejected_rows_as_a_file() -> None:
+    result = build('id,text\n1,a\n=1+1\n"2,""x"', id="id")
+    lines = rejected_csv(result.rejected).decode("utf-8-sig").splitlines()
+    assert lines[0] == '"line","reason","raw"'
+    assert lines[1] == '"3","1 field, expected 2","\'=1+1"'
+    assert rejected_csv(()) == b'\xef\xbb\xbf"line","reason","raw"\r\n'
+
+
+rows = st.lists(st.tuples(st.sampled_from(["1", "2", "3", ""]), st.sampled_from(["a", "b", " ", ""])), min_size=1)
+
+
+@given(rows, st.sampled_from(["keep", "first"]), st.sampled_from(["keep", "drop"]))
+def test_every_row_is_a_document_or_rejected(rows: list[tuple[str, str]], duplicates: Any, empties: Any) -> None:
+    data = "id,text\n" + "".join(f"{id},{text}\n" for id, text in rows)
+    result = build(data, id="id", duplicates=duplicates, empties=empties)
+    ids = [document.id for document in result.documents]
+    assert len(set(ids)) == len(ids)
+    assert result.read == len(rows) == result.kept + len(result.rejected)
+    assert sorted({row.line for row in result.rejected}) == [row.line for row in result.rejected]
+
+
+def test_suggestion_with_a_codebook() -> None:
+    data = table("nr,title,review,price,Room\n" + "".join(f"{n},T,A long text about {n},{n % 2},1\n" for n in range(9)))
+    found = suggest_mapping(data, ASPECTS)
+    assert (found.text, found.id, found.context) == ("review", "nr", ())
+    assert found.gold == (GoldSource("price", "label", "Price"), GoldSource("Room", "label", "Room"))
+    assert found.reasons == (
+        "'review' is the text: 19 characters on average, and called so.",
+        "'nr' is the id: filled and unique in all 9 rows.",
+        "Gold for 2 of 3 labels: columns called like them.",
+    )
+    assert build_documents(data, found, ASPECTS).with_gold == 9
+
+
+def test_suggestion_of_raters_lists_and_choices() -> None:
+    raters = table("text,Price_A1,Price_A2,Room_A1,Room_A2,Room_size\nabc,1,0,1,0,1\n")
+    assert {source.rater for source in suggest_mapping(raters, ASPECTS).gold} == {"A1", "A2"}
+    assert suggest_mapping(table("text,gold\nabc,good\ndef,1\n"), SENTIMENT).gold == (GoldSource("gold", "choice"),)
+    assert suggest_mapping(table("text,a\nabc,Price|Room\ndef,Room\n"), ASPECTS).gold == (GoldSource("a", "list"),)
+    assert suggest_mapping(table("text,a\nabc,7\n"), SENTIMENT).gold == ()
+
+
+def test_suggestion_without_a_codebook() -> None:
+    binary = table("id,text,city,a,b\n" + "".join(f"{n // 2},Some words {n},Rome,{n % 2},yes\n" for n in range(40)))
+    found = suggest_mapping(binary)
+    assert (found.id, found.gold) == (None, (GoldSource("a"), GoldSource("b")))
+    assert found.reasons[1] == "'id' is called like an id but is empty or repeated in places: row numbers are ids."
+    assert suggest_mapping(table("text,tags\nabc,x|y\ndef,y\n")).gold == (GoldSource("tags", "list"),)
+    assert suggest_mapping(table("text,label\nabc,x\ndef,y\nghi,x\njkl,y\nmno,x\n")).gold == (
+        GoldSource("label", "choice"),
+    )
+    assert suggest_mapping(table("text,city\nabc,x\ndef,y\n")).gold == ()
+
+
+def test_no_text_column() -> None:
+    with pytest.raises(UsageError, match=r"data\.csv has no text column\. It has: id, n"):
+        suggest_mapping(table("id,n\n1,2\n2,3.5\n"))

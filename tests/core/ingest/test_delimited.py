@@ -1,0 +1,248 @@
+"""csv and tsv: every rule of the reader, on bytes as they come."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from core.errors import InputError, UsageError
+from core.ingest import Table, read_table
+
+
+def read(data: bytes | str, name: str = "data.csv", **options: object) -> Table:
+    return read_table(data.encode() if isinstance(data, str) else data, name=name, **options)  # type: ignore[arg-type]
+
+
+def rejections(table: Table) -> list[str]:
+    return [str(row) for row in table.rejected]
+
+
+def test_plain() -> None:
+    table = read("id,text\n1,Nice room\n2,Bad food\n")
+    assert table.columns == ("id", "text")
+    assert table.column("text") == ("Nice room", "Bad food")
+    assert table.line_numbers == (2, 3)
+    assert table.row_numbers == (1, 2)
+    assert (table.format, table.encoding, table.delimiter, table.read, len(table)) == ("csv", "utf-8", ",", 2, 2)
+    assert table.head(1) == [{"id": "1", "text": "Nice room"}]
+    with pytest.raises(KeyError):
+        table.column("nope")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", [True, False])
+def test_line_ends(end: str, last: bool) -> None:
+    table = read(end.join(["id,text", "1,a", "2,b"]) + end * last)
+    assert table.column("text") == ("a", "b")
+    assert table.line_numbers == (2, 3)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiter_is_found_respecting_quotes(delimiter: str) -> None:
+    rows = [["id", "text", "score"], ["1", "one, two; three | four\tfive", "1,5"], ["2", 'a "quoted" word', "2,5"]]
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    table = read(out.getvalue())
+    assert table.delimiter == delimiter
+    assert [list(table.row(i).values()) for i in range(2)] == rows[1:]
+
+
+def test_semicolons_with_decimal_commas() -> None:
+    table = read("id;text;x\n1;Hallo, Welt;1,5\n2;Nun, ja, gut;2,5\n")
+    assert (table.delimiter, table.column("x")) == (";", ("1,5", "2,5"))
+
+
+def test_delimiter_given_wins() -> None:
+    assert read("a;b,c\n1;2,3\n", delimiter=";").columns == ("a", "b,c")
+    assert read("a\tb\n1\t2\n", delimiter="tab").columns == ("a", "b")
+    with pytest.raises(UsageError, match="cannot separate"):
+        read("a,b\n1,2\n", delimiter="::")
+
+
+@pytest.mark.parametrize(
+    "header", ["text", '"What did you like, if anything?"', "What did you like, if anything?", "text\n"]
+)
+def test_one_column(header: str) -> None:
+    table = read(f'{header}\n"Great, really; great"\n\nfine\nplain, unquoted\nmore\nand more\n')
+    assert table.delimiter == ""
+    assert len(table.columns) == 1
+    assert table.data[0] == ("Great, really; great", "fine", "plain, unquoted", "more", "and more")
+
+
+def test_tsv_prefers_the_tab() -> None:
+    assert read("a,b\tc\n1,2\t3\n", "data.tsv").columns == ("a,b", "c")
+
+
+def test_excel_sep_line() -> None:
+    table = read("sep=;\r\nid;text\r\n1;a\r\n")
+    assert (table.columns, table.line_numbers) == (("id", "text"), (3,))
+
+
+def test_space_before_quotes() -> None:
+    table = read('id, text\n1, "a, b"\n2, "c, d"\n')
+    assert table.columns == ("id", "text")
+    assert table.column("text") == ("a, b", "c, d")
+
+
+def test_quotes_and_line_breaks_inside_are_kept_and_lines_counted() -> None:
+    table = read('id,text\n1,"a ""b""\r\nc\rd"\n\n   \n2,"x"y\n')
+    assert table.column("text") == ('a "b"\r\nc\rd', "xy")
+    assert table.line_numbers == (2, 7)  # the first takes lines 2 to 4, two blank ones follow
+    assert table.read == 2
+
+
+def test_ragged_rows_are_rejected_with_line_and_counts() -> None:
+    table = read("a,b,c,d,e\n1,2,3,4,5\n1,2,3\n1\n1,2,3,4,5,6\n6,7,8,9,10\n")
+    assert rejections(table) == [
+        "row 3: 3 fields, expected 5",
+        "row 4: 1 field, expected 5",
+        "row 5: 6 fields, expected 5",
+    ]
+    assert table.rejected[0].raw == "1,2,3"
+    assert (table.read, len(table), table.row_numbers) == (5, 2, (1, 5))
+
+
+def test_a_row_of_empty_fields_is_a_row_and_a_blank_line_is_not() -> None:
+    table = read("a,b\n,\n\n1,2\n")
+    assert (table.read, table.column("a")) == (2, ("", "1"))
+    assert read('text\n""\n\n  \nx\n').column("text") == ("", "x")
+
+
+def test_unclosed_quote_ends_with_the_file() -> None:
+    table = read('id,text\n1,fine\n2,"never closed\n3,swallowed\n4,too\n')
+    assert table.column("id") == ("1",)
+    assert table.read == 2
+    assert rejections(table) == [
+        "row 3: the quote opened in field 2 is never closed: everything up to the end (line 5) is in it"
+    ]
+    assert table.rejected[0].raw == '2,"never closed\n3,swallowed\n4,too'
+
+
+def test_unclosed_quote_that_grows_over_the_limit() -> None:
+    table = read('id,text\n1,fine\n2,"never closed\n' + "3,swallowed\n" * 50, row_limit=100)
+    assert table.column("id") == ("1",)
+    assert rejections(table) == ["row 3: more than 100 characters, with a quote that is never closed"]
+
+
+@pytest.mark.parametrize("long", ["x" * 5000, '"' + "x, " * 2000 + '"', '"' + "line\n" * 1000 + '"', '"a ""b""' * 900])
+def test_a_row_over_the_limit_is_rejected_and_reading_goes_on_behind_it(long: str) -> None:
+    table = read(f'id,text\n1,a\n2,{long}\n3,b\n4,"c\nd"\n', row_limit=1000)
+    assert table.column("id") == ("1", "3", "4")
+    assert rejections(table) == ["row 3: more than 1,000 characters"]
+    assert table.line_numbers[1] == 4 + long.count("\n")
+    assert table.rejected[0].raw.startswith("2,")
+
+
+def test_rows_just_within_the_limit() -> None:
+    assert len(read("id,text\n" + "1," + "x" * 97 + "\n", row_limit=100)) == 1
+    assert len(read("id,text\n" + "1," + "x" * 98 + "\n", row_limit=100)) == 0
+
+
+def test_a_line_of_100_mb(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    with path.open("w") as file:
+        file.write("id,text\n1,before\n2,")
+        for _ in range(100):
+            file.write("x" * 1_000_000)
+        file.write("\n3,behind\n")
+    table = read_table(path, name=path.name)
+    assert table.column("text") == ("before", "behind")
+    assert rejections(table) == ["row 3: more than 10,000,000 characters"]
+    assert len(table.rejected[0].raw) < 11_000
+    path.write_bytes(b"x" * 100_000_000)
+    with pytest.raises(InputError, match="header of long"):
+        read_table(path, name=path.name)
+    path.unlink()
+
+
+def test_nul_characters_are_removed_and_counted() -> None:
+    table = read("id,text\n1,a\x00b\x00\n")
+    assert table.column("text") == ("ab",)
+    assert table.notes == ("NUL characters removed: 2.",)
+
+
+def test_headers_are_trimmed_named_and_made_unique() -> None:
+    table = read('\ufeff id , text ,,text,"line\nbreak",text_2\n1,2,3,4,5,6\n')
+    assert table.columns == ("id", "text", "column_3", "text_3", "line break", "text_2")
+    assert table.notes == (
+        "Column 3 has no name: it is called 'column_3'.",
+        "The column name 'text' is repeated: column 4 is called 'text_3'.",
+    )
+
+
+def test_escaped_formulas_are_restored() -> None:
+    table = read("text,'=x\n'=1+1,'-a\n''=1,'tis\n-5,+1\n")
+    assert table.columns == ("text", "=x")
+    assert table.column("text") == ("=1+1", "'=1", "-5")
+    assert table.column("=x") == ("-a", "'tis", "+1")
+    assert table.notes[0].startswith("Cells freed of the apostrophe")
+    assert table.notes[0].endswith(": 3.")
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("", "is empty"),
+        ("\n \n", "is empty"),
+        ("\ufeff", "is empty"),
+        ("\x00\x00\x00\x00\x00\x00\x00\x00", "nothing but NUL"),
+        ("id,text\n", r"a header \(id, text\) but no rows"),
+        ("id,text", "but no rows"),
+        ("id,text\n\n  \n", "but no rows"),
+        ('"id,text\n1,2\n', "never closed"),
+        ((",".join(map(str, range(5000))) + "\n") * 2, "5,000 columns"),
+    ],
+)
+def test_files_without_a_table(data: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read(data)
+
+
+def test_progress_rises_to_one() -> None:
+    shares: list[float] = []
+    read("id,text\n" + "1,some text\n" * 20_000, progress=shares.append)
+    assert len(shares) > 3
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+cells = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t\r\n\x1c\x85"), max_size=20)
+tables = st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1))
+
+
+@given(rows=tables, delimiter=st.sampled_from([",", ";", "\t", "|"]))
+@example(rows=[["'=1"], ["''-"], ["\r"]], delimiter=",")
+def test_what_python_quotes_is_read_back(rows: list[list[str]], delimiter: str) -> None:
+    from core.ingest.formulas import escape
+
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerow([f"c{n}" for n in range(len(rows[0]))])
+    writer.writerows([escape(cell) for cell in row] for row in rows)
+    table = read(out.getvalue(), delimiter=delimiter)
+    assert [list(row) for row in zip(*table.data, strict=True)] == rows
+    assert table.read == len(table) == len(rows)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_give_a_table_or_an_error_that_says_why(data: bytes) -> None:
+    with contextlib.suppress(InputError):
+        table = read(data)
+        assert table.read == len(table) + len(table.rejected) > 0
+        assert all(len(column) == len(table) for column in table.data)
+
+
+@given(st.text("ab,;\"'\n\r\t|= ", max_size=60))
+def test_any_text_is_accounted_for(text: str) -> None:
+    try:
+        table = read("x,y\n" + text, delimiter=",")
+    except InputError:
+        assert not text.strip()
+    else:
+        assert table.read == len(table) + len(table.rejected)

@@ -1,0 +1,159 @@
+"""Encodings and files that are not what their name says."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError, UsageError
+from core.ingest import Table, read_table
+
+GERMAN = "id;text\n1;Das Zimmer war schön, die Küche roch übel.\n2;Größe: ärgerlich klein\n"
+SPANISH = "id;text\n1;La habitación era pequeña pero el señor muy amable. ¿Volvería? ¡Sí!\n"
+FRENCH = "id;text\n1;L’hôtel était bien situé, à deux pas du métro – déçu par le café à 5 €.\n"
+POLISH = "id;text\n1;Pokój był czysty, śniadanie bardzo dobre, łazienka mała i źle sprzątana\n"
+CZECH = "id;text\n1;Pokoj byl čistý, ale snídaně špatná a žádné příjemné chování. Můžeme říct dost.\n"
+TURKISH = "id;text\n1;Oda çok temizdi, kahvaltı güzeldi, çalışanlar nazikti ama gürültü vardı.\n"
+PORTUGUESE = "id;text\n1;As refeições não eram boas, as instalações são antigas, mas a localização é ótima\n"
+GREEK = "id;text\n1;Το δωμάτιο ήταν καθαρό και το πρωινό πολύ καλό\n"
+RUSSIAN = "id;text\n1;Номер был чистый, завтрак хороший, персонал вежливый\n"
+JAPANESE = "id,text\n1,部屋はとても清潔で、朝食も美味しかったです。スタッフも親切でした。\n"
+
+
+def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Table:
+    return read_table(data, name=name, encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "shown"),
+    [
+        (GERMAN, "utf-8", "utf-8"),
+        (GERMAN, "utf-8-sig", "utf-8-sig"),
+        (GERMAN, "utf-16", "utf-16"),
+        (GERMAN, "utf-16-le", "utf-16-le"),
+        (GERMAN, "utf-16-be", "utf-16-be"),
+        (GERMAN, "utf-32", "utf-32"),
+        (JAPANESE, "utf-16", "utf-16"),
+        (GERMAN, "latin-1", "cp1252"),
+        ("id;text\n1;schön\n", "latin-1", "cp1252"),
+        (SPANISH, "cp1252", "cp1252"),
+        (FRENCH, "cp1252", "cp1252"),
+        (POLISH, "cp1250", "cp1250"),
+        (POLISH, "iso8859-2", "iso8859_2"),
+        (CZECH, "cp1250", "cp1250"),
+        (CZECH, "iso8859-2", "iso8859_2"),
+        (TURKISH, "cp1254", "cp1254"),
+        (PORTUGUESE, "latin-1", "cp1252"),
+        (GREEK, "cp1253", "cp1253"),
+        (RUSSIAN, "cp1251", "cp1251"),
+        (RUSSIAN, "koi8-r", "koi8_r"),
+        (JAPANESE, "shift_jis", "cp932"),
+        (JAPANESE, "euc-jp", "euc_jp"),
+        (GERMAN, "mac_roman", "mac_roman"),
+    ],
+)
+def test_encoding_is_found_and_shown(text: str, encoding: str, shown: str) -> None:
+    table = read(text.encode(encoding))
+    assert table.encoding == shown
+    assert table.column("text")[0] == text.splitlines()[1][2:]
+    assert table.columns == ("id", "text")
+
+
+def test_latin_1_with_semicolons_and_crlf(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_bytes(GERMAN.replace("\n", "\r\n").encode("latin-1"))
+    table = read_table(path, name=path.name)
+    assert (table.encoding, table.delimiter, len(table)) == ("cp1252", ";", 2)
+
+
+def test_a_late_byte_decides() -> None:
+    data = b"id,text\n" + b"1,plain\n" * 300_000 + "2,schön\n".encode("latin-1")
+    table = read(data)
+    assert (table.encoding, table.column("text")[-1]) == ("cp1252", "schön")
+
+
+def test_control_bytes_of_latin_1_are_not_cp1252() -> None:
+    data = "text;x\nschön\x81;1\nÄrger über Größe;2\nMüßiggang;3\nblöd;4\nÖl für süße Äpfel;5\nÜbermäßig schön;6\n"
+    assert read(data.encode("latin-1")).encoding == "latin-1"
+
+
+def test_damaged_utf_8_stays_utf_8_and_says_so() -> None:
+    data = GERMAN.encode()
+    table = read(data[:-3] + b"\xff" + data[-3:])
+    assert table.encoding == "utf-8"
+    assert table.column("text")[0].endswith("übel.")
+    assert table.notes == ("Characters that did not fit the encoding and became \ufffd: 1.",)
+
+
+def test_encoding_given() -> None:
+    assert read(GERMAN.encode("cp437"), encoding="cp437").column("text")[1] == "Größe: ärgerlich klein"
+    assert read(b"\xef\xbb\xbfid,text\n1,a\n", encoding="utf-8").columns == ("id", "text")
+    with pytest.raises(InputError, match="is not utf-8: byte 28"):
+        read(GERMAN.encode("latin-1"), encoding="utf-8")
+    for wrong in ("klingon", "rot13", "hex"):
+        with pytest.raises(UsageError, match="no known encoding"):
+            read(b"id,text\n1,a\n", encoding=wrong)
+
+
+def _zip(*names: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (bytes(range(256)) * 20, "is not text: it holds binary data"),
+        (b"\x00\x01\x02\x03" * 100, "binary data"),
+        (b"\x89PNG\r\n\x1a\n" + b"\x00" * 50, "a PNG picture"),
+        (b"%PDF-1.7\n", "a PDF"),
+        (gzip.compress(b"id,text\n1,a\n"), "a gzip archive"),
+        (b"PAR1" + b"\x00" * 40, "a Parquet file"),
+        (b"PK\x03\x04 cut", "a damaged zip"),
+        (_zip("xl/workbook.xml"), "an Excel file"),
+        (_zip("word/document.xml"), "a Word document"),
+        (_zip("a.txt"), "a zip archive"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600, "an old Excel file"),
+        (b"<!DOCTYPE html><html><body>Log in", "a web page"),
+        (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00]", "pickle, which is never loaded"),
+        (b"12345678DUCK" + b"\x00" * 30, "a DuckDB database"),
+    ],
+)
+def test_renamed_binaries_are_named(data: bytes, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=problem) as caught:
+        read_table(path, name=path.name)
+    assert "data.csv is not text" in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_an_excel_file_called_csv(xlsx: Callable[..., bytes]) -> None:
+    data = xlsx({"S": [["text"], ["a"]]})
+    with pytest.raises(InputError, match=r"is not text but an Excel file\. Rename it to end in \.xlsx"):
+        read(data)
+    assert read(data, "data").format == "xlsx"  # no suffix: the content decides
+
+
+@pytest.mark.parametrize("name", ["data.xlsx", "data.parquet", "data.ods"])
+def test_text_called_something_else(name: str) -> None:
+    with pytest.raises(InputError, match="is not a"):
+        read(b"id,text\n1,a\n", name)
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file"):
+        read_table(tmp_path / "gone.csv", name="gone.csv")
+    with pytest.raises(InputError, match="is a folder"):
+        read_table(tmp_path, name="folder")
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(InputError, match=r"empty\.csv is empty"):
+        read_table(tmp_path / "empty.csv", name="empty.csv")

@@ -1,0 +1,58 @@
+"""The profile of a set of documents."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.documents import Document
+from core.ingest import profile
+from core.ingest.profiling import BINS, Bin, GoldShare, spread
+
+
+def test_worked_example() -> None:
+    documents = [
+        Document("1", {"text": "one two three"}, gold={"gold": {"p": True}, "ann": {"p": False}}),
+        Document("2", {"text": "one"}, gold={"gold": {"p": False, "q": 4}}),
+        Document("3", {"text": "one"}, gold={"gold": {"q": 4}}),
+        Document("4", {"text": " "}),
+    ]
+    found = profile(documents)
+    assert (found.documents, found.duplicates, found.empties) == (4, 1, 1)
+    # words 3, 1, 1, 0: the median lies between 1 and 1, 90% of four are all four
+    assert (found.words.minimum, found.words.median, found.words.mean, found.words.p90, found.words.maximum) == (
+        0,
+        1,
+        1.25,
+        3,
+        3,
+    )
+    assert found.words.bins == (Bin(0, 1, 1), Bin(1, 2, 2), Bin(2, 3, 0), Bin(3, 3, 1))
+    assert found.gold == (
+        GoldShare("p", "gold", present=1, absent=1, missing=2, values={}),
+        GoldShare("p", "ann", present=0, absent=1, missing=3, values={}),
+        GoldShare("q", "gold", present=0, absent=0, missing=2, values={4: 2}),
+    )
+    assert found.gold[2].other == 2
+
+
+def test_nothing() -> None:
+    found = profile([])
+    assert (found.documents, found.words, found.gold) == (0, spread([]), ())
+
+
+def test_one_giant_does_not_flatten_the_rest() -> None:
+    found = spread([*range(1, 100), 100_000])
+    assert len(found.bins) == BINS
+    assert found.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bars of 5
+    assert found.bins[-1] == Bin(96, 100_000, 5)
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1))
+def test_bars_hold_everything_once(numbers: list[int]) -> None:
+    found = spread(numbers)
+    assert sum(bar.count for bar in found.bins) == len(numbers)
+    assert found.bins[0].start == found.minimum
+    assert found.bins[-1].stop >= found.maximum
+    assert found.minimum <= found.median <= found.maximum
+    assert sum(number <= found.p90 for number in numbers) >= 0.9 * len(numbers)

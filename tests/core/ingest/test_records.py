@@ -1,0 +1,141 @@
+"""json and jsonl."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.ingest import Table, read_table
+
+
+def read(data: str | bytes, name: str = "data.jsonl", **options: Any) -> Table:
+    return read_table(data.encode() if isinstance(data, str) else data, name=name, **options)
+
+
+def test_jsonl_keeps_types_and_nested_values() -> None:
+    table = read('{"id": 1, "text": "a", "ok": true}\n\n{"text": "b", "tags": ["x", {"y": 1.5}], "none": null}\n')
+    assert table.columns == ("id", "text", "ok", "tags", "none")
+    assert table.row(0) == {"id": 1, "text": "a", "ok": True, "tags": None, "none": None}
+    assert table.row(1) == {"id": None, "text": "b", "ok": None, "tags": ["x", {"y": 1.5}], "none": None}
+    assert table.line_numbers == (1, 3)
+    assert table.format == "jsonl"
+
+
+def test_bad_lines_are_rejected_with_line_and_reason() -> None:
+    table = read('{"text": "a"}\n{"text": "b"\n[1]\n"x"\n3\nnull\ntrue\n{"text": "c"}\n')
+    assert table.column("text") == ("a", "c")
+    assert [str(row) for row in table.rejected] == [
+        "row 2: not JSON: expecting ',' delimiter (line 2, character 1)",
+        "row 3: an array, expected an object",
+        "row 4: a text, expected an object",
+        "row 5: a number, expected an object",
+        "row 6: null, expected an object",
+        "row 7: true or false, expected an object",
+    ]
+    assert table.rejected[0].raw == '{"text": "b"'
+    assert (table.read, table.row_numbers) == (8, (1, 8))
+
+
+def test_lone_surrogates_nuls_nan_and_huge_numbers_become_storable() -> None:
+    table = read(
+        '{"text": "a\\ud800b\\u0000c \\ud83d\\ude00", "x": NaN, "y": -Infinity}\n'
+        '{"text": "b", "x": 123456789012345678901234567890, "y": [{"\\udfff": 9223372036854775808}]}\n'
+    )
+    assert table.row(0) == {"text": "a\ufffdbc \U0001f600", "x": None, "y": None}
+    assert table.row(1) == {
+        "text": "b",
+        "x": "123456789012345678901234567890",
+        "y": [{"\ufffd": "9223372036854775808"}],
+    }
+    assert read('{"text": "a", "x": 1e30}').column("x") == (1e30,)
+
+
+def test_a_line_over_the_limit() -> None:
+    table = read('{"text": "a"}\n{"text": "' + "x" * 200 + '"}\n{"text": "b"}', row_limit=100)
+    assert table.column("text") == ("a", "b")
+    assert str(table.rejected[0]) == "row 2: more than 100 characters"
+
+
+def test_deep_nesting_is_a_reason_not_a_crash() -> None:
+    table = read('{"text": "a"}\n' + '{"a":' * 5_000 + "1" + "}" * 5_000)
+    assert len(table) == 1
+    assert "nested too deeply" in table.rejected[0].reason
+
+
+@pytest.mark.parametrize(
+    ("data", "note"),
+    [
+        ('[{"text": "a"}, {"text": "b"}]', ()),
+        ('{"data": [{"text": "a"}, {"text": "b"}], "version": 1}', ("The rows are those under 'data'.",)),
+        ('{"meta": [1], "items": [{"text": "a"}, {"text": "b"}]}', ("The rows are those under 'items'.",)),
+    ],
+)
+def test_json_layouts(data: str, note: tuple[str, ...]) -> None:
+    table = read(data, "data.json")
+    assert (table.column("text"), table.format, table.notes) == (("a", "b"), "json", note)
+    assert table.line_numbers == (1, 2)
+
+
+def test_json_elements_that_are_no_objects() -> None:
+    table = read('[{"text": "a"}, 3, {"text": "b"}]', "data.json")
+    assert table.column("text") == ("a", "b")
+    assert [(row.line, row.reason, row.raw) for row in table.rejected] == [(2, "a number, expected an object", "3")]
+
+
+def test_the_content_decides_between_json_and_jsonl() -> None:
+    lines, array = '{"text": "a"}\n{"text": "b"}\n', '[\n{"text": "a"},\n{"text": "b"}\n]'
+    assert read(lines, "data.json").format == "jsonl"
+    assert read(array, "data.jsonl").format == "json"
+    assert read(lines, "data").format == "jsonl"
+    assert read(array, "data").format == "json"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "problem"),
+    [
+        ('{"a": 1}', "x.json", "holds no array of objects"),
+        ("3", "x.json", "holds no array"),
+        ('{"a": [1, 2', "x.json", "is not JSON"),
+        ("[]", "x.json", "has no rows"),
+        ("[]", "x.jsonl", "has no rows"),
+        ("  \n", "x.jsonl", "is empty"),
+        ("[" + ",".join(f'{{"k{n}": 1}}' for n in range(5000)) + "]", "x.json", "4,097 columns"),
+    ],
+)
+def test_files_without_a_table(data: str, name: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read(data, name)
+
+
+def test_keys_become_usable_names() -> None:
+    table = read('{" text ": "a", "": 1, "text": "b"}')
+    assert table.columns == ("text", "column_2", "text_2")
+    assert table.row(0) == {"text": "a", "column_2": 1, "text_2": "b"}
+
+
+def test_other_encodings() -> None:
+    text = '{"text": "schön"}\n'
+    for encoding in ("utf-8-sig", "utf-16", "latin-1"):
+        assert read(text.encode(encoding)).column("text") == ("schön",)
+        assert read(f"[{text}]".encode(encoding), "data.json").column("text") == ("schön",)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(st.lists(st.fixed_dictionaries({"text": st.text("ab é"), "x": values}), min_size=1, max_size=5), st.booleans())
+def test_what_python_writes_is_read_back(rows: list[dict[str, Any]], ascii: bool) -> None:
+    whole = read(json.dumps(rows, ensure_ascii=ascii), "data.json")
+    lines = read("\n".join(json.dumps(row, ensure_ascii=ascii) for row in rows))
+    assert [whole.row(n) for n in range(len(whole))] == rows
+    assert [lines.row(n) for n in range(len(lines))] == rows

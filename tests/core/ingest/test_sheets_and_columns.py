@@ -1,0 +1,109 @@
+"""Workbooks and Parquet."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.errors import InputError, UsageError
+from core.ingest import read_table, sheets
+
+Book = Callable[..., bytes]
+
+
+def test_xlsx_values_lines_and_blank_rows(xlsx: Book) -> None:
+    data = xlsx({"Reviews": [[], ["id", " text ", None, "Price"], [1, "a\nb", None, True], [], [2.5, "=c", None, 0]]})
+    shares: list[float] = []
+    table = read_table(data, name="data.xlsx", progress=shares.append)
+    assert table.columns == ("id", "text", "Price")  # the blank column without cells is left out
+    assert table.row(0) == {"id": 1, "text": "a\nb", "Price": True}
+    assert table.row(1) == {"id": 2.5, "text": "=c", "Price": 0}
+    assert type(table.row(0)["id"]) is int
+    assert table.line_numbers == (3, 5)
+    assert (table.read, table.format, table.encoding, table.sheets) == (2, "xlsx", "", ("Reviews",))
+    assert shares[-1] == 1.0
+
+
+def test_a_nameless_column_with_cells_gets_a_name(xlsx: Book) -> None:
+    table = read_table(xlsx({"S": [["text", None], ["a", "x"]]}), name="data.xlsx")
+    assert table.columns == ("text", "column_2")
+
+
+def test_the_first_sheet_with_cells_or_the_one_named(xlsx: Book) -> None:
+    data = xlsx({"Empty": [], "One": [["text"], ["a"]], "Two": [["text"], ["b"]]})
+    table = read_table(data, name="data.xlsx")
+    assert table.column("text") == ("a",)
+    assert table.notes == ("Sheet 'One' was read; the file has 3: Empty, One, Two.",)
+    assert read_table(data, name="data.xlsx", sheet="Two").column("text") == ("b",)
+    with pytest.raises(UsageError, match=r"no sheet 'Tow'\. Did you mean 'Two'\? It has: Empty, One, Two"):
+        read_table(data, name="data.xlsx", sheet="Tow")
+    with pytest.raises(InputError, match="is empty"):
+        read_table(data, name="data.xlsx", sheet="Empty")
+
+
+def test_ods(ods: Book) -> None:
+    table = read_table(ods([["text", "Price"], ["schön", "1"]]), name="data.ods")
+    assert table.row(0) == {"text": "schön", "Price": "1"}
+    assert table.format == "ods"
+    with pytest.raises(InputError, match="an OpenDocument spreadsheet"):
+        read_table(ods([["text"], ["a"]]), name="data.csv")
+
+
+def test_workbooks_that_cannot_be_read(xlsx: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = xlsx({"S": [["text"], ["a"]]})
+    with pytest.raises(InputError, match="has a header but no rows"):
+        read_table(xlsx({"S": [["text", "b"]]}), name="data.xlsx")
+    for cut in range(4, len(good), 97):
+        with pytest.raises(InputError):
+            read_table(good[:cut], name="data.xlsx")
+    with pytest.raises(InputError, match="workbook"):
+        read_table(good.replace(b"<worksheet", b"<wurksheet"), name="data.xlsx")
+    monkeypatch.setattr(sheets, "UNPACKED_LIMIT", 1000)
+    with pytest.raises(InputError, match="unpacks to"):
+        read_table(good, name="data.xlsx")
+
+
+def parquet(columns: dict[str, Any], **options: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out, **options)
+    return out.getvalue()
+
+
+def test_parquet_values() -> None:
+    data = parquet(
+        {
+            "id": [1, 2],
+            "text": ["a\x00b", None],
+            "tags": [["x"], []],
+            "nested": [{"a": 1}, None],
+            "when": [datetime.datetime(2026, 1, 2, 3, 4), None],
+            "price": [decimal.Decimal("1.50"), None],
+            "x": pa.array([float("nan"), 0.5]),
+            "raw": [b"caf\xc3\xa9", None],
+            "kind": pa.array(["p", "q"]).dictionary_encode(),
+            "big": pa.array([2**64 - 1, 1], pa.uint64()),
+        },
+        row_group_size=1,
+    )
+    table = read_table(data, name="data.parquet")
+    assert table.row(0) == {
+        "id": 1, "text": "ab", "tags": ["x"], "nested": {"a": 1}, "when": "2026-01-02T03:04:00", "price": 1.5,
+        "x": None, "raw": "café", "kind": "p", "big": "18446744073709551615",
+    }  # fmt: skip
+    assert table.row(1)["text"] is None
+    assert (table.read, table.line_numbers) == (2, (1, 2))
+
+
+def test_parquet_that_cannot_be_read() -> None:
+    good = parquet({"text": ["a"]})
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        read_table(good[:-20], name="data.parquet")
+    with pytest.raises(InputError, match=r"columns \(text\) but no rows"):
+        read_table(parquet({"text": pa.array([], pa.string())}), name="data.parquet")

@@ -1,0 +1,137 @@
+"""Small worlds for the store's tests: codebooks, documents, and debates written through the engine's ports."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from core.annotations import VERDICT, Annotation, Evidence
+from core.codebook import Codebook, Label
+from core.debate.turns import Fault, Usage, Verdict
+from core.documents import Document, Value
+from core.engine.ports import StoredReply, TurnRow, VerdictRow
+from core.runs import RunSettings, Seat
+from core.store.project import Project
+
+SEAT = Seat(connection="builtin", model="lexical")
+ROLES = ("extractor", "critic", "judge")
+
+
+def make_codebook(labels: int = 3, **fields) -> Codebook:
+    return Codebook(labels=tuple(Label(name=f"Label {number}") for number in range(labels)), **fields)
+
+
+def make_settings(codebook: Codebook | None = None, **fields) -> RunSettings:
+    return RunSettings(
+        protocol="ecj",
+        codebook=codebook or make_codebook(),
+        seats=dict.fromkeys(ROLES, SEAT),
+        templates={},
+        **fields,
+    )
+
+
+def make_documents(count: int, gold: Mapping[str, Mapping[str, Mapping[str, Value]]] | None = None) -> list[Document]:
+    return [
+        Document(f"d{n}", {"text": f"text number {n}"}, source={"id": f"d{n}"}, gold=(gold or {}).get(f"d{n}", {}))
+        for n in range(count)
+    ]
+
+
+def make_reply(key: str, *, cost: float | None = 0.5, text: str = "said", run_id: str = "r0001") -> StoredReply:
+    return StoredReply(key, text, "thought", "stop", Usage(10, 5, 2, 1), cost, 0.25, time.time(), ("seed",), run_id)
+
+
+def make_turn(
+    run_id: str,
+    document_id: str,
+    turn: int,
+    role: str,
+    key: str,
+    *,
+    says: Mapping[str, Value | None] | None = None,
+    quotes: Sequence[str] = (),
+    cached: bool = False,
+    retry: int = 0,
+) -> TurnRow:
+    """A turn; ``quotes`` are matches (``exact`` or ``missing``), one quote each."""
+    return TurnRow(
+        run_id=run_id,
+        document_id=document_id,
+        turn=turn,
+        role=role,
+        retry=retry,
+        key=key,
+        seat=SEAT,
+        messages=({"role": "system", "content": "the rules"}, {"role": "user", "content": f"read {document_id}"}),
+        cached=cached,
+        reading={"values": dict(says or {}), "undecided": {}, "unknown": ("Pool",), "problem": ""},
+        evidence=tuple(asdict(Evidence("x", "words", "text", 0, 5, match)) for match in quotes),
+        annotations=tuple(Annotation(document_id, item, value, role) for item, value in (says or {}).items()),
+    )
+
+
+def make_verdict(
+    run_id: str, document_id: str, values: Mapping[str, Value | None], *, fault: Fault | None = None
+) -> VerdictRow:
+    reasons = {item: "could not be read" for item, value in values.items() if value is None}
+    verdict = Verdict(values, reasons, ("a note",), fault)
+    rows = tuple(Annotation(document_id, item, value, VERDICT, reasons.get(item, "")) for item, value in values.items())
+    return VerdictRow(run_id, document_id, verdict.status, verdict, time.time(), rows)
+
+
+async def hold_debate(
+    project: Project,
+    run_id: str,
+    document_id: str,
+    lists: Mapping[str, Mapping[str, Value | None] | None],
+    values: Mapping[str, Value | None],
+    *,
+    quotes: Mapping[str, Sequence[str]] | None = None,
+    fault: Fault | None = None,
+    retry: int = 0,
+) -> None:
+    """One debate through the ports: a turn for each role with its own list, then the verdict."""
+    for number, (role, says) in enumerate(lists.items()):
+        key = f"{run_id}/{document_id}/{role}/{retry}"
+        await project.turn_store.commit(make_reply(key, text=f"{role} on {document_id}", run_id=run_id))
+        row = make_turn(run_id, document_id, number, role, key, says=says, quotes=(quotes or {}).get(role, ()))
+        await project.sink.turn(row)
+    await project.sink.verdict(make_verdict(run_id, document_id, values, fault=fault))
+
+
+def random_world(project: Project, seed: int, count: int = 40) -> tuple[str, Codebook]:
+    """A project with random gold (two raters on some), lists, quotes, verdicts and reviews; its run and codebook."""
+    rng = random.Random(seed)
+    codebook = make_codebook(3)
+    items = [label.id for label in codebook.labels]
+
+    def values(chance: float) -> dict[str, Value]:
+        return {item: rng.random() < 0.4 for item in items if rng.random() < chance}
+
+    gold = {
+        f"d{n}": {rater: said for rater in ("ann", "bob", "cy") if rng.random() < 0.6 and (said := values(0.7))}
+        for n in range(count)
+    }
+    project.store.documents.add(make_documents(count, gold))
+    run = project.store.runs.create(make_settings(codebook), project.store.documents.ids()[: count - 3])
+
+    async def debates() -> None:
+        for document_id in project.store.runs.document_ids(run.run_id):
+            if rng.random() < 0.1:
+                continue
+            await hold_debate(
+                project,
+                run.run_id,
+                document_id,
+                {"extractor": values(1), "critic": values(1) if rng.random() < 0.8 else None, "judge": None},
+                {item: None if rng.random() < 0.05 else rng.random() < 0.4 for item in items},
+                quotes={"extractor": [rng.choice(["exact", "missing"]) for _ in range(rng.randrange(3))]},
+                fault=Fault("stalled", "silence") if rng.random() < 0.1 else None,
+            )
+
+    asyncio.run(debates())
+    return run.run_id, codebook

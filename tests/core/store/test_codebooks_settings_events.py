@@ -1,0 +1,82 @@
+"""Codebook versions, the draft, settings, and the record of who did what."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from core.codebook import Codebook, Label
+from tests.core.store.helpers import make_codebook
+
+
+def test_a_new_version_only_when_something_changed(project):
+    books = project.store.codebooks
+    assert books.latest() is None
+    first = make_codebook(2)
+    assert books.save(first, note="start", actor="me") == 1
+    assert books.save(first, note="again", actor="me") == 1
+    second = make_codebook(3)
+    assert books.save(second, actor="you") == 2
+    assert books.save(first, note="back", actor="me") == 3
+    assert [version.version for version in books.history()] == [3, 2, 1]
+    assert books.latest().codebook == first
+    assert (books.get(2).codebook, books.get(2).actor, books.get(2).note) == (second, "you", "")
+    assert books.get(9) is None
+    assert abs(books.latest().at - time.time()) < 60
+    changes = project.store.events.all(kinds=["codebook"])
+    assert [(event.before, event.after, event.actor) for event in changes] == [
+        (2, 3, "me"),
+        (1, 2, "you"),
+        (None, 1, "me"),
+    ]
+
+
+def test_a_version_comes_back_whole(project):
+    codebook = Codebook(
+        kind="rating",
+        guideline="Only the hotel",
+        labels=(Label(name="Clean", include=("stain",), exclude=("maid",), keywords=("dirt",), code=1.5),),
+    )
+    project.store.codebooks.save(codebook)
+    assert project.store.codebooks.latest().codebook == codebook
+
+
+def test_a_draft_lies_beside_the_versions_until_one_is_saved(project):
+    books = project.store.codebooks
+    assert books.draft() is None
+    books.save_draft({"name": "unfinished", "labels": [{"name": ""}]}, actor="me")
+    books.save_draft({"name": "more"}, actor="me")
+    assert books.draft() == {"name": "more"}
+    books.drop_draft()
+    books.drop_draft()
+    assert books.draft() is None
+    books.save_draft({"name": "again"})
+    books.save(make_codebook())
+    assert books.draft() is None
+    assert project.store.events.all(kinds=["setting"]) == []
+
+
+@pytest.mark.parametrize("value", [None, 0, "", [], {"a": [1, {"b": None}]}, 1.5, "\ud800"])
+def test_settings_hold_plain_data(project, value):
+    project.store.settings.set("name", value)
+    assert project.store.settings.get("name") == ("\ufffd" if value == "\ud800" else value)
+
+
+def test_each_change_of_a_setting_is_an_event(project):
+    settings = project.store.settings
+    assert settings.get("pace") is None
+    assert settings.get("pace", 2) == 2
+    settings.set("pace", 1, actor="me")
+    settings.set("pace", 1, actor="me")
+    settings.set("pace", 5, actor="you")
+    settings.set("seats", {"judge": "x/y"}, actor="me")
+    assert settings.all() == {"pace": 5, "seats": {"judge": "x/y"}}
+    made = project.store.events.all(kinds=["setting"])
+    assert [(event.item, event.before, event.after, event.actor) for event in made] == [
+        ("seats", None, {"judge": "x/y"}, "me"),
+        ("pace", 1, 5, "you"),
+        ("pace", None, 1, "me"),
+    ]
+    assert [event.item for event in project.store.events.all(actor="you")] == ["pace"]
+    assert [event.seq for event in project.store.events.all(limit=1)] == [max(event.seq for event in made)]

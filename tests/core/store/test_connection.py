@@ -1,0 +1,222 @@
+"""Opening and closing a project file: who may, what else it may be, what happens when the disk says no."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import duckdb
+import pytest
+from filelock import FileLock
+
+from core.errors import ProjectError, ProjectLocked, StorageFull
+from core.store.connection import open_file, translated
+from core.store.project import Project
+
+OPEN_ELSEWHERE = """
+import sys
+from core.store.project import Project
+with Project.open(sys.argv[1], url="http://127.0.0.1:8501"):
+    print("open", flush=True)
+    sys.stdin.readline()
+"""
+FILL_UP = """
+import random, resource, sys
+from core.errors import StorageFull
+from core.store.project import Project
+project = Project.open(sys.argv[1])
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, hard))
+kept = 0
+try:
+    for n in range(100):
+        project.store.settings.set(f"k{n}", "".join(random.choices("abcdefghij", k=100_000)))
+        kept += 1
+except StorageFull as error:
+    assert "disk is full" in str(error)
+assert 0 < kept < 100 and len(project.store.settings.all()) == kept
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+project.store.settings.set("after", 1)
+project.close()
+print(kept)
+"""
+
+
+def run_elsewhere(script, path):
+    return subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def finish(process):
+    process.communicate("\n", timeout=60)
+
+
+def test_a_new_file_is_a_project_that_opens_again(path):
+    with Project.open(path) as project:
+        project.store.settings.set("a", 1)
+        assert project.path == path
+    with Project.open(path, create=False) as project:
+        assert project.store.settings.get("a") == 1
+
+
+def test_another_process_is_told_who_has_it(path):
+    owner = run_elsewhere(OPEN_ELSEWHERE, path)
+    assert owner.stdout.readline() == "open\n"
+    with pytest.raises(ProjectLocked) as caught:
+        Project.open(path)
+    assert caught.value.pid == owner.pid
+    assert caught.value.url == "http://127.0.0.1:8501"
+    finish(owner)
+    with Project.open(path):
+        pass
+
+
+def test_a_killed_owner_leaves_nothing_that_locks(path):
+    owner = run_elsewhere(OPEN_ELSEWHERE, path)
+    owner.stdout.readline()
+    owner.kill()
+    owner.communicate(timeout=60)
+    with Project.open(path, url="http://here"):
+        note = json.loads(path.with_name(path.name + ".lock.json").read_text())
+        assert note["url"] == "http://here"
+
+
+def test_the_same_process_cannot_open_it_twice(path, tmp_path):
+    (tmp_path / "sub").mkdir()
+    with Project.open(path) as project:
+        project.note_url("http://later")
+        with pytest.raises(ProjectLocked) as caught:
+            Project.open(tmp_path / "sub" / ".." / path.name)
+        assert caught.value.url == "http://later"
+    assert not path.with_name(path.name + ".lock.json").exists()
+
+
+def test_a_lock_without_a_note_still_says_something(path):
+    with FileLock(f"{path}.lock"), pytest.raises(ProjectLocked, match="pid unknown"):
+        Project.open(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"id,text\n1,hello\n" * 1000, b"x"])
+def test_another_kind_of_file_is_refused_and_left_alone(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ProjectError, match="not a DuckDB file"):
+        Project.open(path)
+    assert path.read_bytes() == content
+
+
+def test_somebody_elses_database_is_refused(path):
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE mine (a INTEGER)")
+    with pytest.raises(ProjectError, match="another program"):
+        Project.open(path)
+    with duckdb.connect(str(path)) as connection:
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("mine",)]
+
+
+def test_a_database_open_in_another_program_is_refused(path):
+    with Project.open(path):
+        pass
+    script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.readline()"
+    other = run_elsewhere(script, path)
+    other.stdout.readline()
+    with pytest.raises(ProjectError, match="open in another program"):
+        Project.open(path)
+    finish(other)
+
+
+def test_missing_folders_and_files_say_what_to_do(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "no" / "a.duckdb", tmp_path / "file" / "a.duckdb"):
+        with pytest.raises(ProjectError, match="does not exist"):
+            Project.open(place)
+    with pytest.raises(ProjectError, match="is a folder"):
+        Project.open(tmp_path)
+    with pytest.raises(ProjectError, match="There is no project"):
+        Project.open(tmp_path / "a.duckdb", create=False)
+
+
+def test_a_folder_that_cannot_be_written_says_so(path, monkeypatch):
+    # Root may write anywhere, so the refusal is acted: the lock file is the first thing that is written.
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    with pytest.raises(ProjectError, match="cannot be written"):
+        Project.open(path)
+
+
+def test_a_read_only_file_says_so(path, monkeypatch):
+    with Project.open(path):
+        pass
+    monkeypatch.setattr("core.store.connection.os.access", lambda *_: False)
+    with pytest.raises(ProjectError, match="read-only"):
+        Project.open(path)
+    monkeypatch.undo()
+    with Project.open(path):
+        pass
+
+
+def test_a_full_disk_loses_nothing_acknowledged(path):
+    done = subprocess.run([sys.executable, "-c", FILL_UP, str(path)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    with Project.open(path) as project:
+        assert len(project.store.settings.all()) == int(done.stdout) + 1
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (duckdb.IOException("IO Error: No space left on device"), StorageFull, "disk is full"),
+        (OSError(28, "No space left on device"), StorageFull, "disk is full"),
+        (duckdb.IOException("IO Error: Input/output error"), ProjectError, "permissions"),
+        (duckdb.FatalException("FATAL Error: broken"), ProjectError, "open it again"),
+    ],
+)
+def test_errors_of_the_disk_become_ours(error, kind, words):
+    said = translated(error, "p.duckdb")
+    assert type(said) is kind
+    assert words in str(said)
+
+
+def test_mistakes_in_our_code_stay_what_they_are():
+    error = duckdb.BinderException("no such column")
+    assert translated(error, "p.duckdb") is error
+    assert isinstance(translated(ValueError("x"), "p.duckdb"), ValueError)
+
+
+def test_external_access_is_off(path, tmp_path):
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    connection = open_file(path)
+    with pytest.raises(duckdb.PermissionException):
+        connection.rows(f"SELECT * FROM read_csv('{tmp_path}/a.csv')")
+    connection.close()
+
+
+def test_every_thread_reads_with_a_cursor_of_its_own(path):
+    connection = open_file(path)
+    barrier = threading.Barrier(8)
+
+    def read(number):
+        barrier.wait()
+        return connection.rows("SELECT sum(range) + ? FROM range(10000)", [number])[0][0]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(read, range(8))) == [49995000 + number for number in range(8)]
+    assert connection.arrow("SELECT 1 AS one").to_pylist() == [{"one": 1}]
+    assert connection.row("SELECT 1 WHERE false") is None
+    connection.close()
+
+
+def test_a_closed_project_says_so(path):
+    project = Project.open(path)
+    project.store.settings.all()
+    project.close()
+    project.close()
+    with pytest.raises(ProjectError, match="is closed"):
+        project.store.settings.all()
+    with pytest.raises(ProjectError, match="is closed"):
+        project.store.settings.set("a", 1)

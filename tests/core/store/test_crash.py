@@ -1,0 +1,48 @@
+"""kill -9 in the middle of a run: every reply that was acknowledged comes back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from core.store.project import Project
+
+WRITE_ON = """
+import asyncio, sys
+from core.store.project import Project
+from tests.core.store.helpers import make_reply, make_settings, make_turn
+
+async def main(project, run_id):
+    async def one(lane):
+        for number in range(100_000):
+            key = f"{lane}-{number}"
+            await project.turn_store.commit(make_reply(key, text="words " * 200))
+            await project.sink.turn(make_turn(run_id, key, 0, "extractor", key, says={"x": True}))
+            print(key, flush=True)
+    await project.sink.state(run_id, "running")
+    await asyncio.gather(*(one(lane) for lane in range(8)))
+
+project = Project.open(sys.argv[1])
+run = project.store.runs.create(make_settings(), ["d0", "d1"])
+asyncio.run(main(project, run.run_id))
+"""
+
+
+@pytest.mark.parametrize("lines", [3, 150, 900])
+def test_what_was_acknowledged_survives_kill_9(path, lines):
+    writing = subprocess.Popen([sys.executable, "-c", WRITE_ON, str(path)], stdout=subprocess.PIPE, text=True)
+    acknowledged = [writing.stdout.readline().strip() for _ in range(lines)]
+    writing.kill()
+    acknowledged += [line.strip() for line in writing.stdout if line.endswith("\n")]
+    writing.stdout.close()
+    writing.wait(60)
+    assert len(acknowledged) >= lines
+    with Project.open(path) as project:
+        assert all(project.turn_store.known(key) for key in acknowledged)
+        run = project.store.runs.get("r0001")
+        assert run.turns >= len(acknowledged)
+        assert (run.state, run.message) == ("paused", "interrupted")
+        assert [turn.says for turn in project.store.transcripts.of("r0001", ["d0"])] == []
+        assert project.store.evaluations.values("r0001").num_rows == run.turns

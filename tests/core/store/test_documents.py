@@ -1,0 +1,155 @@
+"""Documents in and out: order, paging, search, gold, hostile text."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.documents import Document
+from core.store.documents import RejectedRow
+from tests.core.store.helpers import make_documents, random_world
+
+
+def test_documents_come_back_as_they_went_in(project):
+    given = Document(
+        "r1",
+        {"text": "Nice room", "title": "5 stars"},
+        source={"id": "r1", "stars": 5, "text": "Nice room", "none": None, "when": 1.5},
+        gold={"ann": {"a": True, "b": False}, "bob": {"a": 3}, "cy": {"label": "abcd"}},
+    )
+    project.store.documents.add([given])
+    (found,) = project.store.documents.page()
+    assert found == Document("r1", given.fields, 0, given.source, given.gold)
+    assert project.store.documents.get("r1") == found
+    assert list(found.fields) == ["text", "title"]
+    assert project.store.documents.load(["r1"], gold=False)[0].gold == {}
+
+
+def test_text_that_no_database_takes_is_replaced(project):
+    bad = "caf\ud800e\x00 \U0001f600"
+    project.store.documents.add(
+        [
+            Document(
+                f"i{bad}", {"text": bad, "more": bad}, source={f"k{bad}": bad, "big": 2**80}, gold={"gold": {"a": bad}}
+            )
+        ],
+        file_name=bad,
+        rejected=[RejectedRow(3, bad, bad)],
+    )
+    (found,) = project.store.documents.page()
+    assert found.fields == {"text": "caf\ufffde \U0001f600", "more": "caf\ufffde \U0001f600"}
+    assert found.id == "icaf\ufffde \U0001f600"
+    assert found.gold == {"gold": {"a": "caf\ufffde \U0001f600"}}
+    assert found.source["big"] == str(2**80)
+    assert project.store.documents.rejected(1) == [RejectedRow(3, "caf\ufffde \U0001f600", "caf\ufffde \U0001f600")]
+
+
+def test_documents_without_any_text_are_kept(project):
+    project.store.documents.add([Document("empty", {"text": ""}), Document("none", {})])
+    assert [document.text for document in project.store.documents.page()] == ["", ""]
+    assert project.store.documents.lengths() == [(0, 2)]
+
+
+def test_an_import_is_recorded_with_what_it_left_out(project):
+    first = project.store.documents.add(make_documents(3), file_name="a.csv", options={"text": "review"})
+    assert first.counts == {"documents": 3, "repeated": 0, "rejected": 0}
+    rejected = [RejectedRow(9, "2 fields, expected 3", "x,y"), RejectedRow(4, "empty", "")]
+    again = project.store.documents.add(
+        [*make_documents(4), Document("d3", {"text": "a second d3"}, gold={"gold": {"a": True}})],
+        file_name="b.csv",
+        rejected=rejected,
+    )
+    assert again.counts == {"documents": 1, "repeated": 4, "rejected": 2}
+    assert project.store.documents.imports() == [first, again]
+    assert project.store.documents.rejected(again.id) == rejected[::-1]
+    assert project.store.documents.rejected(again.id, limit=1) == rejected[1:]
+    assert project.store.documents.ids() == ["d0", "d1", "d2", "d3"]
+    assert [document.position for document in project.store.documents.page()] == [0, 1, 2, 3]
+    assert project.store.documents.get("d3").text == "text number 3"
+
+
+def test_gold_of_a_repeated_id_stays_out(project):
+    project.store.documents.add([Document("a", {"text": "x"}, gold={"gold": {"i": True}})])
+    project.store.documents.add([Document("a", {"text": "x"}, gold={"gold": {"i": False}})])
+    assert project.store.documents.get("a").gold == {"gold": {"i": True}}
+
+
+def test_chunks_keep_order_and_report_progress(project, monkeypatch):
+    monkeypatch.setattr("core.store.documents.CHUNK", 7)
+    seen = []
+    project.store.documents.add((document for document in make_documents(20)), progress=seen.append)
+    assert seen == [7, 14, 20]
+    assert project.store.documents.ids() == [f"d{number}" for number in range(20)]
+
+
+def test_an_iterable_that_raises_leaves_nothing(project):
+    def broken():
+        yield from make_documents(3)
+        raise ValueError("line 4")
+
+    with pytest.raises(ValueError, match="line 4"):
+        project.store.documents.add(broken())
+    assert project.store.documents.count() == 0
+    assert project.store.documents.imports() == []
+
+
+def test_replacing_drops_what_was_there_in_the_same_breath(project):
+    gold = {"d0": {"gold": {"a": True}}}
+    project.store.documents.add(make_documents(5, gold))
+    project.store.documents.add([Document("d0", {"text": "new"}), Document("e", {"text": "e"})], replace=True)
+    assert [(document.id, document.text, dict(document.gold)) for document in project.store.documents.page()] == [
+        ("d0", "new", {}),
+        ("e", "e", {}),
+    ]
+    project.store.documents.clear()
+    assert project.store.documents.count() == 0
+    assert len(project.store.documents.imports()) == 2
+
+
+def test_pages_and_search_agree_with_the_whole(project):
+    documents = make_documents(57)
+    project.store.documents.add(documents)
+    store = project.store.documents
+    for offset in (0, 10, 50, 57, 100):
+        assert [d.id for d in store.page(offset, 10)] == [d.id for d in documents[offset : offset + 10]]
+    for search in ("NUMBER 5", "d1", "%", "_", "nothing"):
+        wanted = [d.id for d in documents if search.lower() in d.text or search.lower() in d.id]
+        assert [d.id for d in store.page(0, 100, search)] == wanted
+        assert store.count(search) == len(wanted)
+    assert store.count() == 57
+
+
+@pytest.mark.parametrize("count", [3, 450])
+def test_loading_by_id_keeps_the_order_asked_for(project, count):
+    project.store.documents.add(make_documents(500))
+    ids = [f"d{number}" for number in range(count)][::-1]
+    assert [document.id for document in project.store.documents.load([*ids, "unknown"])] == ids
+    assert project.store.documents.load([]) == []
+    assert project.store.documents.get("unknown") is None
+
+
+def test_gold_is_counted_by_rater_item_and_value(project):
+    random_world(project, 1)
+    documents = project.store.documents.page(0, 1000)
+    expected: dict[tuple, int] = {}
+    for document in documents:
+        for rater, said in document.gold.items():
+            for item, value in said.items():
+                expected[rater, item, value] = expected.get((rater, item, value), 0) + 1
+    counted = project.store.documents.gold_counts()
+    assert {(rater, item, value): count for rater, item, value, count in counted} == expected
+    assert project.store.documents.raters() == ["ann", "bob", "cy"]
+    assert project.store.documents.with_gold() == sum(any(d.gold.values()) for d in documents)
+
+
+def test_gold_can_be_mapped_anew(project):
+    project.store.documents.add(make_documents(2, {"d0": {"gold": {"a": True}}}))
+    project.store.documents.replace_gold({"d1": {"ann": {"b": 4}}})
+    assert [dict(document.gold) for document in project.store.documents.page()] == [{}, {"ann": {"b": 4}}]
+    project.store.documents.replace_gold({})
+    assert project.store.documents.gold_counts() == []
+
+
+def test_lengths_are_counted_in_words(project):
+    project.store.documents.add(Document(str(n), {"text": "word " * n}) for n in (0, 1, 24, 25, 60))
+    assert project.store.documents.lengths() == [(0, 3), (25, 1), (50, 1)]
+    assert project.store.documents.lengths(width=10) == [(0, 2), (20, 2), (60, 1)]

@@ -1,0 +1,274 @@
+"""What the pages read, counted in SQL, against a slow and plain count in Python on random worlds."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from core.store.counts import ItemCounts
+from core.store.pages import REASONS, Filter
+from core.store.project import Project
+from core.store.reviews import Change, Decision
+from tests.core.store.helpers import make_documents, random_world
+
+SEEDS = (1, 2, 3)
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def world(request, tmp_path_factory):
+    """(project, run id, codebook, dossiers by id in the run's order), with random reviews on top."""
+    with Project.open(tmp_path_factory.mktemp("world") / "p.duckdb") as project:
+        run_id, codebook = random_world(project, request.param)
+        review_some(project, run_id, [label.id for label in codebook.labels], request.param)
+        ids = project.store.runs.document_ids(run_id)
+        yield project, run_id, codebook, {d.document.id: d for d in project.store.dossiers.load(run_id, ids)}
+
+
+def review_some(project, run_id, items, seed):
+    rng = random.Random(seed)
+    for number in range(40):
+        document_id = f"d{rng.randrange(40)}"
+        status = rng.choice([None, "Draft", "Submitted", "Discarded"])
+        changes = tuple(Change(item, None, rng.random() < 0.5) for item in items if rng.random() < 0.8)
+        project.store.reviews.record([Decision(document_id, changes, status)], actor="me", run_id=run_id)
+        if number % 7 == 0:
+            project.store.reviews.undo("me")
+
+
+def majority(gold, item):
+    """The value that most raters give, None on a tie or without any."""
+    votes = Counter(said[item] for said in gold.values() if item in said)
+    ranked = votes.most_common()
+    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def truth_of(dossier, item, truth, rater=None):
+    if truth == "reviewed":
+        review = dossier.reviews.get(item)
+        return review.value if review and dossier.review_status == "Submitted" else None
+    if rater is not None:
+        return dossier.document.gold.get(rater, {}).get(item)
+    return majority(dossier.document.gold, item)
+
+
+def said_by(dossier, annotator):
+    """What an annotator says of a document, item by item, values that could be read only."""
+    if annotator == "verdict":
+        return {item: value for item, value in dossier.values.items() if value is not None}
+    if annotator == "reviewed":
+        settled = dossier.review_status == "Submitted"
+        return {item: review.value for item, review in dossier.reviews.items()} if settled else {}
+    return {item: value for item, value in dossier.roles.get(annotator, {}).items() if value is not None}
+
+
+def plain_counts(dossiers, items, annotator, truth, rater):
+    known, counted, cells = 0, 0, Counter()
+    for dossier in dossiers:
+        true = {item: value for item in items if (value := truth_of(dossier, item, truth, rater)) is not None}
+        said = said_by(dossier, annotator)
+        known += bool(true)
+        if true and said and (annotator == "reviewed" or dossier.status == "verdict"):
+            counted += 1
+            cells.update((item, true[item], said[item]) for item in true if item in said)
+    return counted, known - counted, cells
+
+
+@pytest.mark.parametrize("truth", ["gold", "reviewed"])
+@pytest.mark.parametrize("annotator", ["extractor", "critic", "verdict", "reviewed"])
+@pytest.mark.parametrize("rater", [None, "ann"])
+def test_counts_agree_with_counting_by_hand(world, annotator, truth, rater):
+    project, run_id, codebook, dossiers = world
+    items = [label.id for label in codebook.labels]
+    found = project.store.evaluations.counts(run_id, annotator, truth=truth, rater=rater)
+    n, excluded, cells = plain_counts(dossiers.values(), items, annotator, truth, rater)
+    assert (found.n, found.excluded) == (n, excluded)
+    assert {(cell.item, cell.truth, cell.value): cell.count for cell in found.cells} == dict(cells)
+    for item, counts in found.multilabel().items():
+        assert counts == ItemCounts(
+            cells[item, True, True], cells[item, False, True], cells[item, True, False], cells[item, False, False]
+        )
+        assert counts.n == sum(count for (name, _, _), count in cells.items() if name == item)
+
+
+def first_wrong(dossier, item, true):
+    for role in ("extractor", "critic"):
+        if dossier.roles.get(role, {}).get(item, true) != true:
+            return role
+    return "verdict" if dossier.values.get(item, true) not in (true, None) else None
+
+
+def test_the_documents_of_a_cell_are_those_that_were_counted(world):
+    project, run_id, _, dossiers = world
+    found = project.store.evaluations.counts(run_id)
+    for cell in found.cells:
+        rows = project.store.evaluations.cell(run_id, cell.item, cell.truth, cell.value, limit=1000)
+        assert len(rows) == cell.count
+        positions = [dossiers[row.document_id].document.position for row in rows]
+        assert positions == sorted(positions)
+        for row in rows:
+            dossier = dossiers[row.document_id]
+            assert row.text == dossier.document.text
+            assert truth_of(dossier, cell.item, "gold") == cell.truth
+            assert dossier.values[cell.item] == cell.value
+            assert row.first_wrong == first_wrong(dossier, cell.item, cell.truth)
+        assert project.store.evaluations.cell(run_id, cell.item, cell.truth, cell.value, offset=1, limit=2) == rows[1:3]
+
+
+def reasons_of(dossier):
+    """Why to look at a document, in words of Python."""
+    lists = [dict(said) for said in dossier.roles.values()]
+    quotes = [quote for offered in dossier.evidence.values() for quote in offered]
+    verdict = {item: value for item, value in dossier.values.items() if value is not None}
+    found = set()
+    if dossier.status in ("failed", "unresolved"):
+        found.add(dossier.status)
+    if any(majority(dossier.document.gold, item) not in (None, value) for item, value in verdict.items()):
+        found.add("gold")
+    if not all(quote.supported for quote in quotes):
+        found.add("unsupported")
+    if any(said != lists[0] for said in lists):
+        found.add("disagree")
+    if dossier.status == "verdict" and lists and lists[0] != verdict:
+        found.add("flipped")
+    return tuple(reason for reason in REASONS if reason in found)
+
+
+def test_reasons_agree_with_looking_at_each_document(world):
+    project, run_id, _, dossiers = world
+    page = project.store.pages.review(run_id, limit=1000)
+    assert page.total == len(dossiers)
+    assert [row.dossier for row in page.rows] == list(dossiers.values())
+    for row in page.rows:
+        quotes = [quote for offered in row.dossier.evidence.values() for quote in offered]
+        assert row.reasons == reasons_of(row.dossier)
+        assert (row.evidence_total, row.evidence_supported) == (len(quotes), sum(quote.supported for quote in quotes))
+    counted = Counter(reason for row in page.rows for reason in row.reasons)
+    assert project.store.pages.reason_counts(run_id) == {reason: counted[reason] for reason in REASONS}
+
+
+def choose(dossiers, test):
+    return [id for id, dossier in dossiers.items() if test(dossier)]
+
+
+def shown(page):
+    return [row.dossier.document.id for row in page.rows]
+
+
+def test_filters_agree_with_filtering_by_hand(world):
+    project, run_id, codebook, dossiers = world
+    item = codebook.labels[0].id
+    cases = [
+        (Filter(reasons=("gold", "failed")), lambda d: {"gold", "failed"} & set(reasons_of(d))),
+        (Filter(standings=("Pending", "Draft")), lambda d: d.review_status in ("Pending", "Draft")),
+        (Filter(statuses=("open",)), lambda d: d.status is None),
+        (Filter(statuses=("verdict", "failed")), lambda d: d.status in ("verdict", "failed")),
+        (Filter(saying=(item, True)), lambda d: d.values.get(item) is True),
+        (Filter(ids=()), lambda d: False),
+        (Filter(ids=("d3", "d5", "d39", "none")), lambda d: d.document.id in ("d3", "d5")),
+        (
+            Filter(standings=("Submitted",), saying=(item, False), reasons=REASONS),
+            lambda d: d.review_status == "Submitted" and d.values.get(item) is False and reasons_of(d),
+        ),
+    ]
+    for filter, test in cases:
+        wanted = choose(dossiers, test)
+        page = project.store.pages.review(run_id, filter=filter, limit=1000)
+        assert (shown(page), page.total) == (wanted, len(wanted))
+    found = project.store.pages.review(run_id, search="NUMBER 1", limit=1000)
+    assert shown(found) == choose(dossiers, lambda d: "number 1" in d.document.text)
+
+
+def test_pages_are_cut_from_the_whole(world):
+    project, run_id, _, dossiers = world
+    ids = list(dossiers)
+    for offset in (0, 10, 35):
+        page = project.store.pages.review(run_id, offset=offset, limit=10)
+        assert (shown(page), page.total) == (ids[offset : offset + 10], len(ids))
+    past = project.store.pages.review(run_id, offset=1000)
+    assert (past.rows, past.total) == ((), len(ids))
+
+
+def test_orders_agree_with_sorting_by_hand(world):
+    project, run_id, _, dossiers = world
+    by_reasons = sorted(dossiers, key=lambda id: -len(reasons_of(dossiers[id])))
+    assert shown(project.store.pages.review(run_id, sort="reasons", limit=1000)) == by_reasons
+    assert shown(project.store.pages.review(run_id, sort="words", limit=1000)) == list(dossiers)
+    touched = [event.document_id for event in project.store.events.all(kinds=["review_status"])]
+    first = shown(project.store.pages.review(run_id, sort="reviewed", limit=1))[0]
+    assert first in touched
+    queue = ("d9", "d2", "nowhere", "d30")
+    given = project.store.pages.review(run_id, filter=Filter(ids=queue), sort="given")
+    assert (shown(given), given.total) == (["d9", "d2", "d30"], 3)
+    assert project.store.pages.review(run_id, sort="given").total == 0
+
+
+def test_without_a_run_the_page_holds_all_documents(world):
+    project, _, _, dossiers = world
+    page = project.store.pages.review(None, limit=1000)
+    assert page.total == 40
+    assert all(row.dossier.status is None and row.reasons == () for row in page.rows)
+    reviews = {row.dossier.document.id: row.dossier.reviews for row in page.rows}
+    assert all(reviews[id] == dossier.reviews for id, dossier in dossiers.items())
+
+
+def test_streaming_gives_the_same_dossiers_in_batches(world):
+    project, run_id, _, dossiers = world
+    batches = list(project.store.dossiers.stream(run_id, batch=7))
+    assert [len(batch) for batch in batches] == [7, 7, 7, 7, 7, 2]
+    assert [dossier for batch in batches for dossier in batch] == list(dossiers.values())
+    assert sum(map(len, project.store.dossiers.stream())) == 40
+    early = project.store.dossiers.stream(run_id, batch=1)
+    next(early)
+    early.close()
+
+
+def test_the_value_that_counts_is_the_persons_before_the_verdicts(world):
+    _, _, codebook, dossiers = world
+    for dossier in dossiers.values():
+        for label in codebook.labels:
+            review = dossier.reviews.get(label.id)
+            assert dossier.value(label.id) == (review.value if review else dossier.values.get(label.id))
+
+
+def test_value_tables_hold_every_value_once(world):
+    project, run_id, _, dossiers = world
+    rows = project.store.evaluations.values(run_id).to_pylist()
+    expected = {
+        (id, item, annotator, str(value).lower())
+        for id, dossier in dossiers.items()
+        for annotator in ("extractor", "critic", "verdict")
+        for item, value in said_by(dossier, annotator).items()
+    }
+    assert len(rows) == len(expected)
+    assert {tuple(row.values()) for row in rows} == expected
+    assert project.store.evaluations.annotators(run_id) == ["extractor", "critic", "verdict"]
+    gold = project.store.evaluations.gold_values().to_pylist()
+    assert Counter(row["annotator"] for row in gold) == Counter(
+        {
+            rater: sum(len(d.gold.get(rater, {})) for d in project.store.documents.page(0, 100))
+            for rater in ("ann", "bob", "cy")
+        }
+    )
+    settled = project.store.evaluations.reviewed_values().to_pylist()
+    every = project.store.pages.review(None, limit=100).rows
+    assert len(settled) == sum(len(said_by(row.dossier, "reviewed")) for row in every)
+
+
+def test_an_empty_project_has_empty_pages(project):
+    page = project.store.pages.review(None)
+    assert (page.rows, page.total) == ((), 0)
+    counts = project.store.evaluations.counts("r0001")
+    assert (counts.n, counts.excluded, counts.cells, counts.multilabel()) == (0, 0, (), {})
+    assert project.store.evaluations.values("r0001").num_rows == 0
+    assert list(project.store.dossiers.stream()) == []
+    assert project.store.dossiers.load(None, []) == []
+
+
+def test_large_pages_and_queues_work(project):
+    project.store.documents.add(make_documents(1500))
+    ids = tuple(f"d{number}" for number in reversed(range(1500)))
+    assert shown(project.store.pages.review(None, filter=Filter(ids=ids), sort="given", limit=1200)) == list(ids[:1200])

@@ -1,0 +1,184 @@
+"""Reviews as events: the fold, undo and redo, history."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.store.project import Project
+from core.store.reviews import Change, Decision
+from tests.core.store.helpers import make_documents
+
+
+@pytest.fixture
+def reviews(project):
+    project.store.documents.add(make_documents(3))
+    return project.store.reviews
+
+
+def values(reviews, document_id):
+    return {item: review.value for item, review in reviews.current(document_id).items()}
+
+
+def test_the_last_decision_on_a_cell_counts(reviews):
+    event = reviews.record_review("d0", "a", True, False, actor="me", run_id="r0001", codebook_version=2)
+    assert (event.kind, event.document_id, event.item, event.before, event.after) == ("review", "d0", "a", True, False)
+    assert (event.actor, event.run_id, event.codebook_version) == ("me", "r0001", 2)
+    assert abs(event.at - time.time()) < 60
+    reviews.record_review("d0", "b", None, 4, actor="me")
+    reviews.record_review("d0", "label", None, "abcd", actor="me")
+    reviews.record_review("d0", "a", False, True, actor="you", codebook_version=3)
+    assert values(reviews, "d0") == {"a": True, "b": 4, "label": "abcd"}
+    review = reviews.current("d0")["a"]
+    assert (review.actor, review.codebook_version) == ("you", 3)
+    assert values(reviews, "d1") == {}
+
+
+def test_a_decision_can_be_taken_back(reviews):
+    reviews.record_review("d0", "a", None, True, actor="me")
+    reviews.record_review("d0", "a", True, None, actor="me")
+    assert values(reviews, "d0") == {}
+    reviews.undo("me")
+    assert values(reviews, "d0") == {"a": True}
+
+
+def test_statuses_start_pending_and_are_counted(reviews):
+    assert reviews.status("d0") == "Pending"
+    assert reviews.status_counts() == {"Pending": 3}
+    reviews.set_status("d0", "Draft", actor="me")
+    reviews.set_status("d0", "Submitted", actor="me")
+    reviews.set_status("d0", "Submitted", actor="me")
+    reviews.set_status("d1", "Discarded", actor="me")
+    assert reviews.status("d0") == "Submitted"
+    assert reviews.status_counts() == {"Discarded": 1, "Pending": 1, "Submitted": 1}
+    assert [(event.before, event.after) for event in reviews.history("d0")] == [
+        ("Pending", "Draft"),
+        ("Draft", "Submitted"),
+    ]
+
+
+def test_one_act_is_undone_and_redone_at_once(reviews):
+    decisions = [
+        Decision("d0", (Change("a", True, False), Change("b", None, True)), "Submitted"),
+        Decision("d1", (Change("a", False, True),), "Submitted"),
+        Decision("d2"),
+    ]
+    made = reviews.record(decisions, actor="me")
+    assert len({event.act for event in made}) == 1
+    assert len(made) == 5
+    assert reviews.undo("me") == made
+    assert (values(reviews, "d0"), values(reviews, "d1"), reviews.status("d0")) == ({}, {}, "Pending")
+    assert reviews.redo("me") == made
+    assert (values(reviews, "d0"), reviews.status("d1")) == ({"a": False, "b": True}, "Submitted")
+
+
+def test_undo_steps_back_and_redo_forward_again(reviews):
+    for value in (1, 2, 3):
+        reviews.record_review("d0", "a", value - 1, value, actor="me")
+    assert [event.after for event in reviews.undo("me")] == [3]
+    assert [event.after for event in reviews.undo("me")] == [2]
+    assert values(reviews, "d0") == {"a": 1}
+    assert [event.after for event in reviews.redo("me")] == [2]
+    assert [event.after for event in reviews.redo("me")] == [3]
+    assert reviews.redo("me") == []
+    for _ in range(3):
+        reviews.undo("me")
+    assert reviews.undo("me") == []
+    assert values(reviews, "d0") == {}
+
+
+def test_a_new_decision_ends_what_could_be_redone(reviews):
+    reviews.record_review("d0", "a", None, 1, actor="me")
+    reviews.undo("me")
+    reviews.record_review("d0", "b", None, 2, actor="me")
+    assert reviews.redo("me") == []
+    assert values(reviews, "d0") == {"b": 2}
+
+
+def test_everyone_undoes_their_own(reviews):
+    reviews.record_review("d0", "a", None, 1, actor="me")
+    reviews.record_review("d0", "b", None, 2, actor="you")
+    assert [event.item for event in reviews.undo("me")] == ["a"]
+    assert reviews.undo("me") == []
+    assert values(reviews, "d0") == {"b": 2}
+
+
+def test_nothing_that_was_done_is_forgotten(reviews):
+    first = reviews.record_review("d0", "a", None, True, actor="me")
+    reviews.record_review("d1", "a", None, True, actor="me")
+    reviews.undo("me")
+    reviews.undo("me")
+    reviews.redo("me")
+    reviews.record_review("d0", "b", None, False, actor="me")
+    story = reviews.history("d0")
+    assert [event.kind for event in story] == ["review", "undo", "redo", "review"]
+    assert [event.target for event in story] == [None, first.act, first.act, None]
+    assert [event.kind for event in reviews.history("d0", "a")] == ["review", "undo", "redo"]
+    assert [event.kind for event in reviews.history("d2")] == []
+
+
+class Model:
+    """The fold as a person would explain it: a list of acts, and a pointer moved by undo and redo."""
+
+    def __init__(self):
+        self.done: list[tuple] = []
+        self.undone: list[tuple] = []
+
+    def act(self, cell, value):
+        self.done.append((cell, value))
+        self.undone.clear()
+
+    def undo(self):
+        if self.done:
+            self.undone.append(self.done.pop())
+
+    def redo(self):
+        if self.undone:
+            self.done.append(self.undone.pop())
+
+    @property
+    def state(self):
+        return {cell: value for cell, value in dict(self.done).items() if value is not None}
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.just("undo"),
+        st.just("redo"),
+        st.tuples(st.sampled_from(["d0", "d1"]), st.sampled_from("ab"), st.sampled_from([True, False, None])),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_the_fold_agrees_with_a_list_and_a_pointer(shared, steps):
+    project, people = shared
+    actor, model = f"p{next(people)}", Model()
+    for step in steps:
+        if step == "undo":
+            project.store.reviews.undo(actor)
+            model.undo()
+        elif step == "redo":
+            project.store.reviews.redo(actor)
+            model.redo()
+        else:
+            document_id, item, value = step
+            project.store.reviews.record_review(f"{actor}/{document_id}", item, None, value, actor=actor)
+            model.act((f"{actor}/{document_id}", item), value)
+    found = {
+        (document_id, item): review.value
+        for document_id in (f"{actor}/d0", f"{actor}/d1")
+        for item, review in project.store.reviews.current(document_id).items()
+    }
+    assert found == model.state
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with Project.open(tmp_path_factory.mktemp("fold") / "p.duckdb") as project:
+        yield project, iter(range(1_000_000))

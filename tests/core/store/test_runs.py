@@ -1,0 +1,204 @@
+"""Runs: counts, what is left to do, going on after a crash, asking again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from core.debate.turns import Fault
+from core.errors import UsageError
+from core.store.project import Project
+from tests.core.store.helpers import (
+    hold_debate,
+    make_codebook,
+    make_documents,
+    make_reply,
+    make_settings,
+    make_turn,
+    make_verdict,
+)
+
+SETTINGS = make_settings(make_codebook(2), seed=7, params={"rounds": 2})
+A, B = (label.id for label in SETTINGS.codebook.labels)
+GOOD = {A: True, B: False}
+OPEN = {A: True, B: None}
+
+
+@pytest.fixture
+def run_id(project):
+    project.store.documents.add(make_documents(4))
+    return project.store.runs.create(SETTINGS, project.store.documents.ids()).run_id
+
+
+def debate(project, run_id, document_id, values=GOOD, **options):
+    asyncio.run(hold_debate(project, run_id, document_id, {"extractor": GOOD, "judge": None}, values, **options))
+
+
+def test_a_new_run_is_queued_over_its_documents_in_order(project):
+    runs = project.store.runs
+    first = runs.create(SETTINGS, ["b", "a", "b"], rejected=3)
+    second = runs.create(SETTINGS, ["a"], experiment_id=first.experiment_id)
+    assert (first.run_id, second.run_id) == ("r0001", "r0002")
+    assert (first.experiment_id, second.experiment_id) == ("r0001", "r0001")
+    assert (first.state, first.documents, first.rejected) == ("queued", 2, 3)
+    assert (first.turns, first.calls, first.cost_usd, first.seconds) == (0, 0, 0.0, 0.0)
+    assert first.settings == SETTINGS
+    assert abs(first.created_at - time.time()) < 60
+    assert runs.document_ids("r0001") == ["b", "a"]
+    assert runs.work("r0001").todo == ("b", "a")
+    assert [run.run_id for run in runs.all()] == ["r0001", "r0002"]
+    assert (runs.get("r9"), runs.document_ids("r9")) == (None, [])
+
+
+def test_a_run_needs_documents_and_a_known_name(project):
+    with pytest.raises(UsageError, match="at least one document"):
+        project.store.runs.create(SETTINGS, [])
+    with pytest.raises(UsageError, match="There is no run 'r7'"):
+        project.store.runs.work("r7")
+
+
+def test_counts_tell_what_was_paid_and_what_came_from_the_store(project, run_id):
+    async def turns():
+        for number, (cached, cost) in enumerate([(False, 0.5), (False, 0.25), (True, 9.0)]):
+            await project.turn_store.commit(make_reply(f"k{number}", cost=cost, run_id="r9" if cached else run_id))
+            await project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", cached=cached))
+        await project.sink.verdict(make_verdict(run_id, "d0", GOOD))
+        await project.sink.verdict(make_verdict(run_id, "d1", OPEN))
+        await project.sink.verdict(make_verdict(run_id, "d2", OPEN, fault=Fault("stalled", "silence")))
+
+    asyncio.run(turns())
+    run = project.store.runs.get(run_id)
+    assert (run.documents, run.verdicts, run.unresolved, run.failed) == (4, 1, 1, 1)
+    assert (run.turns, run.calls, run.cached_calls) == (3, 2, 1)
+    assert (run.prompt_tokens, run.completion_tokens, run.cost_usd) == (20, 10, 0.75)
+    work = project.store.runs.work(run_id)
+    assert (work.todo, work.documents, work.verdicts, work.unresolved, work.failed) == (("d3",), 4, 1, 1, 1)
+    assert (work.calls, work.cached_calls, work.prompt_tokens, work.cost_usd, work.retry) == (2, 1, 20, 0.75, 0)
+    assert project.store.runs.all() == [run]
+
+
+def test_a_reply_is_paid_once_however_many_turns_of_its_run_heard_it(project, run_id):
+    async def turns():
+        await project.turn_store.commit(make_reply("k", cost=0.5, run_id=run_id))
+        await project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=True))  # found after a crash
+        await project.sink.turn(make_turn(run_id, "d1", 0, "extractor", "k", cached=True))  # the same words again
+
+    asyncio.run(turns())
+    run = project.store.runs.get(run_id)
+    assert (run.turns, run.calls, run.cached_calls, run.cost_usd) == (2, 1, 1, 0.5)
+
+
+@pytest.mark.parametrize(("cached", "cost"), [(False, None), (True, 0.0)])
+def test_a_paid_reply_without_a_price_leaves_the_cost_unknown(project, run_id, cached, cost):
+    async def turn():
+        await project.turn_store.commit(make_reply("k", cost=None, run_id="r9" if cached else run_id))
+        await project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=cached))
+
+    asyncio.run(turn())
+    assert project.store.runs.get(run_id).cost_usd == cost
+
+
+def test_states_keep_message_and_time(project, run_id):
+    async def states():
+        await project.sink.state(run_id, "running")
+        await project.sink.state(run_id, "paused", "by you", 2.5)
+
+    asyncio.run(states())
+    run = project.store.runs.get(run_id)
+    assert (run.state, run.message, run.seconds, run.finished_at) == ("paused", "by you", 2.5, None)
+    asyncio.run(project.sink.state(run_id, "done", seconds=1.5))
+    run = project.store.runs.get(run_id)
+    assert (run.state, run.message, run.seconds) == ("done", "", 4.0)
+    assert run.finished_at >= run.created_at
+
+
+def test_a_run_under_way_is_paused_when_its_process_is_gone(path):
+    with Project.open(path) as project:
+        for _ in range(3):
+            project.store.runs.create(SETTINGS, ["a"])
+        asyncio.run(project.sink.state("r0002", "running"))
+        asyncio.run(project.sink.state("r0003", "done"))
+    with Project.open(path) as project:
+        assert [(run.state, run.message) for run in project.store.runs.all()] == [
+            ("paused", "interrupted"),
+            ("paused", "interrupted"),
+            ("done", ""),
+        ]
+
+
+def test_a_resumed_run_skips_what_has_ended_and_hears_turns_once(project, run_id):
+    debate(project, run_id, "d0")
+    debate(project, run_id, "d1", OPEN)
+    debate(project, run_id, "d2", OPEN, fault=Fault("stalled", "silence"))
+    before = project.store.runs.get(run_id)
+    debate(project, run_id, "d0", OPEN)
+    assert project.store.runs.get(run_id) == before
+    assert project.store.transcripts.verdict(run_id, "d0").status == "verdict"
+    assert project.store.evaluations.values(run_id).num_rows == 2 + 2 * 1 + 3 * 2
+    assert project.store.runs.work(run_id).todo == ("d3",)
+
+
+def test_asking_unresolved_documents_again_keeps_what_was_said(project, run_id):
+    for document_id, values in (("d0", GOOD), ("d1", OPEN), ("d2", OPEN)):
+        debate(project, run_id, document_id, values)
+    debate(project, run_id, "d3", OPEN, fault=Fault("stalled", "silence"))
+    work = project.store.runs.work(run_id, retry_unresolved=True)
+    assert (work.todo, work.retry, work.calls) == (("d1", "d2"), 1, 8)
+    assert (work.verdicts, work.unresolved, work.failed) == (1, 0, 1)
+    assert project.store.transcripts.turns(run_id, "d1") == []
+    assert len(project.store.transcripts.turns(run_id, "d1", superseded=True)) == 2
+    assert project.store.runs.work(run_id).retry == 1
+
+    debate(project, run_id, "d1", GOOD, retry=1)
+    run = project.store.runs.get(run_id)
+    assert (run.verdicts, run.unresolved, run.turns, run.calls, run.cost_usd) == (2, 0, 10, 10, 5.0)
+    assert [turn.reply.key[-1] for turn in project.store.transcripts.turns(run_id, "d1")] == ["1", "1"]
+    both = project.store.transcripts.turns(run_id, "d1", superseded=True)
+    assert [turn.superseded for turn in both] == [True, True, False, False]
+    assert project.store.runs.work(run_id, retry_unresolved=True).retry == 1  # none was left to raise it for
+
+
+def test_asking_failed_documents_again_takes_up_their_paid_turns(project, run_id):
+    for document_id in ("d0", "d1", "d2"):
+        debate(project, run_id, document_id)
+    debate(project, run_id, "d3", OPEN, fault=Fault("stalled", "silence"))
+    assert project.store.runs.work(run_id, retry_unresolved=True).todo == ()
+    work = project.store.runs.work(run_id, retry_failed=True)
+    assert (work.todo, work.retry, work.failed) == (("d3",), 0, 0)
+    debate(project, run_id, "d3")
+    run = project.store.runs.get(run_id)
+    assert (run.verdicts, run.failed, run.turns, run.calls, run.cached_calls) == (4, 0, 8, 8, 0)
+    assert len(project.store.transcripts.turns(run_id, "d3", superseded=True)) == 2
+    dossier = project.store.dossiers.load(run_id, ["d3"])[0]
+    assert dossier.roles == {"extractor": GOOD}
+    assert dossier.values == GOOD
+
+
+def test_a_half_held_debate_starts_over_when_others_are_asked_again(project, run_id):
+    async def half():
+        await project.turn_store.commit(make_reply("old"))
+        await project.sink.turn(make_turn(run_id, "d3", 0, "extractor", "old", says={A: True}))
+
+    asyncio.run(half())
+    debate(project, run_id, "d0", OPEN)
+    assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d0", "d1", "d2", "d3")
+    debate(project, run_id, "d3", retry=1)
+    assert [turn.reply.key for turn in project.store.transcripts.turns(run_id, "d3")] == [
+        f"{run_id}/d3/extractor/1",
+        f"{run_id}/d3/judge/1",
+    ]
+
+
+def test_a_raised_budget_holds_from_the_next_start_on(project, run_id):
+    assert project.store.runs.work(run_id).settings.budget_usd is None
+    project.store.runs.raise_budget(run_id, 2.0, actor="me")
+    run = project.store.runs.raise_budget(run_id, 3.5, actor="me")
+    assert (run.budget_usd, run.settings.budget_usd) == (3.5, None)
+    assert project.store.runs.work(run_id).settings.budget_usd == 3.5
+    assert [(event.before, event.after) for event in project.store.events.all(kinds=["budget"])] == [
+        (2.0, 3.5),
+        (None, 2.0),
+    ]
+    assert project.store.runs.latest_id() == run_id

@@ -1,0 +1,92 @@
+"""The views for people who query the file: the fields of the ECJ paper's appendix C."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from core.codebook import Codebook, Label, Scale
+from tests.core.store.helpers import hold_debate, make_documents, make_settings
+
+LABELS = (Label(name="Clean"), Label(name='Staff "and" more'))
+MULTI = Codebook(labels=LABELS)
+CHOICE = Codebook(kind="choice", labels=LABELS)
+RATING = Codebook(kind="rating", labels=LABELS, scale=Scale(min=1, max=5))
+A, B = (label.id for label in MULTI.labels)
+NAMES = MULTI.names
+
+
+def view(project, name):
+    rows = project.store.codebooks._connection.arrow(f"SELECT * FROM {name} ORDER BY run_id, id").to_pylist()
+    return [{key: json.loads(cell) if "aspect" in key and cell else cell for key, cell in row.items()} for row in rows]
+
+
+def held(project, codebook, values, gold):
+    project.store.documents.add(make_documents(2, {"d0": {"gold": gold}}))
+    run = project.store.runs.create(make_settings(codebook), ["d0", "d1"])
+    lists = {"extractor": None, "critic": None, "judge": None}
+    asyncio.run(hold_debate(project, run.run_id, "d0", lists, values))
+    asyncio.run(hold_debate(project, run.run_id, "d1", lists, values))
+    return run.run_id
+
+
+@pytest.mark.parametrize(
+    ("codebook", "values", "gold", "aspect", "truth"),
+    [
+        (MULTI, {A: True, B: False}, {A: False}, {NAMES[0]: True, NAMES[1]: False}, {NAMES[0]: False}),
+        (MULTI, {A: True, B: None}, {B: True}, {NAMES[0]: True, NAMES[1]: None}, {NAMES[1]: True}),
+        (CHOICE, {"label": A}, {"label": B}, {NAMES[0]: True, NAMES[1]: False}, {NAMES[0]: False, NAMES[1]: True}),
+        (RATING, {A: 3, B: 5}, {A: 2, B: 5}, {NAMES[0]: 3, NAMES[1]: 5}, {NAMES[0]: 2, NAMES[1]: 5}),
+    ],
+)
+def test_a_debate_in_the_papers_terms(project, codebook, values, gold, aspect, truth):
+    run_id = held(project, codebook, values, gold)
+    first, second = view(project, "annotated_review")
+    assert first == {
+        "run_id": run_id,
+        "id": "d0",
+        "conversation": "extractor: extractor on d0\n\ncritic: critic on d0",
+        "review": "text number 0",
+        "verdict": "judge on d0",
+        "aspect": aspect,
+    }
+    assert list(first["aspect"]) == list(NAMES)
+    assert second["id"] == "d1"
+    assert view(project, "evaluation_review") == [{**first, "true_aspect": truth}]
+
+
+def test_all_runs_are_in_one_view(project):
+    held(project, MULTI, {A: True, B: True}, {A: True})
+    project.store.runs.create(make_settings(CHOICE), ["d0"])
+    asyncio.run(hold_debate(project, "r0002", "d0", {"judge": None}, {"label": B}))
+    rows = view(project, "annotated_review")
+    assert [(row["run_id"], row["id"], row["conversation"] == "") for row in rows] == [
+        ("r0001", "d0", False),
+        ("r0001", "d1", False),
+        ("r0002", "d0", True),
+    ]
+    assert rows[2]["aspect"] == {NAMES[0]: False, NAMES[1]: True}
+
+
+def test_gold_of_several_raters_is_the_majority(project):
+    gold = {"d0": {"a": {A: True, B: True}, "b": {A: True, B: False}, "c": {A: False}}}
+    project.store.documents.add(make_documents(1, gold))
+    rows = project.store.codebooks._connection.rows("SELECT document_id, item, value FROM gold_labels")
+    assert rows == [("d0", A, "true")]
+
+
+def test_documents_that_ended_are_listed_newest_first(project):
+    run_id = held(project, MULTI, {A: True, B: None}, {})
+    total, rows = project.store.ended.page(run_id)
+    assert (total, [row.document_id for row in rows]) == (2, ["d1", "d0"])
+    assert rows[0].values == {A: True, B: None}
+    assert project.store.ended.page(run_id, search="NUMBER 0", status="unresolved")[0] == 1
+    assert project.store.ended.page(run_id, status="verdict") == (0, [])
+    assert project.store.ended.origin("d1") == ("", 2)
+    assert project.store.ended.origin("none") is None
+    at, speaking = project.store.ended.last_reply(run_id)
+    assert at is not None
+    assert speaking == 0
+    assert project.store.ended.last_reply("r9") == (None, 0)

@@ -1,0 +1,154 @@
+"""The writing thread: groups, order, failures that touch nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import duckdb
+import pytest
+
+from core.errors import ProjectError, StorageFull
+from core.store.connection import open_file
+from core.store.rows import append, insert
+from core.store.writer import Writer
+
+
+@pytest.fixture
+def connection(path):
+    opened = open_file(path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def writer(connection):
+    made = Writer(connection)
+    made.do(lambda cursor: cursor.execute("CREATE TABLE pairs (key INTEGER PRIMARY KEY, word VARCHAR)") and None)
+    yield made
+    made.close()
+
+
+def put(cursor, rows, careful):
+    if careful:
+        insert(cursor, "pairs", ("key", "word"), rows, keyed=True)
+    else:
+        append(cursor, "pairs", ("key", "word"), rows)
+
+
+class Held:
+    """Keeps the writer busy, so that what is queued meanwhile is one group."""
+
+    def __init__(self, writer):
+        self._gate = threading.Event()
+        self._future = writer.call(lambda _: self._gate.wait(30))
+
+    def release(self):
+        self._gate.set()
+        assert self._future.result(30)
+
+
+def pairs(connection):
+    return connection.rows("SELECT key, word FROM pairs ORDER BY key")
+
+
+def test_what_is_queued_together_is_committed_together(connection, writer):
+    groups = []
+
+    def note(cursor, rows, careful):
+        groups.append(len(rows))
+        put(cursor, rows, careful)
+
+    held = Held(writer)
+    futures = [writer.insert(note, [(number, "a")]) for number in range(50)]
+    assert not any(future.done() for future in futures)
+    held.release()
+    for future in futures:
+        future.result(30)
+    assert groups == [50]
+    assert len(pairs(connection)) == 50
+
+
+def test_a_result_is_there_only_after_the_commit(connection, writer):
+    seen = writer.call(lambda cursor: cursor.execute("INSERT INTO pairs VALUES (1, 'a') RETURNING key").fetchall())
+    assert seen.result(30) == [(1,)]
+    assert pairs(connection) == [(1, "a")]
+
+
+def test_calls_see_the_rows_queued_before_them(writer):
+    held = Held(writer)
+    writer.insert(put, [(1, "a")])
+    first = writer.call(lambda cursor: cursor.execute("SELECT count(*) FROM pairs").fetchall()[0][0])
+    writer.insert(put, [(2, "b")])
+    second = writer.call(lambda cursor: cursor.execute("SELECT count(*) FROM pairs").fetchall()[0][0])
+    held.release()
+    assert (first.result(30), second.result(30)) == (1, 2)
+
+
+def test_only_the_offending_item_fails(connection, writer):
+    def stumble(_cursor):
+        raise ValueError("mine")
+
+    held = Held(writer)
+    good = [writer.insert(put, [(1, "a")]), writer.insert(put, [(2, "b")])]
+    wrong_type = writer.insert(put, [("no number", "c")])
+    raised = writer.call(stumble)
+    late = writer.call(lambda cursor: cursor.execute("INSERT INTO pairs VALUES (3, 'd')") and 7)
+    held.release()
+    assert [future.result(30) for future in good] == [None, None]
+    assert late.result(30) == 7
+    with pytest.raises(duckdb.Error):
+        wrong_type.result(30)
+    with pytest.raises(ValueError, match="mine"):
+        raised.result(30)
+    assert pairs(connection) == [(1, "a"), (2, "b"), (3, "d")]
+
+
+def test_a_repeated_key_costs_a_second_try_and_nothing_else(connection, writer):
+    writer.insert(put, [(1, "first")]).result(30)
+    held = Held(writer)
+    futures = [writer.insert(put, [(number, "second")]) for number in (1, 2, 3)]
+    held.release()
+    for future in futures:
+        future.result(30)
+    assert pairs(connection) == [(1, "first"), (2, "second"), (3, "second")]
+
+
+def test_a_full_disk_is_told_as_such(connection, writer):
+    def full(_cursor):
+        raise duckdb.IOException("IO Error: Could not write file: No space left on device")
+
+    with pytest.raises(StorageFull):
+        writer.do(full)
+    assert writer.do(lambda cursor: 1) == 1
+
+
+def test_a_caller_that_is_cancelled_does_not_lose_the_row(connection, writer):
+    async def give_up():
+        held = Held(writer)
+        future = writer.insert(put, [(1, "paid")])
+        task = asyncio.ensure_future(asyncio.wait_for(asyncio.wrap_future(future), 10))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        held.release()
+        return future
+
+    assert asyncio.run(give_up()).result(30) is None
+    assert pairs(connection) == [(1, "paid")]
+
+
+def test_closing_writes_what_is_queued_and_ends_the_thread(connection):
+    writer = Writer(connection)
+    writer.do(lambda cursor: cursor.execute("CREATE TABLE pairs (key INTEGER PRIMARY KEY, word VARCHAR)") and None)
+    held = Held(writer)
+    futures = [writer.insert(put, [(number, "a")]) for number in range(20)]
+    threading.Timer(0.05, held.release).start()
+    writer.close()
+    writer.close()
+    assert all(future.done() for future in futures)
+    assert len(pairs(connection)) == 20
+    with pytest.raises(ProjectError, match="is closed"):
+        writer.insert(put, [(99, "late")])
+    assert "moot-writer" not in {thread.name for thread in threading.enumerate()}
