@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from core.codebook import Codebook
 from core.debate.jsonblocks import Block, blocks_in
 from core.debate.quotes import Span, double_quoted, outermost
 
@@ -29,7 +30,7 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
     The unit ("this hotel review") may be any words; that of the codebook is recognised even when it holds a verb.
     """
     own = " ++".join(map(re.escape, unit[:200].split())) or "text"
-    some = r"(?:(?! (?:are|is)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
+    some = r"(?:(?! (?:are|is|would|could|might|may|should|were)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
     place = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{own}|{some}))?"
     verb = rf" ++(?:are|is)\b{_ADVERB}(?: *+(?P<colon>:))?"
     believed = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
@@ -148,14 +149,17 @@ _WHITE = re.compile(r"[^\S\n]|[*`\u200b\u200e\u200f\ufeff]")
 _BREAKS = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n") | {"：": ":", "＃": "#"})
 
 
-def open_page(text: str, unit: str) -> Page:
-    """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text."""
-    text = spoken(text)
+def open_page(text: str, codebook: Codebook) -> Page:
+    """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
+
+    A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
+    """
+    text, may_leave_open = spoken(text), codebook.find("Undecided") is None
     blocks, unclosed = blocks_in(text)
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
     lines = _without(lines, blocks)
     quoted = outermost(double_quoted(lines))
-    found = _found(lines, unit, quoted)
+    found = [m for m in _found(lines, codebook.unit, quoted) if may_leave_open or m.kind != "undecided"]
     return Page(
         text=text,
         lines=lines,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
     entry. In a choice the item is ``"label"``, and where the reply decides, only the words for the label it chooses
     count. Empty text has none.
     """
-    page = open_page(text, codebook.unit)
+    page = open_page(text, codebook)
     names = names_of(codebook)
     found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
     offered = [(item, quote) for _, item, quote in found]
@@ -108,36 +108,67 @@ def _entries(block: Block) -> Iterator[tuple[Any, str]]:
                 yield entry, words
 
 
-def _from_lines(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
-    decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
-    spans = [span for span in _spans(page) if not _within(span.start, decided)]
-    starts = [span.start for span in spans]
+@dataclass(slots=True)
+class _Spoken:
+    """Which label the reply is speaking of, line by line."""
+
     section: str | None = None
     above: str | None = None
-    position = 0
-    while position <= len(page.text):
-        end = page.line_end(position)
-        inside = spans[bisect_left(starts, position) : bisect_left(starts, end)]
-        if not page.lines[position:end].strip():
-            above = None
+    meant: str | None = None
+    word: str | None = None
+
+    @property
+    def item(self) -> str | None:
+        return self.meant or self.word or self.above or self.section
+
+    def hear(self, name: _Name) -> None:
+        if name.strong:
+            self.meant = name.item
         else:
-            if _HEADING.match(page.text, position, end):
-                section = above = None
-            named = [name for name in _names_in(page, names, position, end) if not _within(name.start, decided)]
-            named = [name for name in named if not _within(name.start, [(s.start, s.end) for s in inside])]
-            if len(named) == 1 and not inside and _stands_alone(page, named[0], position, end):
-                section = named[0].item
-            for span in inside:
-                quote = _tidy(page.text[span.start + 1 : span.end - 1])
-                item = _nearest(named, span.start)
-                own = names.find(quote)
-                if own is not None and own != item and names.written(own) == quote.strip("#* "):
-                    named.append(_Name(own, span.start, span.end, strong=True))  # "Service": "friendly staff"
-                elif quote and (item or above or section):
-                    yield (span.start, 0), item or above or section or "", quote
-            above = _nearest(named, end) or above
-            if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
-                above = section = None
+            self.word = name.item
+
+    def end_line(self) -> None:
+        self.above, self.meant, self.word = self.meant or self.above or self.word, None, None
+
+
+def _from_lines(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
+    decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
+    spans = [(s.start, s.end) for s in _spans(page) if not _within(s.start, decided)]
+    spoken = _Spoken()
+    position = kept = 0
+    while position <= len(page.text) and kept < MOST:
+        end = page.line_end(position)
+        inside = spans[bisect_left(spans, (position, 0)) : bisect_left(spans, (end, 0))]
+        if not page.lines[position:end].strip():
+            spoken.above = None
+        if _HEADING.match(page.text, position, end):
+            spoken = _Spoken()
+        named = [
+            name
+            for name in _names_in(page, names, position, end)
+            if not _within(name.start, decided) and not _within(name.start, inside)
+        ]
+        if len(named) == 1 and not inside and _stands_alone(page, named[0], position, end):
+            spoken.section = named[0].item
+        ahead = iter([*named, None])
+        name = next(ahead)
+        for start, stop in inside:
+            while name is not None and name.start < start:
+                spoken.hear(name)
+                name = next(ahead)
+            quote = _tidy(page.text[start + 1 : stop - 1])
+            own = names.find(quote)
+            if own is not None and own not in (spoken.meant, spoken.word) and names.written(own) == quote.strip("#* "):
+                spoken.meant = own  # "Service": "friendly staff"
+            elif quote and spoken.item is not None:
+                kept += 1
+                yield (start, 0), spoken.item, quote
+        while name is not None:
+            spoken.hear(name)
+            name = next(ahead)
+        spoken.end_line()
+        if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
+            spoken = _Spoken()
         position = end + 1
 
 
@@ -172,13 +203,6 @@ def _stands_alone(page: Page, name: _Name, position: int, end: int) -> bool:
     """Whether the line is the label's name and nothing else: a heading for what follows."""
     head = _BULLET.match(page.text, position, end)
     return bool(head and head.end() >= name.start and _ALONE.match(page.text, name.end, end))
-
-
-def _nearest(named: Iterable[_Name], position: int) -> str | None:
-    """The label meant last before ``position``; a mere word counts only where no label is meant."""
-    before = [name for name in named if name.end <= position or name.start < position <= name.end]
-    strong = [name for name in before if name.strong]
-    return (strong or before)[-1].item if before else None
 
 
 def _tidy(words: str) -> str:

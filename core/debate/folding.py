@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _CLUSTER = 32
 """Longest run that is normalised as one: NFKC sorts combining marks, which takes quadratic time on a long run."""
 
+_SELECTORS = {"\ufe0e": "", "\ufe0f": ""}
+
 INVISIBLE = (
     "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
 )
@@ -42,9 +44,10 @@ def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
     """``text`` in NFKC, casefolded, every run of white space as one space.
 
     ``swap`` replaces single characters after that; an empty replacement drops them. Agrees with ``codebook.normalise``
-    but for the characters which that removes. Empty text folds to empty text.
+    but for the characters which that removes, and for variation selectors, which are dropped: "❤" is "❤️". Empty text
+    folds to empty text.
     """
-    swap = swap or {}
+    swap = {**_SELECTORS, **(swap or {})}
     out: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

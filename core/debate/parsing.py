@@ -44,7 +44,7 @@ def read(text: str, expects: Expect, codebook: Codebook, *, finish: str = "stop"
     of decision and the problem may be ignored. Empty text, and text that is all thinking, is a problem like any other.
     """
     form = _FORMS[codebook.kind] if expects == "text" else expects
-    page = open_page(text, codebook.unit)
+    page = open_page(text, codebook)
     if not page.text.strip():
         return Reading(problem=CUT if text.strip() and finish == "length" else EMPTY)
     return _Reader(page, form, codebook, cut=finish == "length").read()

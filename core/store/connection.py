@@ -42,6 +42,8 @@ def translated(error: Exception, path: Path | str) -> Exception:
         )
     if "Conflicting lock" in text or "being used by another process" in text:
         return ProjectError(f"{path} is open in another program.", "Close it there, or use another --project.")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return ProjectError(f"{path}: there is not enough memory for this.", "Close other programs and try again.")
     if isinstance(error, duckdb.FatalException) or "has been invalidated" in text:
         return ProjectError(f"{path}: DuckDB gave up ({_first_line(text)}).", "Close the project and open it again.")
     if isinstance(error, duckdb.IOException | OSError) or "Failed to commit: Could not" in text:

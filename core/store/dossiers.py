@@ -15,12 +15,20 @@ from core.store.connection import Connection, translated
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of
 from core.store.rows import load
 
+SLAB = 10_000
+"""Documents that a stream looks up at once, which bounds its memory."""
+
 _DOSSIER = """
 WITH base AS ({base}),
 decided AS (SELECT document_id, status, verdict FROM verdicts WHERE run_id = $run {narrowed}),
 heard AS (
-    SELECT document_id, list({{'role': role, 'says': says, 'evidence': evidence}} ORDER BY turn) AS roles
-    FROM last_words WHERE run_id = $run {narrowed} GROUP BY document_id
+    SELECT document_id, list({{'role': role, 'says': last.says, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
+    FROM (
+        SELECT document_id, role, arg_max({{'turn': turn, 'says': says, 'evidence': evidence}},
+                                          turn + if(says IS NULL, 0, 1000000)) AS last
+        FROM turns WHERE run_id = $run AND NOT superseded {narrowed} GROUP BY document_id, role
+    )
+    GROUP BY document_id
 ),
 reviewed AS (
     SELECT document_id,
@@ -89,20 +97,22 @@ class Dossiers:
         return [_dossier(found[id]) for id in ids if id in found]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[Dossier]]:
-        """Dossiers of all documents of the run (of the project without one) in position order, ``batch`` at a time.
+        """Dossiers of all documents of the run (of the project without one) in position order, up to ``batch`` at once.
 
         Reads one state of the file, whatever is written meanwhile. Exhaust it or close it.
         """
-        base = (
-            "SELECT id AS document_id FROM documents"
-            if run_id is None
-            else "SELECT document_id FROM run_documents WHERE run_id = $run"
-        )
+        base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
+        if run_id is not None:
+            base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
+        sql = _DOSSIER.format(base=base, narrowed="AND document_id IN (SELECT document_id FROM base)")
         cursor = self._connection.cursor()
         try:
-            cursor.execute(_DOSSIER.format(base=base, narrowed=""), {"run": run_id})
-            while rows := cursor.fetchmany(batch):
-                yield [_dossier(row) for row in rows]
+            cursor.execute("BEGIN")
+            end = cursor.execute("SELECT coalesce(max(position), -1) + 1 FROM documents").fetchall()[0][0]
+            for first in range(0, end, SLAB):
+                cursor.execute(sql, {"run": run_id, "first": first, "count": SLAB})
+                while rows := cursor.fetchmany(batch):
+                    yield [_dossier(row) for row in rows]
         except duckdb.Error as error:
             raise translated(error, self._connection.path) from error
         finally:

@@ -173,6 +173,7 @@ def test_a_full_disk_loses_nothing_acknowledged(path):
         (duckdb.IOException("IO Error: No space left on device"), StorageFull, "disk is full"),
         (OSError(28, "No space left on device"), StorageFull, "disk is full"),
         (duckdb.IOException("IO Error: Input/output error"), ProjectError, "permissions"),
+        (duckdb.OutOfMemoryException("Out of Memory Error: x"), ProjectError, "not enough memory"),
         (duckdb.FatalException("FATAL Error: broken"), ProjectError, "open it again"),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,7 +13,7 @@ from core.store.counts import ItemCounts
 from core.store.pages import REASONS, Filter
 from core.store.project import Project
 from core.store.reviews import Change, Decision
-from tests.core.store.helpers import make_documents, random_world
+from tests.core.store.helpers import hold_debate, make_documents, make_settings, random_world
 
 SEEDS = (1, 2, 3)
 
@@ -224,6 +226,40 @@ def test_streaming_gives_the_same_dossiers_in_batches(world):
     early = project.store.dossiers.stream(run_id, batch=1)
     next(early)
     early.close()
+
+
+def test_a_stream_over_several_slabs_reads_one_state(project, monkeypatch):
+    monkeypatch.setattr("core.store.dossiers.SLAB", 4)
+    project.store.documents.add(make_documents(10))
+    stream = project.store.dossiers.stream(batch=3)
+    found = [dossier.document.id for dossier in next(stream)]
+    project.store.reviews.record_review("d9", "a", None, True, actor="me")
+    project.store.documents.clear()
+    rest = [dossier for batch in stream for dossier in batch]
+    assert found + [dossier.document.id for dossier in rest] == [f"d{number}" for number in range(10)]
+    assert rest[-1].reviews == {}
+
+
+def test_pages_are_read_while_debates_are_written(project):
+    documents = make_documents(30)
+    project.store.documents.add(documents)
+    run = project.store.runs.create(make_settings(), [document.id for document in documents])
+
+    async def debates():
+        for document in documents:
+            await hold_debate(project, run.run_id, document.id, {"extractor": {"a": True}, "judge": None}, {"a": True})
+
+    def read(_):
+        seen = []
+        while len(seen) < 2 or seen[-1] < 30:
+            seen.append(project.store.runs.get(run.run_id).verdicts)
+            assert project.store.pages.review(run.run_id, limit=5).total == 30
+        return seen
+
+    with ThreadPoolExecutor(3) as readers:
+        reading = readers.map(read, range(2))
+        asyncio.run(debates())
+        assert all(seen == sorted(seen) for seen in reading)
 
 
 def test_the_value_that_counts_is_the_persons_before_the_verdicts(world):

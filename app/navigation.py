@@ -1,0 +1,50 @@
+"""The frame around every screen: project switcher, the rooms, and at the foot what runs now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from app import state
+from app.views import frame
+from core.errors import MootError
+
+APP = Path(__file__).parent
+SCREENS = APP / "screens"
+
+ROOMS: dict[str, list[tuple[str, str, str]]] = {
+    "": [("home", "Home", "home")],
+    "Prepare": [("data", "Data", "table_rows"), ("codebook", "Codebook", "menu_book"), ("models", "Models", "memory")],
+    "Debate": [("run", "Run", "forum")],
+    "Decide": [("review", "Review", "rule")],
+    "Learn": [("evaluate", "Evaluate", "bar_chart")],
+    "Take away": [("export", "Export", "ios_share")],
+}
+
+st.set_page_config(
+    page_title="Moot", page_icon=str(APP / "static" / "logo-icon.svg"), layout="wide", initial_sidebar_state=216
+)
+frame.chrome()
+
+pages = {
+    section: [
+        st.Page(SCREENS / f"{file}.py", title=title, icon=f":material/{icon}:", default=file == "home", url_path=file)
+        for file, title, icon in rooms
+        if (SCREENS / f"{file}.py").exists()
+    ]
+    for section, rooms in ROOMS.items()
+}
+chosen = st.navigation(pages, position="hidden")
+
+with st.sidebar:
+    desk = frame.project_switcher()
+    frame.rooms(pages, chosen)
+    if desk is not None:
+        frame.foot(desk)
+
+try:
+    frame.waiting_notice(state.said())
+    chosen.run()
+except MootError as error:
+    frame.trouble(error)

@@ -1,0 +1,119 @@
+"""Export: a run's results in a file, and how to query the project itself."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import desks
+from app.views import empty, header, panel
+from app.views.runs import run_date, run_picker
+from core.runs import RunRow
+from core.studio import export, review
+from core.studio.desk import Desk
+
+MIME = {".csv": "text/csv", ".jsonl": "application/x-ndjson", ".parquet": "application/vnd.apache.parquet"}
+
+
+def main() -> None:
+    """Draw the screen."""
+    desk = desks.looked_at()
+    runs = review.runs(desk) if desk is not None else []
+    if desk is None or not runs:
+        header.header("Export")
+        if empty.empty(
+            "Nothing to take away yet",
+            "Labels, quotes, transcripts and your corrections can be taken away as soon as there is a run.",
+            ["Open Run"],
+            sign="lines",
+            key="export-none",
+        ):
+            st.switch_page("screens/run.py")
+        return
+    with header.header("Export", key="export-head"):
+        run = run_picker(runs, key="export-run")
+    left, right = st.columns([1, 1.9], gap="medium")
+    with left:
+        chosen = _format()
+        _inside(desk, run)
+    with right:
+        _preview(desk, run, chosen)
+    _query(desk)
+
+
+def _format() -> str:
+    known = {format.name: format for format in export.formats()}
+    with panel.panel("Format", key="export-formats"):
+        return st.radio(
+            "Format",
+            list(known),
+            format_func=_name,
+            captions=[format.description for format in known.values()],
+            label_visibility="collapsed",
+            key="export-format",
+        )
+
+
+def _name(format: str) -> str:
+    return {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet", "transcript": "Transcript (JSONL)"}.get(
+        format, format
+    )
+
+
+def _inside(desk: Desk, run: RunRow) -> None:
+    held = export.contents(desk, run.run_id)
+    with panel.panel("What is inside", run_date(run), key="export-inside"):
+        rows = [
+            ("Documents", held.documents),
+            ("with a verdict", held.with_verdict),
+            ("unresolved", held.unresolved),
+            ("failed", held.failed),
+            ("not yet debated", held.waiting),
+            ("touched by a person", held.reviewed),
+            ("Turns of debate", held.turns),
+        ]
+        kept = [(name, count) for name, count in rows if count or name[0].isupper()]
+        body = "".join(f"<tr><td>{name}</td><td>{count:,}</td></tr>" for name, count in kept)
+        st.html(f'<table class="moot-facts">{body}</table>')
+        st.caption(
+            "A label's value is yours where you decided, else the verdict's; its source column says which. "
+            "What could not be read stays empty."
+        )
+
+
+def _preview(desk: Desk, run: RunRow, chosen: str) -> None:
+    import pandas as pd
+
+    name = export.file_name(desk, run.run_id, chosen)
+    with panel.panel("Preview", name, key="export-preview") as head:
+        with head:
+            st.download_button(
+                "Download",
+                lambda: export.to_bytes(desk, run.run_id, chosen),
+                name,
+                MIME.get("." + name.rpartition(".")[2], "application/octet-stream"),
+                on_click="ignore",
+                type="primary",
+                icon=":material/download:",
+                key="export-download",
+            )
+        shown = export.preview(desk, run.run_id, chosen)
+        if shown.columns:
+            plain = (str, int, float, type(None))
+            cells = [[cell if isinstance(cell, plain) else str(cell) for cell in row] for row in shown.rows]
+            frame = pd.DataFrame(cells, columns=list(shown.columns))
+            st.dataframe(frame, hide_index=True, key=f"export-table-{chosen}")
+            st.caption(f"The first {len(shown.rows)} rows, {len(shown.columns)} columns.")
+        else:
+            st.code(shown.text or "No turn has been spoken yet.", language="json", height=460, wrap_lines=True)
+
+
+def _query(desk: Desk) -> None:
+    with panel.panel("Query the project with DuckDB", str(desk.path), key="export-query"):
+        st.caption(
+            "The project is one DuckDB file. While Moot has it open nothing else can read it: close Moot first. "
+            "annotated_review holds each review with its debate and labels, evaluation_review adds the gold."
+        )
+        st.code(export.recipe(desk), language="python")
+
+
+main()

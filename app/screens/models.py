@@ -1,0 +1,107 @@
+"""Models: who sits on which role, and where the models are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from app import desks, state
+from app.views.connections import add_form, connections
+from app.views.header import header
+from app.views.rooms import bound, heading, line, saved, styles
+from app.views.seating import seating
+from core.debate import protocols
+from core.studio import models, runs
+
+styles()
+workspace, desk = desks.workspace(), desks.here()
+plan = runs.recall(desk)
+card = protocols.find(plan.protocol)
+places = models.places(workspace)
+
+
+def save(changed: runs.Plan) -> None:
+    """Keep the plan in the project at once."""
+    runs.remember(desk, changed)
+    state.note_plan_saved()
+
+
+def refresh() -> None:
+    """Ask every seated connection for its models anew."""
+    for name in {plan.seat(role).connection for role in card.role_names}:
+        models.forget_listing(name)
+
+
+with header("Models", "who sits on which role, and where the models are"):
+    saved(state.plan_saved_at())
+
+with st.container(border=True, key="seats"):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        heading("Seats")
+        st.segmented_control(
+            "Protocol",
+            list(protocols.PROTOCOLS),
+            format_func=lambda name: protocols.find(name).title,
+            key=bound("models-protocol", plan.protocol),
+            required=True,
+            on_change=lambda: save(replace(plan, protocol=st.session_state["models-protocol"])),
+            label_visibility="collapsed",
+            width="content",
+        )
+        line(card.summary, "q")
+        st.space("stretch")
+        st.button("Refresh lists", icon=":material/refresh:", on_click=refresh, help="Ask the servers for their models")
+    seating(
+        plan,
+        card,
+        places,
+        lambda name: models.listing(workspace, name),
+        lambda seat: models.priced(workspace, seat),
+        lambda name: models.first_model(workspace, name),
+        save,
+    )
+
+left, right = st.columns((2.1, 1), gap="medium")
+with left, st.container(border=True, key="places"):
+    heading("Connections")
+    connections(workspace, places, plan)
+
+with right:
+    with st.container(border=True, key="builtin"):
+        heading("The built-in model")
+        line(
+            "builtin/lexical is a word-list baseline and no language model. It looks for the keywords of each label, "
+            "its name and the words of its description, and says so in the form of a debate. It costs nothing, sends "
+            "nothing anywhere and gives the same answer every time: a floor that a language model has to beat."
+        )
+        st.number_input(
+            "Pace in words a second",
+            min_value=0,
+            max_value=1000,
+            step=10,
+            key=bound("pace", round(plan.pace)),
+            on_change=lambda: save(replace(plan, pace=float(st.session_state["pace"]))),
+            help="How fast the built-in model speaks in the studio, so that a debate can be followed. 0 is instant.",
+        )
+        line("Instant." if plan.pace == 0 else "So that a debate can be followed. 0 is instant.", "q xs")
+    with st.container(border=True, key="add"):
+        heading("Add a connection")
+        line("Any server that speaks the OpenAI chat API, or Ollama.", "q")
+        add_form(workspace)
+
+
+@st.fragment(run_every=0.5)
+def wait_for_lists(names: tuple[str, ...]) -> None:
+    """Draw the page again once the servers that were slow have answered."""
+    if not any(models.listing(workspace, name, wait=0.0).pending for name in names):
+        st.rerun()
+
+
+slow = tuple(
+    name
+    for name in dict.fromkeys(plan.seat(role).connection for role in card.role_names)
+    if models.listing(workspace, name, wait=0.0).pending
+)
+if slow:
+    wait_for_lists(slow)

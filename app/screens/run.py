@@ -1,0 +1,246 @@
+"""Run: set a run up, start it, watch it, steer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app import desks, state, wiring
+from app.views import running, setup
+from app.views.board import board
+from app.views.connections import probed
+from app.views.empty import empty
+from app.views.header import header
+from app.views.notice import error_box
+from app.views.rooms import bound, heading, room_link, saved, styles
+from core.debate import protocols
+from core.errors import MootError, UsageError
+from core.runs import RunRow, RunSettings
+from core.studio import estimates, runs, steering
+from core.studio.desk import Desk
+
+NEW = "new"  # what the picker holds while a new run is set up
+
+
+def choose(rows: list[RunRow], shown: str) -> None:
+    """The box with the runs of the project, the latest first."""
+    if not rows:
+        return
+    by_id = {row.run_id: row for row in reversed(rows)}
+    options = [NEW, *by_id] if shown == NEW else list(by_id)
+
+    def chosen() -> None:
+        state.look_at_run(st.session_state["run-picker"])
+        state.set_up(False)
+
+    st.selectbox(
+        "Run",
+        options,
+        format_func=lambda id: "A new run" if id == NEW else running.run_words(by_id[id]),
+        key=bound("run-picker", shown),
+        on_change=chosen,
+        label_visibility="collapsed",
+        width=190,
+    )
+
+
+def shown_run(desk: Desk, rows: list[RunRow]) -> str:
+    """The run that the tab looks at: the chosen one, else what is under way, else the latest."""
+    wanted = state.run_id()
+    if wanted is not None and any(row.run_id == wanted for row in rows):
+        return wanted
+    return next(iter(desk.under_way()), rows[-1].run_id)
+
+
+def source_name(desk: Desk) -> str:
+    """The file that the documents came from."""
+    names = list(dict.fromkeys(made.file_name for made in desk.store.documents.imports() if made.file_name))
+    return names[0] if len(names) == 1 else f"{len(names)} files" if names else ""
+
+
+# -- before a run
+
+
+def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
+    """What a run would do, its settings, and the buttons that start it."""
+    with header("Run", "a new one" if rows else "the first one", key="setup-header"):
+        saved(state.plan_saved_at())
+        choose(rows, NEW)
+        if rows:
+            st.button("Back to the runs", on_click=state.set_up, args=(False,))
+    count = desk.store.documents.count()
+    version = desk.store.codebooks.latest()
+    if count == 0:
+        if empty("Nothing to debate yet", "A run needs documents: a file with a text in each row.", ("Open Data",),
+                 sign="lines", key="no-documents"):  # fmt: skip
+            st.switch_page("screens/data.py")
+        return
+    if version is None or not version.codebook.labels:
+        if empty("Nothing to look for yet", "The codebook has no labels. One is enough to begin.", ("Open Codebook",),
+                 key="no-labels"):  # fmt: skip
+            st.switch_page("screens/codebook.py")
+        return
+    plan = runs.recall(desk)
+    card = protocols.find(plan.protocol)
+
+    def save(changed: runs.Plan) -> None:
+        runs.remember(desk, changed)
+        state.note_plan_saved()
+
+    left, right = st.columns((1.75, 1), gap="medium")
+    with right, st.container(border=True, key="settings"):
+        heading("Settings")
+        setup.settings(plan, count, save)
+        setup.codebook_words(version.codebook, version.version)
+        room_link("models", "Seats and models", icon=":material/memory:")
+        room_link("codebook", "Codebook", icon=":material/menu_book:")
+    with left:
+        try:
+            settings = runs.settle(plan.narrowed(), version.codebook, version.version, desk.models)
+        except MootError as error:
+            error_box(error)
+            room_link("models", "Seats and models", icon=":material/memory:")
+            return
+        whole = estimates.estimate(desk, settings, count, iterations=plan.iterations)
+        with st.container(border=True, key="ready"):
+            few = min(plan.limit or setup.PILOT, count)
+            pilot = estimates.estimate(desk, settings, few)
+            pressed = setup.ready(plan, card, version.codebook, count, pilot, first=not rows)
+            if pressed is not None and state.first_click():
+                start(desk, settings, plan, pressed)
+            for probe in state.probes():
+                probed(probe, _who(card, probe.roles))
+            if any(probe.stops for probe in state.probes()):
+                room_link("models", "Nothing was spent. Mend it on Models", icon=":material/memory:")
+        setup.usable_warnings(runs.warnings(settings))
+        with st.container(border=True, key="estimate"):
+            setup.estimate_table(whole)
+        with st.expander("What each role is asked, word for word"):
+            sample = desk.store.documents.page(0, 1)[0]
+            setup.prompts(card, runs.preview(settings, sample), sample.id)
+
+
+def start(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) -> None:
+    """Ask each seat for one line; if all can be reached, make the runs and put them into the queue."""
+    with st.spinner("Asking each seat for one line …"):
+        probes = runs.probe_all(settings, desk.models, desk.engine)
+    state.keep_probes(probes)
+    if any(probe.stops for probe in probes):
+        return
+    made = runs.create(desk, settings, runs.chosen_ids(desk, documents), iterations=plan.iterations)
+    steering.start(desk, made)
+    state.set_up(False)
+    state.look_at_run(made[0].run_id)
+    poor = [probe for probe in probes if probe.error is not None or not probe.in_format]
+    if poor:
+        who = ", ".join(dict.fromkeys(probe.seat.spec for probe in poor))
+        state.say_next("warn", f"{who} did not answer in the expected format", "Started all the same.")
+    st.rerun()
+
+
+def _who(card: protocols.ProtocolCard, roles: tuple[str, ...]) -> str:
+    titles = [role.title for role in card.roles if role.name in roles]
+    return " and ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))
+
+
+# -- a run
+
+
+def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
+    """One run with its buttons and its board."""
+    now = steering.standing(desk, run_id)
+    run = now.run
+
+    def steer(order: str, **options: bool) -> None:
+        """One press of a button, before the page is drawn anew."""
+        try:
+            getattr(steering, order)(desk, run_id, **options)
+        except UsageError as error:
+            state.say_next("error", error.message, error.remedy)
+
+    def raise_to(dollars: float) -> None:
+        try:
+            steering.raise_budget(desk, run_id, dollars)
+        except UsageError as error:
+            state.say_next("error", error.message, error.remedy)
+
+    boxed = now.ending is None and (now.why not in ("", "you") or (now.state == "failed" and now.error is not None))
+    word, tone = running.badge(now)
+    with header(desk.run_name(run_id), running.sub_line(now, source_name(desk)), badge=word, tone=tone,
+                dot=now.state == "running", key="run-header"):  # fmt: skip
+        choose(rows, run_id)
+        buttons(now, steer, boxed=boxed)
+        st.button("New run", icon=":material/add:", key="new-run", on_click=state.set_up, args=(True,))
+    if boxed:
+        last, talking = desk.store.ended.last_reply(run_id)
+        running.why_it_stands(
+            now, last, talking, go_on=lambda: steer("go_on"), stop=lambda: steer("stop"), raise_to=raise_to
+        )
+    moving = next((other for other in desk.under_way() if desk.state(other) == "running"), None)
+    running.queue_strip(
+        [row for row in steering.queue(desk) if row.run_id != run_id],
+        take_out=lambda other: steering.take_out(desk, other),
+        moving=moving if moving != run_id else None,
+        watch=state.look_at_run,
+    )
+    card = protocols.find(run.settings.protocol)
+
+    def follow() -> None:
+        """When the run that is looked at ends and another begins, look at that one."""
+        others = [other for other in desk.under_way() if other != run_id]
+        if others and desk.state(run_id) == "done":
+            state.look_at_run(others[0])
+
+    board(
+        wiring.watched(desk, run_id),
+        run.settings.codebook,
+        {role.name: role.title for role in card.roles},
+        state=now.state,
+        budget=run.budget_usd,
+        slots=max(8, min(20, 2 * run.settings.concurrency)),
+        told=boxed,
+        key="board",
+        on_state=follow,
+    )
+
+
+def buttons(now: steering.Standing, steer: Callable[..., None], *, boxed: bool) -> None:
+    """What can be done with the run as it stands."""
+    run, state_now = now.run, now.state
+    if state_now == "running":
+        st.button(
+            "Pause", icon=":material/pause:", key="pause", on_click=steer, args=("pause",),
+            disabled=now.ending is not None, help="Calls in flight end and are kept",
+        )  # fmt: skip
+        st.button(
+            "Stop", icon=":material/stop:", key="stop", on_click=steer, args=("stop",),
+            disabled=now.ending == "stopped", help="Cut the calls in flight; every reply so far is kept",
+        )  # fmt: skip
+    elif state_now == "queued":
+        st.button("Take out of the queue", key="unqueue", on_click=steer, args=("stop",))
+    elif not boxed and now.left and state_now in ("paused", "stopped", "failed"):
+        st.button("Go on", icon=":material/play_arrow:", type="primary", key="go-on", on_click=steer, args=("go_on",))
+        if state_now == "paused":
+            st.button("Stop here", key="stop-here", on_click=steer, args=("stop",))
+    if state_now not in ("running", "queued"):
+        if run.failed:
+            st.button(
+                f"Retry {run.failed:,} failed", icon=":material/replay:", key="retry-failed", on_click=steer,
+                args=("go_on",), kwargs={"retry_failed": True},
+            )  # fmt: skip
+        if run.unresolved:
+            st.button(
+                f"Retry {run.unresolved:,} unresolved", icon=":material/replay:", key="retry-unresolved",
+                on_click=steer, args=("go_on",), kwargs={"retry_unresolved": True},
+                help="Ask again where the decision could not be read; what could be read is not asked again",
+            )  # fmt: skip
+
+
+styles()
+here = desks.here()
+known = here.store.runs.all()
+if state.setting_up() or not known:
+    setup_screen(here, known)
+else:
+    run_screen(here, known, shown_run(here, known))

@@ -1,0 +1,387 @@
+"""Every session_state key, typed. Screens read and write through these functions and use no key of their own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import streamlit as st
+
+T = TypeVar("T")
+
+SWITCHER = "project_switcher"
+"""Widget: the project switcher."""
+PROJECT = "project"
+"""Path of the project that this tab looks at."""
+RUN = "run_id"
+"""The run that the Run, Review and Evaluate screens look at."""
+DOCUMENT = "document_id"
+"""The document that another screen asked Review to open."""
+NOTICE = "notice"
+"""(kind, head, text) to show once on the next rerun."""
+SETUP = "run_setup"
+"""Whether the Run screen shows the setup of a new run although there are runs."""
+PROBES = "probes"
+"""What the last preflight found, shown until the next one."""
+STARTED = "started_at"
+"""When this tab last started a run, so that a double click starts one."""
+TESTED = "tested"
+"""Connection name -> what its last test on the Models screen told."""
+PLAN_SAVED = "plan_saved_at"
+"""When this tab last saved seats or settings of the next run."""
+
+
+def _get(key: str, default: T) -> T:
+    return cast(T, st.session_state.get(key, default))
+
+
+def project() -> Path | None:
+    """File of the project that this tab looks at; None before one was chosen."""
+    return _get(PROJECT, cast("Path | None", None))
+
+
+def look_at_project(path: Path) -> None:
+    """Turn this tab to another project and forget what belonged to the one before."""
+    if path != project():
+        for key in list(st.session_state):
+            if key not in (SWITCHER, NOTICE):
+                del st.session_state[key]
+    st.session_state[PROJECT] = path
+
+
+def run_id() -> str | None:
+    """The run that the screens look at; None means the latest."""
+    return _get(RUN, cast("str | None", None))
+
+
+def look_at_run(run: str | None) -> None:
+    """Make ``run`` the one that the screens look at."""
+    st.session_state[RUN] = run
+
+
+def document_id() -> str | None:
+    """The document that another screen asked to open. Asking forgets it."""
+    return cast("str | None", st.session_state.pop(DOCUMENT, None))
+
+
+def open_document(document: str) -> None:
+    """Ask the Review screen to open this document when it is next drawn."""
+    st.session_state[DOCUMENT] = document
+
+
+def say_next(kind: str, head: str, text: str = "") -> None:
+    """Have a notice shown once at the top of the next rerun (after st.rerun or a page switch)."""
+    st.session_state[NOTICE] = (kind, head, text)
+
+
+def said() -> tuple[str, str, str] | None:
+    """The notice that waits to be shown, and forget it."""
+    return cast("tuple[str, str, str] | None", st.session_state.pop(NOTICE, None))
+
+
+# -- Review and Evaluate
+
+TRUTH = "truth"
+"""What Evaluate compares with: gold or reviewed."""
+CELL = "evaluate_cell"
+"""(label id, tp, fp, fn or tn) whose documents Evaluate lists."""
+CASE = "evaluate_document"
+"""The document that Evaluate shows below the matrices."""
+REVIEWER = "reviewer"
+"""Widget: the name under which acts of review are recorded."""
+FOCUS = "review_focus"
+"""The document that Review shows below the grid."""
+OPENED = "review_opened"
+"""The document that Review was asked to open; the grid begins at it."""
+TICKED = "review_ticked"
+"""Ids of the documents ticked in the grid."""
+HEARD = "review_heard"
+"""(life of the grid, number of its last edit that was committed)."""
+PROBLEM = "review_problem"
+"""(message, remedy) of an act of review that could not be done."""
+SAVED = "review_saved"
+"""What the last act of review says of itself ("Saved 14:03:22")."""
+
+
+def actor(default: str) -> str:
+    """Under which name acts of review are recorded."""
+    return _get(REVIEWER, "").strip() or default
+
+
+def truth() -> str:
+    """What Evaluate compares with; gold until something else was chosen."""
+    return _get(TRUTH, "gold")
+
+
+def compare_with(truth: str) -> None:
+    """Have Evaluate compare with ``gold`` or ``reviewed``."""
+    st.session_state[TRUTH] = truth
+
+
+def cell() -> tuple[str, str] | None:
+    """The cell whose documents Evaluate lists."""
+    return _get(CELL, cast("tuple[str, str] | None", None))
+
+
+def pick_cell(cell: tuple[str, str] | None) -> None:
+    """List the documents of another cell; none of them is shown yet."""
+    st.session_state[CELL] = cell
+    st.session_state[CASE] = None
+
+
+def case() -> str | None:
+    """The document that Evaluate shows."""
+    return _get(CASE, cast("str | None", None))
+
+
+def pick_case(document: str | None) -> None:
+    """Show a document on Evaluate."""
+    st.session_state[CASE] = document
+
+
+def focus() -> str | None:
+    """The document that Review shows below the grid."""
+    return _get(FOCUS, cast("str | None", None))
+
+
+def focus_on(document: str | None) -> None:
+    """Show a document below the grid."""
+    st.session_state[FOCUS] = document
+
+
+def opened() -> str | None:
+    """The document that the grid begins at."""
+    return _get(OPENED, cast("str | None", None))
+
+
+def begin_at(document: str | None) -> None:
+    """Have the grid begin at a document."""
+    st.session_state[OPENED] = document
+
+
+def ticked() -> tuple[str, ...]:
+    """The documents that are ticked in the grid."""
+    return _get(TICKED, cast("tuple[str, ...]", ()))
+
+
+def tick(documents: tuple[str, ...]) -> None:
+    """Remember what is ticked in the grid."""
+    st.session_state[TICKED] = documents
+
+
+def heard(life: str) -> int:
+    """The number of the last edit of this grid that was committed; 0 for a grid that is new."""
+    known, number = _get(HEARD, ("", 0))
+    return number if known == life else 0
+
+
+def hear(life: str, number: int) -> None:
+    """Remember that this grid's edits are committed up to a number."""
+    st.session_state[HEARD] = (life, number)
+
+
+def acknowledged() -> str:
+    """ "life:number" of the last edit that is committed, empty before the first."""
+    life, number = _get(HEARD, ("", 0))
+    return f"{life}:{number}" if life else ""
+
+
+def last_saved() -> str:
+    """What the last act of review said of itself, empty before the first."""
+    return _get(SAVED, "")
+
+
+def note_saved(words: str) -> None:
+    """Remember what an act of review said of itself."""
+    st.session_state[SAVED] = words
+
+
+def setting_up() -> bool:
+    """Whether the Run screen is to show the setup of a new run."""
+    return _get(SETUP, False)
+
+
+def set_up(on: bool) -> None:
+    """Open or leave the setup of a new run; what a preflight told is forgotten."""
+    st.session_state[SETUP] = on
+    keep_probes(())
+
+
+def probes() -> tuple[Any, ...]:
+    """What the last preflight found (``core.engine.preflight.Probe``)."""
+    return _get(PROBES, ())
+
+
+def keep_probes(found: tuple[Any, ...]) -> None:
+    """Keep what a preflight found."""
+    st.session_state[PROBES] = found
+
+
+def first_click(seconds: float = 2.0) -> bool:
+    """Whether this tab started nothing within the last seconds; notes that it does now."""
+    now = time.monotonic()
+    first = now - _get(STARTED, -seconds) >= seconds
+    if first:
+        st.session_state[STARTED] = now
+    return first
+
+
+def tested() -> dict[str, Any]:
+    """What the tests of connections told, by name."""
+    return cast("dict[str, Any]", st.session_state.setdefault(TESTED, {}))
+
+
+def plan_saved_at() -> float | None:
+    """When this tab last saved seats or settings (unix seconds)."""
+    return _get(PLAN_SAVED, cast("float | None", None))
+
+
+def note_plan_saved() -> None:
+    """Note that seats or settings were saved now."""
+    st.session_state[PLAN_SAVED] = time.time()
+
+
+def forget(*keys: str) -> None:
+    """Put widgets back to how they began."""
+    for key in keys:
+        st.session_state.pop(key, None)
+
+
+def note_problem(message: str, remedy: str) -> None:
+    """Have Review say what could not be done."""
+    st.session_state[PROBLEM] = (message, remedy)
+
+
+def review_problem() -> tuple[str, str] | None:
+    """What could not be done on Review, and forget it."""
+    return cast("tuple[str, str] | None", st.session_state.pop(PROBLEM, None))
+
+
+# -- Home, Data and Codebook
+
+INTAKE = "intake"
+"""The file that was read and not imported yet (``core.studio.data.Draft``)."""
+TRIAL = "intake_trial"
+"""(what it was made for, ``core.studio.data.Trial`` or the error that it met)."""
+UPLOADER = "uploader_life"
+"""Number of times that an uploader was emptied; part of its key."""
+NEW_NAME = "new_project_name"
+"""Widget: the name of the project that is to be made."""
+SEARCH = "data_search"
+"""Widget: what is looked for in the documents."""
+SHOWN = "data_document"
+"""The document of the Data screen's table that is shown in full."""
+REMAP = "data_remap"
+"""The documents whose gold is being mapped anew (``core.studio.data.Draft``)."""
+LABEL = "codebook_label"
+"""Id of the label that the Codebook screen edits."""
+REFUSED = "codebook_refused"
+"""Widget key -> (what was typed, why it was refused): shown at the field until it is mended."""
+DRAFTED = "codebook_saved_at"
+"""When this tab last saved the draft of the codebook."""
+PREVIEWED = "codebook_document"
+"""Widget: position of the document that the prompts are shown for."""
+COMPARED = "codebook_compared"
+"""The two versions whose difference is shown."""
+
+
+def intake() -> Any:
+    """The file that was read and not imported yet, or None."""
+    return _get(INTAKE, None)
+
+
+def keep_intake(draft: Any) -> None:
+    """Keep a file that was read, as it is mapped now; None forgets it."""
+    if draft is None:
+        forget(INTAKE, TRIAL)
+    else:
+        st.session_state[INTAKE] = draft
+
+
+def trial(made_for: Any) -> Any:
+    """What ``keep_trial`` was given for just this, else None."""
+    known = _get(TRIAL, cast("tuple[Any, Any] | None", None))
+    return known[1] if known is not None and known[0] == made_for else None
+
+
+def keep_trial(made_for: Any, found: Any) -> None:
+    """Remember what a trial found, until it is made for something else."""
+    st.session_state[TRIAL] = (made_for, found)
+
+
+def uploader(name: str) -> str:
+    """The key of an uploader, a new one after ``empty_uploader``."""
+    return f"{name}-{_get(UPLOADER, 0)}"
+
+
+def empty_uploader() -> None:
+    """Have the uploaders begin empty."""
+    st.session_state[UPLOADER] = _get(UPLOADER, 0) + 1
+
+
+def shown_document() -> str | None:
+    """The document that the Data screen shows in full."""
+    return _get(SHOWN, cast("str | None", None))
+
+
+def show_document(document: str | None) -> None:
+    """Show a document in full on the Data screen."""
+    st.session_state[SHOWN] = document
+
+
+def remap() -> Any:
+    """The documents whose gold is being mapped anew, or None."""
+    return _get(REMAP, None)
+
+
+def keep_remap(draft: Any) -> None:
+    """Map the gold anew as this draft says; None ends it."""
+    st.session_state[REMAP] = draft
+
+
+def label() -> str | None:
+    """The label that the Codebook screen edits."""
+    return _get(LABEL, cast("str | None", None))
+
+
+def edit_label(label_id: str | None) -> None:
+    """Turn the Codebook screen to another label; what was refused at the fields of the last one is forgotten."""
+    if label_id != label():
+        st.session_state.pop(REFUSED, None)
+    st.session_state[LABEL] = label_id
+
+
+def refused(key: str) -> tuple[Any, str] | None:
+    """What was typed into a field and why it was refused, None when nothing was."""
+    return cast("dict[str, tuple[Any, str]]", _get(REFUSED, {})).get(key)
+
+
+def refuse(key: str, typed: Any, why: str) -> None:
+    """Keep what was typed into a field with the reason why it cannot be."""
+    st.session_state.setdefault(REFUSED, {})[key] = (typed, why)
+
+
+def accept(key: str) -> None:
+    """A field was mended."""
+    st.session_state.get(REFUSED, {}).pop(key, None)
+
+
+def drafted_at() -> float | None:
+    """When this tab last saved the draft of the codebook (unix seconds)."""
+    return _get(DRAFTED, cast("float | None", None))
+
+
+def note_drafted() -> None:
+    """Note that the draft of the codebook was saved now."""
+    st.session_state[DRAFTED] = time.time()
+
+
+def compared() -> tuple[int, int] | None:
+    """The two versions whose difference is shown; 0 stands for the draft."""
+    return _get(COMPARED, cast("tuple[int, int] | None", None))
+
+
+def compare_versions(pair: tuple[int, int] | None) -> None:
+    """Show the difference between two versions, or none."""
+    st.session_state[COMPARED] = pair

@@ -1,0 +1,191 @@
+"""Charts of scores, in Altair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from app.views import palette
+from core.evaluation.intervals import Estimate
+
+MEASURES = ("Precision", "Recall", "F1")
+_APART = 1.5
+"""Width of a panel in units of its own 0 to 1 scale; three of them share one x axis, so that the chart can stretch."""
+_NAMES = 0.92
+ROW = 39
+"""Height of a row in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One label (``colour`` 1 to 8) or a mean (0): precision, recall and F1, and each other role's three values."""
+
+    name: str
+    note: str
+    colour: int
+    scores: tuple[Estimate, Estimate, Estimate]
+    roles: Mapping[str, tuple[float | None, float | None, float | None]]
+
+
+def score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], *, key: str = "scores") -> None:
+    """Small multiples: a row for each label; the mark is the value, the light part its interval, triangles are the
+    other roles (named by ``titles``)."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    bars: list[dict[str, Any]] = []
+    triangles: list[dict[str, Any]] = []
+    for place, row in enumerate(rows):
+        for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True)):
+            left = panel * _APART
+            interval = score.interval
+            value = score.value
+            low = interval.low if interval else value
+            high = interval.high if interval else value
+            bars.append(
+                {
+                    "label": row.name,
+                    "measure": measure,
+                    "place": place,
+                    "top": place - 0.15,
+                    "bottom": place + 0.15,
+                    "mark_top": place - 0.21,
+                    "mark_bottom": place + 0.21,
+                    "left": left,
+                    "low": None if low is None else left + low,
+                    "high": None if high is None else left + high,
+                    "at": None if value is None else left + value,
+                    "value": value,
+                    "from": interval.low if interval else None,
+                    "to": interval.high if interval else None,
+                    "words_at": left + 1.05,
+                    "words": "–" if value is None else f"{value:.3f}",
+                    "colour": shade[f"l{row.colour}"] if row.colour else shade["tx"],
+                }
+            )
+            for role, three in row.roles.items():
+                its = three[panel]
+                if its is not None:
+                    triangles.append(
+                        {
+                            "label": row.name,
+                            "measure": measure,
+                            "place": place + 0.31,
+                            "at": left + its,
+                            "role": titles.get(role, role),
+                            "value": its,
+                        }
+                    )
+    count = len(rows)
+    # An explicit domain for both axes, so that neither the data nor Altair decides where 0 and 1 are.
+    across = alt.Scale(domain=[-_NAMES, 2 * _APART + 1.32], nice=False, zero=False)
+    down = alt.Scale(domain=[-1.05, count - 0.05], reverse=True, nice=False, zero=False)
+
+    def x(field: str, kind: str = "Q") -> Any:
+        return alt.X(f"{field}:{kind}", scale=across, axis=None)
+
+    def y(field: str) -> Any:
+        return alt.Y(f"{field}:Q", scale=down, axis=None)
+
+    frame = pd.DataFrame(bars)
+    base = alt.Chart(frame)
+    own = alt.Color("colour:N", scale=None)
+    tip = [
+        alt.Tooltip("label:N", title="Label"),
+        alt.Tooltip("measure:N", title="Measure"),
+        alt.Tooltip("value:Q", title="Value", format=".3f"),
+        alt.Tooltip("from:Q", title="Interval from", format=".3f"),
+        alt.Tooltip("to:Q", title="to", format=".3f"),
+    ]
+    ticks = pd.DataFrame(
+        [
+            {
+                "at": panel * _APART + part,
+                "words": f"{part:g}",
+                "top": -0.55,
+                "bottom": count - 0.42,
+                "under": count - 0.2,
+            }
+            for panel in range(3)
+            for part in (0.0, 0.5, 1.0)
+        ]
+    )
+    heads = pd.DataFrame([{"at": panel * _APART, "place": -0.82, "words": name} for panel, name in enumerate(MEASURES)])
+    names = pd.DataFrame(
+        [
+            {
+                "at": -_NAMES,
+                "text_at": -_NAMES + (0.1 if row.colour else 0.0),
+                "place": place,
+                "upper": place - 0.14,
+                "lower": place + 0.24,
+                "label": row.name,
+                "note": row.note,
+                "colour": shade[f"l{row.colour}"] if row.colour else "transparent",
+                "square": row.colour > 0,
+            }
+            for place, row in enumerate(rows)
+        ]
+    )
+    layers = [
+        alt.Chart(ticks).mark_rule(color=shade["line"]).encode(x=x("at"), y=y("top"), y2="bottom"),
+        alt.Chart(ticks).mark_text(fontSize=10.5, color=shade["tx3"]).encode(x=x("at"), y=y("under"), text="words:N"),
+        alt.Chart(heads)
+        .mark_text(align="left", fontSize=12, fontWeight=600, color=shade["tx"])
+        .encode(x=x("at"), y=y("place"), text="words:N"),
+        alt.Chart(names[names["square"]])
+        .mark_square(size=95, opacity=1, filled=True, xOffset=5)
+        .encode(x=x("at"), y=y("upper"), color=own),
+        alt.Chart(names)
+        .mark_text(align="left", fontSize=12.5, fontWeight=500, color=shade["tx"], limit=112)
+        .encode(x=x("text_at"), y=y("upper"), text="label:N", tooltip=[alt.Tooltip("label:N", title="Label")]),
+        alt.Chart(names)
+        .mark_text(align="left", fontSize=10.5, color=shade["tx3"])
+        .encode(x=x("text_at"), y=y("lower"), text="note:N"),
+        base.mark_rect().encode(x=x("left"), x2="low", y=y("top"), y2="bottom", color=own, tooltip=tip),
+        base.mark_rect(opacity=0.38).encode(x=x("low"), x2="high", y=y("top"), y2="bottom", color=own, tooltip=tip),
+        base.mark_rule(color=shade["tx"], strokeWidth=2).encode(
+            x=x("at"), y=y("mark_top"), y2="mark_bottom", tooltip=tip
+        ),
+        base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shade["tx"]).encode(
+            x=x("words_at"), y=y("place"), text="words:N"
+        ),
+    ]
+    if triangles:
+        roles = list(dict.fromkeys(role for row in rows for role in row.roles))
+        layers.append(
+            alt.Chart(pd.DataFrame(triangles))
+            .mark_point(shape="triangle-up", size=38, filled=True, opacity=1)
+            .encode(
+                x=x("at"),
+                y=y("place"),
+                color=alt.Color(
+                    "role:N",
+                    scale=alt.Scale(
+                        domain=[titles.get(role, role) for role in roles],
+                        range=[palette.role_colour(role, shade) for role in roles],
+                    ),
+                    legend=None,
+                ),
+                tooltip=[
+                    alt.Tooltip("role:N", title="Role"),
+                    alt.Tooltip("label:N", title="Label"),
+                    alt.Tooltip("measure:N", title="Measure"),
+                    alt.Tooltip("value:Q", title="Value", format=".3f"),
+                ],
+            )
+        )
+    chart = (
+        alt.layer(*layers)
+        .resolve_scale(color="independent")
+        .properties(
+            height=ROW * (count + 1), background="transparent", padding={"left": 2, "right": 0, "top": 0, "bottom": 2}
+        )
+        .configure_view(stroke=None)
+        .configure_text(font="Inter")
+    )
+    st.altair_chart(chart, width="stretch", theme=None, key=key)

@@ -1,0 +1,40 @@
+"""Own components: their html, css and js are read from ``views/parts`` once, at import.
+
+A component lives in a shadow root that sees no style sheet of the page, so each is given the tokens and the shared
+classes with its own; likewise the shared functions come before its own script.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
+APP = Path(__file__).parent.parent
+PARTS = Path(__file__).parent / "parts"
+
+
+@cache
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def tokens() -> str:
+    """The design tokens as css."""
+    return _read(APP / "static" / "tokens.css")
+
+
+def component(name: str) -> ComponentRenderer:
+    """The component ``name`` from ``parts/NAME.html``, ``.css`` and ``.js`` (the last two may be missing)."""
+    css, js = PARTS / f"{name}.css", PARTS / f"{name}.js"
+    return st.components.v2.component(
+        f"moot_{name}",
+        html=_read(PARTS / f"{name}.html"),
+        css="\n".join([tokens(), _read(PARTS / "common.css"), _read(css) if css.exists() else ""]),
+        js="\n".join([_read(PARTS / "common.js"), _read(js)]) if js.exists() else None,
+    )

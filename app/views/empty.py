@@ -1,0 +1,27 @@
+"""What a screen shows when it has nothing: a drawn sign, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Literal, TypeAlias
+
+import streamlit as st
+
+Sign: TypeAlias = Literal["rings", "check", "bars", "lines"]
+
+
+def empty(head: str, text: str, buttons: Sequence[str] = (), *, sign: Sign = "rings", key: str) -> str | None:
+    """Draw it and return the label of the button that was pressed, else None. The first button is the main one.
+
+    ``sign``: rings (nobody has spoken), check (nothing waits), bars (nothing to compare), lines (data).
+    """
+    pressed = None
+    with st.container(key=f"{key}-empty", gap="small"):
+        st.html(f'<div class="moot-empty"><i class="{sign}"></i><b>{escape(head)}</b><p>{escape(text)}</p></div>')
+        if buttons:
+            with st.container(horizontal=True, gap="small"):
+                for number, label in enumerate(buttons):
+                    if st.button(label, type="secondary" if number else "primary", key=f"{key}-{number}"):
+                        pressed = label
+    return pressed

@@ -1,0 +1,145 @@
+"""What stands around a screen: css, project switcher, links to the rooms, the foot of the sidebar."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import state, wiring
+from app.views.component import APP, tokens
+from app.views.notice import error_box, notice
+from core.errors import MootError, ProjectError
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import StreamlitPage
+
+_log = logging.getLogger("moot.app")
+MOVING = ("running", "queued")
+
+
+def chrome() -> None:
+    """Tokens and the few rules that Streamlit's theme has no key for, and the logo."""
+    static = APP / "static"
+    css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("chrome.css", "views.css"))])
+    st.html(f"<style>{css}</style>")
+    # The drawing knows both themes itself: a script would learn of a switch only at the next rerun.
+    st.logo(str(static / "logo-wordmark.svg"), size="large", icon_image=str(static / "logo-icon.svg"))
+
+
+def project_switcher() -> wiring.Desk | None:
+    """The select box on top of the sidebar; returns the project it shows, None when there is none yet."""
+    try:
+        workspace = wiring.workspace()
+    except RuntimeError:
+        return None
+    open_now = {desk.path: desk for desk in workspace.desks()}
+    paths = list(dict.fromkeys([*open_now, *workspace.recent()]))
+    if not paths:
+        return None
+    wanted = state.project()
+    if wanted not in paths:
+        wanted = next(iter(open_now), paths[0])
+        state.look_at_project(wanted)
+    st.session_state[state.SWITCHER] = wanted  # the tab's project is the truth, the box only shows and changes it
+    st.selectbox(
+        "Project",
+        paths,
+        format_func=project_name,
+        label_visibility="collapsed",
+        key=state.SWITCHER,
+        on_change=lambda: state.look_at_project(st.session_state[state.SWITCHER]),
+    )
+    chosen = wanted
+    if chosen in open_now:
+        return open_now[chosen]
+    try:
+        return workspace.open(chosen, create=False)
+    except ProjectError as error:
+        trouble(error)
+        return None
+
+
+def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
+    """Links to the screens under their section names; ``here`` is the one that is shown."""
+    with st.container(key="rooms", gap=None):
+        for section, links in pages.items():
+            if section and links:
+                st.html(f'<div class="moot-section">{escape(section)}</div>')
+            for page in links:
+                # A page link does not say that it is the current one: the key of its container does.
+                with st.container(key="room-here" if page == here else f"room-{page.url_path or 'home'}", gap=None):
+                    st.page_link(page, width="stretch")
+
+
+def foot(desk: wiring.Desk) -> None:
+    """The current run at the bottom of the sidebar, followed once a second while it moves."""
+    run = next(iter(desk.under_way()), None) or desk.latest_run()
+    if run is None:
+        return
+    board = desk.board(run)
+    moving = board is not None and board.status is not None and board.status.state in MOVING
+    with st.container(key="foot"):
+        st.fragment(_foot, run_every=1.0 if moving else None)(desk, run)
+
+
+def _foot(desk: wiring.Desk, run: str) -> None:
+    board = desk.board(run)
+    status = board.status if board else None
+    if status is None:
+        return
+    ended = status.verdicts + status.unresolved + status.failed
+    left: str = status.state
+    if status.state == "running":
+        left = "starting" if status.eta_seconds is None else f"{_span(status.eta_seconds)} left"
+    cost = "" if status.cost_usd is None else f"${status.cost_usd:,.2f}"
+    share = 100 * ended / status.documents if status.documents else 0
+    saved_at = desk.saved_at()
+    saved = time.strftime("Saved %H:%M:%S", time.localtime(saved_at)) if saved_at else ""
+    st.html(
+        f'<div class="moot-foot"><div><b>{escape(desk.run_name(run))}</b><span>{escape(left)}</span></div>'
+        f'<div class="bar" role="progressbar" aria-valuenow="{ended}" aria-valuemax="{status.documents}" '
+        f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
+        f"<div><span>{ended:,} of {status.documents:,}</span><span>{cost}</span></div>"
+        f'<div class="saved">{saved and "✓ " + saved}</div></div>'
+    )
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def waiting_notice(said: tuple[str, str, str] | None) -> None:
+    """Show what a screen left to be said after a rerun."""
+    if said is not None:
+        kind, head, text = said
+        notice(kind, head, text)
+
+
+def trouble(error: MootError) -> None:
+    """An error that a person can act on, in place of what it kept from being shown."""
+    error_box(error)
+
+
+def mishap(error: Exception) -> None:
+    """An error that nobody foresaw. Nothing of its text is shown: it may hold a key or a document."""
+    _log.exception("a screen failed", exc_info=error)
+    notice(
+        "error",
+        f"This screen stopped on an error of Moot's own ({type(error).__name__}).",
+        "What you did before is saved. Open another screen, or reload; the terminal has the details.",
+    )
+
+
+def project_name(path: Path) -> str:
+    """What a project file is called on the screen."""
+    return path.stem

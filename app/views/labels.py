@@ -1,0 +1,36 @@
+"""Labels by swatch and name, as html with every value escaped: colour never stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+import streamlit as st
+
+from app.views.palette import colours
+from core.codebook import COLOURS, Codebook, Label
+
+
+def colour(number: int) -> str:
+    """The hex colour of label colour 1 to 8 in the theme shown now, for charts and grids."""
+    return colours()[f"l{(number - 1) % COLOURS + 1}"]
+
+
+def colour_scale(codebook: Codebook) -> tuple[list[str], list[str]]:
+    """(names, colours) for an explicit Altair ``scale(domain=..., range=...)``; it would colour alphabetically."""
+    return list(codebook.names), [colour(label.colour) for label in codebook.labels]
+
+
+def swatch_html(number: int) -> str:
+    """The square of a label colour."""
+    return f'<span class="moot-swatch moot-l{number}"></span>'
+
+
+def tag_html(name: str, number: int = 0, *, absent: bool = False) -> str:
+    """A label's tag. ``absent`` draws the outline of a label that was dropped."""
+    return f'<span class="moot-tag moot-l{number}{" no" if absent else ""}"><i></i>{escape(name)}</span>'
+
+
+def tags(labels: Iterable[Label], *, absent: bool = False) -> None:
+    """A row of tags."""
+    st.html(f'<div class="moot-tags">{"".join(tag_html(x.name, x.colour, absent=absent) for x in labels)}</div>')

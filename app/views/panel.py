@@ -1,0 +1,37 @@
+"""A bordered part of a screen with a head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from html import escape
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.views import palette
+
+
+@contextmanager
+def panel(title: str, sub: str = "", *, note: str = "", key: str) -> Iterator[DeltaGenerator]:
+    """Draw what follows in a frame; gives the container on the right of its head. All words are escaped."""
+    with st.container(border=True, key=key, gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-head"):
+            st.html(
+                f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(sub)}</span>'
+                f'<span class="end">{escape(note)}</span></div>',
+                width="stretch",
+            )
+            head = st.container(horizontal=True, width="content", horizontal_alignment="right", gap="small")
+        yield head
+
+
+def role_legend(roles: Mapping[str, str]) -> None:
+    """The triangles that stand for roles in a chart."""
+    shade = palette.colours()
+    words = "".join(
+        f'<span><i style="color:{palette.role_colour(role, shade)}">▲</i> {escape(title.lower())}</span>'
+        for role, title in roles.items()
+    )
+    if words:
+        st.html(f'<div class="moot-legend">{words}</div>', width="content")

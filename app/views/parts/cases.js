@@ -1,0 +1,24 @@
+// The documents behind a number. A click tells the page which one to show.
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const roles = roleBook(data.roles);
+  const columns = el("colgroup", "", el("col", "id"), el("col"));
+  const third = data.by ? el("th", "", data.by) : null;
+  if (third) columns.append(el("col", "by"));
+  const table = el("table", "", columns, el("tr", "", el("th", "", el("b", "", data.head || "")), el("th", "", data.told || ""), third));
+  for (const row of data.rows || []) {
+    const open = el("button", "text", row.words);
+    open.type = "button";
+    open.title = row.words;
+    const line = el("tr", `pick${row.id === data.picked ? " sel" : ""}`, el("td", "mono", row.id), el("td", "", open));
+    if (third) {
+      const cell = el("td");
+      if (row.by) { const r = roleOf(roles, row.by); cell.append(el("span", "by", avatar(r, "s"), r.name)); }
+      line.append(cell);
+    }
+    line.style.cursor = "pointer";
+    line.onclick = () => setTriggerValue("document", row.id);
+    table.append(line);
+  }
+  parentElement.querySelector(".cases").replaceChildren(table);
+}

@@ -1,0 +1,64 @@
+// What each role changed: one post a role, its upper part right, its lower part wrong, and ribbons between them.
+
+const W = 620, H = 236, TOP = 42, GAP = 14, POST = 13;
+
+function shape(tag, attributes, text) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function ribbon(x0, y0, x1, y1, thick, fill, opacity) {
+  const mid = (x0 + x1) / 2;
+  const path = `M${x0} ${y0}C${mid} ${y0} ${mid} ${y1} ${x1} ${y1}v${thick}C${mid} ${y1 + thick} ${mid} ${y0 + thick} ${x0} ${y0 + thick}z`;
+  return shape("path", { d: path, fill, "fill-opacity": opacity });
+}
+
+function drawFlow(data) {
+  const svg = shape("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": data.told });
+  const { posts, steps, cells } = data;
+  const scale = (H - TOP - GAP - 6) / Math.max(1, cells);
+  const at = (i) => 14 + ((W - 28 - POST) * i) / Math.max(1, posts.length - 1);
+  const ribbons = shape("g", {}), words = shape("g", {});
+  const full = TOP + cells * scale + GAP;
+  steps.forEach((step, i) => {
+    const x0 = at(i) + POST, x1 = at(i + 1);
+    const wrong0 = TOP + (step.kept_right + step.broken) * scale + GAP;
+    const wrong1 = TOP + (step.kept_right + step.mended) * scale + GAP;
+    ribbons.append(ribbon(x0, TOP, x1, TOP, step.kept_right * scale, "var(--bg3)", 1));
+    ribbons.append(ribbon(x0, full - step.kept_wrong * scale, x1, full - step.kept_wrong * scale, step.kept_wrong * scale, "var(--line2)", 0.6));
+    const broken = Math.max(step.broken * scale, step.broken ? 1.5 : 0), mended = Math.max(step.mended * scale, step.mended ? 1.5 : 0);
+    ribbons.append(ribbon(x0, TOP + step.kept_right * scale, x1, wrong1, broken, "var(--wrong)", 0.62));
+    ribbons.append(ribbon(x0, wrong0, x1, TOP + step.kept_right * scale, mended, "var(--right)", 0.62));
+    const far = (x1 - x0) * 0.3;
+    if (step.broken) words.append(shape("text", { x: x1 - far, y: wrong1 - 21, "font-size": 12, "font-weight": 600, "text-anchor": "middle", fill: "var(--wrong)", class: "halo" }, `${count(step.broken)} broken`));
+    if (step.mended) words.append(shape("text", { x: x0 + far, y: wrong0 + 3, "font-size": 12, "font-weight": 600, "text-anchor": "middle", fill: "var(--right)", class: "halo" }, `${count(step.mended)} mended`));
+    if (!step.broken && !step.mended) words.append(shape("text", { x: (x0 + x1) / 2, y: TOP + 20, "font-size": 12, "text-anchor": "middle", fill: "var(--tx2)" }, "nothing changed"));
+  });
+  svg.append(ribbons);
+  posts.forEach((post, i) => {
+    const x = at(i), right = post.right * scale, wrong = (cells - post.right) * scale;
+    const g = shape("g", { class: roleColour(post.role) });
+    const last = i === posts.length - 1 && i > 0;
+    const [tx, anchor] = i === 0 ? [x, "start"] : last ? [x + POST, "end"] : [x + POST / 2, "middle"];
+    g.append(shape("text", { x: tx, y: 13, "font-size": 13, "font-weight": 620, "text-anchor": anchor, fill: "var(--r)" }, post.name));
+    g.append(shape("text", { x: tx, y: 29, "font-size": 11.5, "text-anchor": anchor, fill: "var(--tx2)" }, post.share));
+    const box = shape("rect", { x, y: TOP, width: POST, height: Math.max(right, 0.5), rx: 2, fill: "var(--r)" });
+    box.append(shape("title", {}, `${post.name}: ${count(post.right)} right`));
+    const hollow = shape("rect", { x: x + 0.75, y: TOP + right + GAP, width: POST - 1.5, height: Math.max(wrong, 1.5), rx: 2, fill: "var(--bg)", stroke: "var(--r)", "stroke-width": 1.5 });
+    hollow.append(shape("title", {}, `${post.name}: ${count(cells - post.right)} wrong`));
+    g.append(box, hollow);
+    svg.append(g);
+  });
+  words.append(shape("text", { x: at(0) + POST + 8, y: TOP + 18, "font-size": 12, fill: "var(--tx2)" }, "right"));
+  words.append(shape("text", { x: at(0) + POST + 8, y: H - 4, "font-size": 12, fill: "var(--tx2)", class: "halo" }, "wrong"));
+  svg.append(words);
+  return svg;
+}
+
+export default function ({ data, parentElement }) {
+  const said = el("p");
+  for (const part of data.sentence || []) said.append(part.strong ? el("b", "", part.text) : part.text);
+  parentElement.querySelector(".flow").replaceChildren(drawFlow(data), said);
+}

@@ -1,0 +1,130 @@
+"""``moot annotate`` from its options to its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.cli.console import INCOMPLETE, OK, SOME_FAILED, ProgressLines, say, wait
+from core.codebook import Codebook
+from core.debate.events import RunStatus
+from core.errors import MootError, UsageError
+from core.runs import RunRow, Seat
+from core.studio import annotate, runs
+from core.studio.desk import Desk
+from core.studio.intake import Source, read_source
+from core.studio.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it: the run rows at their end, the JSON to report, the exit code."""
+
+    desk: Desk
+    rows: tuple[RunRow, ...]
+    result: dict[str, Any]
+    exit_code: int
+
+
+def plan_of(options: Mapping[str, Any]) -> runs.Plan:
+    """The plan that the options of ``moot annotate`` describe. UsageError for one that cannot be read."""
+    sampling, params = runs.split_params(annotate.parse_pairs(options["params"], "--param"), options["seed"])
+    seats = {
+        role: Seat.parse(spec, sampling=sampling)
+        for role, spec in annotate.parse_pairs(options["roles"], "--role").items()
+    }
+    return runs.Plan(
+        protocol=options["protocol"],
+        everyone=Seat.parse(options["model"], sampling=sampling),
+        seats=seats,
+        params=params,
+        seed=options["seed"] or 0,
+        concurrency=options["concurrency"],
+        budget_usd=options["budget"],
+        iterations=options["iterations"],
+        limit=options["limit"],
+    )
+
+
+def annotate_file(
+    workspace: Workspace, source: Source, codebook: Codebook, plan: runs.Plan, path: Path
+) -> Outcome:
+    """Read, check, probe, and only then write: import and debate. Any error before that leaves nothing behind."""
+    imported = read_source(source, codebook)
+    settings = runs.settle(plan, codebook, 0, workspace.models)
+    if path.exists():
+        workspace.open(path, create=False)  # a locked or foreign file is found out before anything is asked
+    for note in (*imported.notes, *runs.warnings(settings)):
+        say(f"moot: {note}")
+    if imported.rejected:
+        first = imported.rejected[0]
+        say(f"moot: read {imported.read}, kept {imported.kept}, rejected {len(imported.rejected)} ({first.reason})")
+    _preflight(workspace, settings)
+    desk = workspace.open(path)
+    rows = annotate.begin(desk, imported, source.path.name, codebook, plan)
+    return _drive(desk, [row.run_id for row in rows])
+
+
+def resume_run(workspace: Workspace, path: Path, run_id: str) -> Outcome:
+    """Go on with a run; documents that failed are tried again. A finished run is simply reported."""
+    desk = workspace.open(path, create=False)
+    row = annotate.known_run(desk, run_id)
+    missing = {seat.connection for seat in row.settings.seats.values()} - set(workspace.models.connections)
+    if missing:
+        name = missing.pop()
+        raise UsageError(f"Run {run_id} was asked of '{name}', which is not known.", f"Add --connection {name}=URL.")
+    if row.verdicts + row.unresolved < row.documents:
+        _preflight(workspace, row.settings)
+    return _drive(desk, [run_id], retry_failed=True)
+
+
+def _preflight(workspace: Workspace, settings: Any) -> None:
+    for probe in runs.preflight(settings, workspace.models, workspace.engine):
+        if probe.error is not None:
+            say(f"moot: probing {probe.seat.spec}: {probe.error}")
+        elif not probe.in_format:
+            say(f"moot: probing {probe.seat.spec}: it answers, but not in the expected format.")
+        if probe.dropped:
+            say(f"moot: {probe.seat.spec} refuses {', '.join(probe.dropped)}; asked without.")
+
+
+def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False) -> Outcome:
+    desk.listen(ProgressLines())
+    trouble = ""
+    interrupted = 0
+
+    def on_interrupt(times: int) -> None:
+        nonlocal interrupted
+        interrupted = times
+        say("moot: pausing after the calls in flight; once more to stop at once" if times == 1 else "moot: stopping")
+        for run_id in run_ids:
+            (desk.pause if times == 1 else desk.stop)(run_id)
+
+    for run_id in run_ids:
+        if interrupted:
+            break
+        try:
+            status = wait(desk.go(run_id, retry_failed=retry_failed), on_interrupt)
+        except MootError as error:
+            trouble = str(error)
+            say(f"moot: {error}")
+            break
+        if status.state != "done":
+            _explain(status)
+            break
+    rows = tuple(row for row in (desk.store.runs.get(run_id) for run_id in run_ids) if row is not None)
+    code = INCOMPLETE if trouble else _exit_code(rows)
+    return Outcome(desk, rows, annotate.result(rows), code)
+
+
+def _explain(status: RunStatus) -> None:
+    why = f": {status.message}" if status.message else ""
+    say(f"moot: {status.run_id} is {status.state}{why}. Go on with --resume {status.run_id}")
+
+
+def _exit_code(rows: tuple[RunRow, ...]) -> int:
+    if any(row.state != "done" for row in rows):
+        return INCOMPLETE
+    return SOME_FAILED if any(row.failed for row in rows) else OK

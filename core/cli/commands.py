@@ -1,0 +1,263 @@
+"""The commands and their options, as the contract lists them. Each reads its options, calls a use-case, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core import __version__
+from core.cli.console import explained, print_json, say
+
+PROJECT = click.Path(dir_okay=False, path_type=Path)
+
+
+def _project_option(required: bool) -> Callable[[Any], Any]:
+    return click.option("--project", type=PROJECT, required=required, help="The project file (.duckdb).")
+
+
+def _json_option(command: Any) -> Any:
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object as the last line of stdout.")(command)
+
+
+def _studio_options(command: Any) -> Any:
+    for option in (
+        click.option("--no-browser", is_flag=True, help="Serve only; open the printed address yourself."),
+        click.option("--port", type=click.IntRange(1, 65535), help="The port; without it the next free one from 8501."),
+        _project_option(required=False),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="moot")
+@_studio_options
+@click.pass_context
+def main(context: click.Context, project: Path | None, port: int | None, no_browser: bool) -> None:
+    """Moot: language models debate how to label a text, in front of the person who has to trust the labels.
+
+    Without a command, opens the studio.
+    """
+    if context.invoked_subcommand is None:
+        _studio(project, port, no_browser)
+
+
+@main.command("studio")
+@_studio_options
+def studio(project: Path | None, port: int | None, no_browser: bool) -> None:
+    """Open the studio in the browser."""
+    _studio(project, port, no_browser)
+
+
+def _studio(project: Path | None, port: int | None, no_browser: bool) -> None:
+    from core.cli.launch import launch
+
+    with explained():
+        launch(project, port, browser=not no_browser)
+
+
+@main.command("demo")
+@_json_option
+def demo(as_json: bool) -> None:
+    """Do the main job on the sample data with the built-in model, and evaluate it."""
+    import tempfile
+
+    from core import resources
+    from core.cli.annotating import annotate_file
+    from core.studio import evaluate, runs
+    from core.studio.annotate import read_codebook
+    from core.studio.intake import Source
+
+    samples = resources.folder("sample_data")
+    with explained(), tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
+        source = Source(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
+        codebook = read_codebook(samples / "hotel_aspects.yaml")
+        with _workspace() as workspace:
+            outcome = annotate_file(workspace, source, codebook, runs.Plan(), Path(folder) / "demo.duckdb")
+            report = evaluate.report(outcome.desk, outcome.rows[0].run_id)
+    result = outcome.result | {"evaluation": report}
+    if as_json:
+        print_json(result)
+    else:
+        macro = report["macro"]
+        click.echo(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
+        click.echo(f"Macro precision {macro['precision']:.3f}, recall {macro['recall']:.3f}, F1 {macro['f1']:.3f}")
+        click.echo("by the built-in word-list baseline, which is no language model. To see the debates: moot")
+    raise SystemExit(outcome.exit_code)
+
+
+@main.command("annotate")
+@click.argument("input", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--text", required=True, metavar="COL", help="The column that holds the text.")
+@click.option("--codebook", "codebook_file", required=True, type=PROJECT, help="The codebook (YAML).")
+@click.option("--id", "id_column", metavar="COL", help="The column of ids; without it, row numbers.")
+@click.option("--context", "contexts", multiple=True, metavar="COL", help="A further text field. Repeatable.")
+@click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Gold for one label. Repeatable.")
+@click.option("--gold-same-names", is_flag=True, help="Gold from the columns that are named like the labels.")
+@click.option("--protocol", default="ecj", show_default=True, help="How the agents talk.")
+@click.option(
+    "--model", "model", default="builtin/lexical", show_default=True, metavar="SPEC", help="connection/model."
+)
+@click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="Who sits on one role. Repeatable.")
+@click.option("--connection", "connections", multiple=True, metavar="NAME=URL", help="A server by name. Repeatable.")
+@click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="A parameter, e.g. max_tokens=512.")
+@click.option("--iterations", type=click.IntRange(1, 1000), default=1, help="Repeat as sibling runs.")
+@click.option("--concurrency", type=click.IntRange(1, 4096), default=8, show_default=True, help="Calls in flight.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N documents.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Pause when it is spent.")
+@click.option("--seed", type=int, help="Seed of the run and of servers that take one.")
+@click.option("--engine", type=click.Choice(["live"]), default="live", show_default=True, help="The driver.")
+@_project_option(required=False)
+@click.option("--resume", metavar="RUN", help="Go on with this run of the project.")
+@_json_option
+def annotate(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
+    """Debate every document of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and keep the verdicts in a project."""
+    from core.cli.annotating import annotate_file, plan_of, resume_run
+    from core.studio.annotate import default_project, read_codebook
+    from core.studio.intake import Source
+
+    with explained(), _workspace(options["connections"]) as workspace:
+        path = project or default_project(options["input"])
+        if project is None:
+            say(f"moot: the project is {path}")
+        if resume:
+            outcome = resume_run(workspace, path, resume)
+        else:
+            codebook = read_codebook(options["codebook_file"])
+            source = Source(
+                path=options["input"],
+                text=options["text"],
+                id_column=options["id_column"],
+                contexts=options["contexts"],
+                gold=options["gold"],
+                gold_same_names=options["gold_same_names"],
+            )
+            outcome = annotate_file(workspace, source, codebook, plan_of(options), path)
+    if as_json:
+        print_json(outcome.result)
+    raise SystemExit(outcome.exit_code)
+
+
+@main.command("evaluate")
+@_project_option(required=True)
+@click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run. Repeatable.")
+@_json_option
+def evaluate_command(project: Path, runs: tuple[str, ...], as_json: bool) -> None:
+    """Compare verdicts with gold: precision, recall, F1 and counts for each label."""
+    from core.studio import evaluate
+    from core.studio.annotate import known_run
+
+    with _opened(project) as desk:
+        chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
+        reports = [evaluate.report(desk, row.run_id) for row in chosen]
+    if as_json:
+        print_json({"runs": reports})
+        return
+    for report in reports:
+        click.echo(f"{report['run_id']} {report['protocol']}: n {report['n']}, left out {report['excluded']}")
+        for name, scores in (("macro", report["macro"]), ("micro", report["micro"]), *report["labels"].items()):
+            shown = "  ".join(f"{key} {_figure(scores[key])}" for key in ("precision", "recall", "f1"))
+            click.echo(f"  {name:<20} {shown}")
+
+
+@main.command("compare")
+@_project_option(required=True)
+@click.argument("run_a")
+@click.argument("run_b")
+@_json_option
+def compare_command(project: Path, run_a: str, run_b: str, as_json: bool) -> None:
+    """Compare two runs on the documents that both have a verdict on."""
+    from core.studio.compare import compare
+
+    with _opened(project) as desk:
+        result = compare(desk, run_a, run_b)
+    if as_json:
+        print_json(result)
+    else:
+        click.echo(result["sentence"])
+
+
+@main.command("runs")
+@_project_option(required=True)
+@_json_option
+def runs_command(project: Path, as_json: bool) -> None:
+    """List the runs of a project, oldest first."""
+    from core.studio.annotate import listing
+
+    with _opened(project) as desk:
+        rows = [listing(row) for row in desk.store.runs.all()]
+    if as_json:
+        print_json({"runs": rows})
+        return
+    for row in rows:
+        click.echo(
+            f"{row['run_id']}  {row['status']:<8} {row['protocol']:<10} {row['verdicts']} of {row['documents']} "
+            f"verdicts, {row['unresolved']} unresolved, {row['failed']} failed, {row['turns']} turns"
+        )
+    if not rows:
+        click.echo("No runs yet.")
+
+
+@main.command("export")
+@_project_option(required=True)
+@click.option("--run", metavar="RUN", help="The run; without it the latest.")
+@click.option("--format", "form", required=True, metavar="NAME", help="csv, jsonl, parquet or transcript.")
+@click.option("--output", required=True, type=PROJECT, help="The file to write.")
+def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
+    """Write a run's labels, evidence and source columns to a file."""
+    from core.studio import export
+    from core.studio.annotate import known_run
+
+    with _opened(project) as desk:
+        export.export(desk, known_run(desk, run).run_id, form, output)
+    say(f"moot: wrote {output}")
+
+
+@main.command("models")
+@click.option("--connection", "connections", multiple=True, metavar="NAME=URL", help="A server by name. Repeatable.")
+@click.option("--probe", is_flag=True, help="Ask the first model of each for one line.")
+@_json_option
+def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> None:
+    """List what each connection offers, and say what is wrong where one does not answer."""
+    from core.studio import models
+
+    with explained(), _workspace(connections) as workspace:
+        named = [pair.partition("=")[0].strip() for pair in connections]
+        listed = [models.look(workspace, name, probe=probe) for name in named or models.worth_a_look(workspace)]
+    if as_json:
+        print_json({"connections": listed})
+        return
+    for one in listed:
+        click.echo(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
+        for model in one["models"]:
+            click.echo(f"  {one['connection']}/{model['name']}")
+
+
+def _figure(value: float | None) -> str:
+    return "  -  " if value is None else f"{value:.3f}"
+
+
+@contextmanager
+def _workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
+    from core.studio.annotate import parse_pairs
+    from core.studio.workspace import Workspace
+
+    places = parse_pairs(connections, "--connection")
+    workspace = Workspace()
+    try:
+        for name, url in places.items():
+            workspace.use_connection(name, url)
+        yield workspace
+    finally:
+        workspace.close()
+
+
+@contextmanager
+def _opened(project: Path) -> Iterator[Any]:
+    """The desk of a project that is there already."""
+    with explained(), _workspace() as workspace:
+        yield workspace.open(project, create=False)

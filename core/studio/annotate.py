@@ -1,0 +1,117 @@
+"""The whole way from a file to a run, for the command line: read, check, import, and hand over to the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.codebook import Codebook, load_yaml
+from core.errors import InputError, UsageError
+from core.ingest.build import Imported
+from core.runs import RunRow
+from core.studio import runs
+from core.studio.desk import Desk
+from core.studio.intake import take_in
+
+
+def read_codebook(path: Path) -> Codebook:
+    """A codebook file. Raises InputError when it cannot be read, CodebookError when it is not a usable codebook."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", "Save the codebook as UTF-8 YAML.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --codebook.") from error
+    return load_yaml(text, where=str(path)).require_labels()
+
+
+def default_project(path: Path) -> Path:
+    """The project file beside an input: its name with ``.duckdb``."""
+    return path.with_suffix(".duckdb")
+
+
+def begin(desk: Desk, imported: Imported, file_name: str, codebook: Codebook, plan: runs.Plan) -> list[RunRow]:
+    """Take documents and codebook into the project and queue the plan's runs on them. InputError, UsageError."""
+    ids = take_in(desk, imported, file_name)
+    version = desk.store.codebooks.save(codebook, note=f"from {file_name}")
+    settings = runs.settle(plan, codebook, version, desk.models)
+    chosen = ids if plan.limit is None else ids[: plan.limit]
+    return runs.create(desk, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
+
+
+def result(rows: Sequence[RunRow]) -> dict[str, Any]:
+    """What ``moot annotate --json`` reports: a run's totals; for several iterations their sums under the first one's
+    id, with each under ``runs``. ``cost_usd`` is None as soon as one price is unknown."""
+    each = [_totals(row) for row in rows]
+    if len(each) == 1:
+        return each[0]
+    summed = {
+        name: None if any(one[name] is None for one in each) else sum(one[name] for one in each) for name in _SUMMED
+    }
+    worst = next((row.state for row in rows if row.state != "done"), "done")
+    return {"run_id": each[0]["run_id"], **summed, "rejected": rows[0].rejected, "status": worst, "runs": each}
+
+
+_SUMMED = (
+    "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
+    "cost_usd", "seconds",
+)  # fmt: skip
+
+
+def _totals(row: RunRow) -> dict[str, Any]:
+    return {
+        "run_id": row.run_id,
+        "documents": row.documents,
+        "verdicts": row.verdicts,
+        "unresolved": row.unresolved,
+        "failed": row.failed,
+        "rejected": row.rejected,
+        "calls": row.calls,
+        "cached_calls": row.cached_calls,
+        "prompt_tokens": row.prompt_tokens,
+        "completion_tokens": row.completion_tokens,
+        "cost_usd": row.cost_usd,
+        "seconds": round(row.seconds, 3),
+        "status": row.state,
+    }
+
+
+def listing(row: RunRow) -> dict[str, Any]:
+    """What ``moot runs --json`` says of a run."""
+    return {
+        "run_id": row.run_id,
+        "status": row.state,
+        "protocol": row.settings.protocol,
+        "documents": row.documents,
+        "verdicts": row.verdicts,
+        "unresolved": row.unresolved,
+        "failed": row.failed,
+        "turns": row.turns,
+    }
+
+
+def known_run(desk: Desk, run_id: str | None) -> RunRow:
+    """A run by id, or the latest. UsageError when there is none."""
+    rows = desk.store.runs.all()
+    if not rows:
+        raise UsageError(f"{desk.path.name} has no runs yet.", "Make one with moot annotate or on the Run page.")
+    if run_id is None:
+        return rows[-1]
+    return next((row for row in rows if row.run_id == run_id), None) or _no_run(run_id, rows)
+
+
+def _no_run(run_id: str, rows: Sequence[RunRow]) -> RunRow:
+    names = ", ".join(row.run_id for row in rows[-5:])
+    raise UsageError(f"There is no run '{run_id}' in this project.", f"The latest are: {names}.")
+
+
+def parse_pairs(pairs: Sequence[str], option: str) -> Mapping[str, str]:
+    """``KEY=VALUE`` options as a mapping. UsageError for one without ``=`` or with an empty side."""
+    parsed: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError(f"{option} '{pair}' is not KEY=VALUE.", f"Write for example {option} name=value.")
+        parsed[key.strip()] = value.strip()
+    return parsed

@@ -1,0 +1,134 @@
+"""What a run will ask and cost, said with its basis before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from core.debate import protocols
+from core.debate.turns import Usage
+from core.documents import Document
+from core.llm import prices
+from core.llm.models import ModelLibrary
+from core.llm.reply import estimated
+from core.runs import BUILTIN, RunRow, RunSettings, Seat
+from core.studio.desk import Desk
+from core.studio.runs import preview
+
+SAMPLE = 20
+"""Documents whose prompts are rendered for an estimate."""
+REPLY_TOKENS = 250
+"""Tokens that a reply is taken to have before any was measured."""
+MEASURED_TURNS = 3
+"""Turns of a role from which its average counts as measured."""
+
+Basis: TypeAlias = Literal["measured", "rendered"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleEstimate:
+    """One role over the whole run. ``cost_usd`` None: no price is known."""
+
+    role: str
+    title: str
+    seat: Seat
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """All roles of a run, its iterations included. ``basis`` says in words what it stands on."""
+
+    documents: int
+    iterations: int
+    roles: tuple[RoleEstimate, ...]
+    basis: str
+
+    @property
+    def calls(self) -> int:
+        """Calls when every reply can be read at once."""
+        return sum(role.calls for role in self.roles)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars for the whole, None when one price is unknown."""
+        costs = [role.cost_usd for role in self.roles]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is paid to anybody."""
+        return self.cost_usd == 0.0
+
+
+def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
+    """The calls and dollars of a run: from the tokens that its roles took in an earlier run with the same seats, or
+    else from the rendered prompts of some documents and an assumed length of reply; list prices in both cases."""
+    card = protocols.find(settings.protocol)
+    calls = documents * iterations * card.asks // len(card.roles)
+    measured = _measured(desk, settings)
+    if measured is not None:
+        run_id, tokens = measured
+        source = f"measured on {run_id}"
+    else:
+        sample = desk.store.documents.page(0, SAMPLE)
+        tokens = _rendered(settings, sample)
+        source = f"the prompts of {len(sample)} documents, {REPLY_TOKENS} tokens a reply assumed"
+    roles = tuple(
+        _role(desk.models, role.name, role.title, settings.seats[role.name], calls, tokens.get(role.name, Usage()))
+        for role in card.roles
+    )
+    return Estimate(documents, iterations, roles, _basis(roles, source))
+
+
+def _role(models: ModelLibrary, role: str, title: str, seat: Seat, calls: int, each: Usage) -> RoleEstimate:
+    whole = Usage(each.prompt_tokens * calls, each.completion_tokens * calls)
+    cost = prices.cost(models.place(seat.connection), seat.model, whole)
+    return RoleEstimate(role, title, seat, calls, whole.prompt_tokens, whole.completion_tokens, cost)
+
+
+def _basis(roles: Sequence[RoleEstimate], source: str) -> str:
+    strangers = list(dict.fromkeys(role.seat.spec for role in roles if role.cost_usd is None))
+    if strangers:
+        return f"No list price is known for {', '.join(strangers)}. Tokens: {source}."
+    if all(role.seat.connection == BUILTIN for role in roles):
+        return "The built-in baseline costs nothing."
+    if all(role.cost_usd == 0 for role in roles):
+        return f"Models on this machine cost nothing. Tokens: {source}."
+    return f"List prices; tokens: {source}."
+
+
+def _measured(desk: Desk, settings: RunSettings) -> tuple[str, Mapping[str, Usage]] | None:
+    """The latest run in which the same models sat on the same roles, and the tokens of one turn of each."""
+    for row in reversed(desk.store.runs.all()):
+        if not row.turns or not _alike(row, settings):
+            continue
+        turns = desk.store.ended.usage(row.run_id)
+        if all(turns.get(role, (0, Usage()))[0] >= MEASURED_TURNS for role in settings.seats):
+            return row.run_id, {role: usage for role, (_, usage) in turns.items()}
+    return None
+
+
+def _alike(row: RunRow, settings: RunSettings) -> bool:
+    then = row.settings
+    return then.protocol == settings.protocol and {role: seat.spec for role, seat in then.seats.items()} == {
+        role: seat.spec for role, seat in settings.seats.items()
+    }
+
+
+def _rendered(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Usage]:
+    """Tokens of one turn of each role: its prompt on these documents, and in it what it will have heard."""
+    totals: dict[str, int] = {}
+    for document in sample:
+        for heard, (role, messages) in enumerate(preview(settings, document).items()):
+            characters = sum(len(message.content) for message in messages)
+            tokens = estimated(characters, 0).prompt_tokens + heard * REPLY_TOKENS
+            totals[role] = totals.get(role, 0) + tokens
+    return {
+        role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.seats[role].sampling.max_tokens))
+        for role, tokens in totals.items()
+    }

@@ -1,0 +1,234 @@
+"""The Export room: a run's results with what people decided, to a file in one of the formats of ``core.export``."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from core.annotations import VERDICT, Evidence
+from core.errors import UsageError
+from core.export import FORMATS, ExportRow, Format, find_format, write
+from core.runs import RunRow
+from core.store.dossiers import Dossier
+from core.store.transcripts import Turn
+from core.studio.desk import Desk
+
+REVIEW = "review"
+"""The source of a value that a person gave."""
+AT_ONCE = 200
+"""Debates that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The beginning of a file: a table (parquet, csv) or the lines themselves."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an export of a run holds, in numbers. ``reviewed`` are documents of which a person decided a label."""
+
+    documents: int
+    with_verdict: int
+    unresolved: int
+    failed: int
+    waiting: int
+    reviewed: int
+    turns: int
+
+
+def formats() -> tuple[Format, ...]:
+    """All formats, in the order in which they are offered."""
+    return tuple(FORMATS.values())
+
+
+def export(desk: Desk, run_id: str, format: str, path: Path, *, progress: Callable[[int], None] | None = None) -> Path:
+    """Write a run to ``path`` and return it. The final value of a label is the person's where there is one, else the
+    verdict's, and its source says which.
+
+    UsageError for an unknown run or format; ExportError when the file cannot be written, which leaves the old one.
+    """
+    run = _known(desk, run_id)
+    with closing(_items(desk, run, find_format(format))) as items:
+        return write(format, items, run.settings.codebook, path, progress=progress).path
+
+
+def to_bytes(desk: Desk, run_id: str, format: str) -> bytes:
+    """The file of ``export`` as bytes, for a download."""
+    with tempfile.TemporaryDirectory(prefix="moot-export-") as folder:
+        return export(desk, run_id, format, Path(folder) / f"export{find_format(format).suffix}").read_bytes()
+
+
+def file_name(desk: Desk, run_id: str, format: str) -> str:
+    """What a download is called."""
+    chosen = find_format(format)
+    middle = "-transcript" if chosen.takes == "turns" else ""
+    return f"{desk.name}-{run_id}{middle}{chosen.suffix}"
+
+
+def preview(desk: Desk, run_id: str, format: str, rows: int = 5) -> Preview:
+    """What the file begins with: written by the format's own writer from the first documents (or turns)."""
+    run = _known(desk, run_id)
+    chosen = find_format(format)
+    file = io.BytesIO()
+    with closing(_items(desk, run, chosen, batch=rows)) as items:
+        chosen.write(islice(items, rows), run.settings.codebook, file)
+    match chosen.name:
+        case "csv":
+            return _table_of_csv(file.getvalue().decode("utf-8-sig"))
+        case "parquet":
+            return _table_of_parquet(file)
+        case _:
+            lines = [json.loads(line) for line in file.getvalue().splitlines()[:2]]
+            return Preview(text="\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines))
+
+
+def recipe(desk: Desk) -> str:
+    """How to read the project file with DuckDB, as Python to copy."""
+    return "\n".join(
+        [
+            "import duckdb",
+            "",
+            f"project = duckdb.connect({str(desk.path)!r}, read_only=True)",
+            'project.sql("SELECT run_id, id, review, conversation, verdict, aspect FROM annotated_review LIMIT 5")',
+            'project.sql("SELECT id, aspect, true_aspect FROM evaluation_review WHERE aspect <> true_aspect")',
+        ]
+    )
+
+
+def contents(desk: Desk, run_id: str) -> Contents:
+    """How much of what an export of the run holds."""
+    run = _known(desk, run_id)
+    ended = run.verdicts + run.unresolved + run.failed
+    return Contents(
+        documents=run.documents,
+        with_verdict=run.verdicts,
+        unresolved=run.unresolved,
+        failed=run.failed,
+        waiting=run.documents - ended,
+        reviewed=_reviewed(desk, run),
+        turns=run.turns,
+    )
+
+
+def _reviewed(desk: Desk, run: RunRow) -> int:
+    from core.store.pages import Filter
+
+    touched = Filter(standings=("Draft", "Submitted", "Discarded"))
+    return desk.store.pages.review(run.run_id, limit=1, filter=touched).total
+
+
+def _items(desk: Desk, run: RunRow, format: Format, *, batch: int = 1000) -> Generator[Any, None, None]:
+    if format.takes == "turns":
+        yield from _turns(desk, run, min(batch, AT_ONCE))
+    else:
+        yield from _rows(desk, run, batch)
+
+
+def _rows(desk: Desk, run: RunRow, batch: int) -> Generator[ExportRow, None, None]:
+    seats = {role: seat.spec for role, seat in run.settings.seats.items()}
+    stream = desk.store.dossiers.stream(run.run_id, batch=batch)
+    try:
+        for dossiers in stream:
+            for dossier in dossiers:
+                yield _row(dossier, run, seats)
+    finally:
+        stream.close()  # type: ignore[attr-defined] # a generator; an open one would hold its cursor
+
+
+def _row(dossier: Dossier, run: RunRow, seats: dict[str, str]) -> ExportRow:
+    items = run.settings.codebook.items
+    decided = [item for item in items if item in dossier.reviews]
+    return ExportRow(
+        document=dossier.document,
+        run_id=run.run_id,
+        protocol=run.settings.protocol,
+        codebook_version=run.settings.codebook_version,
+        status=dossier.status or "open",
+        values={item: dossier.value(item) for item in items} if dossier.status or decided else {},
+        sources=dict.fromkeys(dossier.values, VERDICT) | dict.fromkeys(decided, REVIEW),
+        evidence=_evidence(dossier),
+        roles=seats,
+        reasons={item: reason for item, reason in dossier.unread.items() if item not in dossier.reviews},
+    )
+
+
+def _evidence(dossier: Dossier) -> tuple[Evidence, ...]:
+    """Every role's quotes, each once."""
+    return tuple(dict.fromkeys(quote for quotes in dossier.evidence.values() for quote in quotes))
+
+
+def _turns(desk: Desk, run: RunRow, batch: int) -> Generator[dict[str, Any], None, None]:
+    ids = iter(desk.store.runs.document_ids(run.run_id))
+    while chunk := list(islice(ids, batch)):
+        for turn in desk.store.transcripts.of(run.run_id, chunk):
+            yield _line(turn, run.run_id)
+
+
+def _line(turn: Turn, run_id: str) -> dict[str, Any]:
+    reply, usage = turn.reply, turn.reply.usage
+    return {
+        "run": run_id,
+        "document": turn.document_id,
+        "turn": turn.turn,
+        "role": turn.role,
+        "model": turn.seat.spec,
+        "messages": [{"role": message.role, "content": message.content} for message in turn.messages],
+        "text": reply.text,
+        "reasoning": reply.reasoning,
+        "reading": {
+            "values": dict(turn.reading.values),
+            "undecided": dict(turn.reading.undecided),
+            "unknown": list(turn.reading.unknown),
+            "problem": turn.reading.problem,
+        },
+        "evidence": [
+            {
+                "item": quote.item,
+                "quote": quote.quote,
+                "field": quote.field,
+                "start": quote.start,
+                "end": quote.end,
+                "match": quote.match,
+            }
+            for quote in turn.evidence
+        ],
+        "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
+        "cost": reply.cost_usd,
+        "seconds": reply.seconds,
+        "cached": turn.cached,
+        "retry": turn.retry,
+    }
+
+
+def _table_of_csv(text: str) -> Preview:
+    import csv
+
+    head, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
+    return Preview(tuple(head), tuple(tuple(row) for row in rows))
+
+
+def _table_of_parquet(file: io.BytesIO) -> Preview:
+    import pyarrow.parquet as pq
+
+    file.seek(0)
+    table = pq.read_table(file)
+    return Preview(tuple(table.column_names), tuple(tuple(row.values()) for row in table.to_pylist()))
+
+
+def _known(desk: Desk, run_id: str) -> RunRow:
+    run = desk.store.runs.get(run_id)
+    if run is None:
+        raise UsageError(f"There is no run '{run_id}' in this project.", "Choose one that the Run page lists.")
+    return run

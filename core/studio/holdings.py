@@ -1,0 +1,160 @@
+"""What is in a project's documents: counts, lengths, gold, imports. Read from SQL, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.codebook import CHOICE_ITEM, Codebook
+from core.documents import Document, Value
+from core.ingest import Profile, Rejected, rejected_csv
+from core.ingest.table import as_text
+from core.store.documents import Import
+from core.studio.desk import Desk
+
+
+@dataclass(frozen=True, slots=True)
+class GoldBar:
+    """One bar of the distribution of gold: how many documents have this value of this item by this rater."""
+
+    label: str
+    colour: int
+    rater: str
+    value: str
+    count: int
+    known: int
+    """Documents that this rater said anything of for the item."""
+
+    @property
+    def share(self) -> float:
+        """Of the documents that the rater spoke of."""
+        return self.count / self.known if self.known else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One import of the project as the page lists it."""
+
+    id: int
+    file_name: str
+    at: float
+    added: int
+    repeated: int
+    rejected: int
+    reasons: tuple[str, ...]
+    """The first rejected rows in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is in the project."""
+
+    documents: int
+    with_gold: int
+    raters: tuple[str, ...]
+    lengths: tuple[tuple[int, int], ...]
+    """(words from, documents), each bar ``width`` words wide."""
+    width: int
+    bars: tuple[GoldBar, ...]
+    chapters: tuple[Chapter, ...]
+
+
+def overview(desk: Desk, codebook: Codebook | None) -> Overview:
+    """Counts, the lengths of the texts, how the gold is spread, and the imports, the newest first."""
+    store = desk.store.documents
+    lengths, width = _lengths(desk)
+    counts: dict[tuple[str, str], dict[Value, int]] = {}
+    for rater, item, value, count in store.gold_counts():
+        counts.setdefault((item, rater), {})[value] = count
+    return Overview(
+        documents=store.count(),
+        with_gold=store.with_gold(),
+        raters=tuple(store.raters()),
+        lengths=lengths,
+        width=width,
+        bars=_bars(counts, codebook),
+        chapters=tuple(_chapter(desk, one) for one in reversed(store.imports())),
+    )
+
+
+def _lengths(desk: Desk) -> tuple[tuple[tuple[int, int], ...], int]:
+    """A histogram of about 20 bars: the width grows until they are few."""
+    width = 1
+    for width in (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 5000, 25_000, 100_000):
+        bars = desk.store.documents.lengths(width)
+        if not bars or bars[-1][0] // width < 30:
+            return tuple(bars), width
+    return tuple(desk.store.documents.lengths(width)), width
+
+
+def _chapter(desk: Desk, one: Import) -> Chapter:
+    counts = one.counts
+    rejected = int(counts.get("rejected", 0))
+    rows = desk.store.documents.rejected(one.id, 5) if rejected else []
+    return Chapter(
+        one.id, one.file_name, one.at, int(counts.get("documents", 0)), int(counts.get("repeated", 0)), rejected,
+        tuple(f"row {row.line}: {row.reason}" for row in rows),
+    )  # fmt: skip
+
+
+def rejected_of_import(desk: Desk, import_id: int) -> bytes:
+    """The rejected rows of an import as a csv file."""
+    return rejected_csv(Rejected(row.line, row.reason, row.raw) for row in desk.store.documents.rejected(import_id))
+
+
+def page(desk: Desk, *, search: str = "", offset: int = 0, limit: int = 50) -> tuple[int, list[Document]]:
+    """How many documents hold ``search`` in text or id, and one page of them in order."""
+    wanted = search.strip() or None
+    return desk.store.documents.count(wanted), desk.store.documents.page(offset, limit, wanted)
+
+
+def gold_bars(found: Profile, codebook: Codebook | None) -> tuple[GoldBar, ...]:
+    """How the gold of documents that are not in the project yet is spread."""
+    counts: dict[tuple[str, str], dict[Value, int]] = {}
+    for share in found.gold:
+        values = dict(share.values)
+        if share.present or share.absent:
+            values |= {True: share.present, False: share.absent}
+        counts[share.item, share.rater] = values
+    return _bars(counts, codebook)
+
+
+def _bars(counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codebook | None) -> tuple[GoldBar, ...]:
+    """Multilabel: present, label by label. Choice: documents of each label. Rating: each value of each dimension.
+    Items that are not in the codebook (any more) come last, under their bare id."""
+    labels = {label.id: (label.name, label.colour) for label in codebook.labels} if codebook is not None else {}
+    places = {label_id: place for place, label_id in enumerate(labels)}
+    bars = []
+    for (item, rater), values in counts.items():
+        known = sum(values.values())
+        name, colour = labels.get(item, (f"{item} (not in the codebook)", 0))
+        if item == CHOICE_ITEM and item not in labels:
+            for value, count in values.items():
+                named, shade = labels.get(str(value), (f"{value} (not in the codebook)", 0))
+                bars.append((places.get(str(value), 999), GoldBar(named, shade, rater, "", count, known)))
+        elif set(values) <= {True, False} and not any(type(value) is not bool for value in values):
+            bars.append((places.get(item, 999), GoldBar(name, colour, rater, "", values.get(True, 0), known)))
+        else:
+            ordered = sorted(values.items(), key=lambda pair: (str(type(pair[0])), pair[0]))
+            place = places.get(item, 999)
+            bars += [(place, GoldBar(name, colour, rater, as_text(value), count, known)) for value, count in ordered]
+    return tuple(bar for _, bar in sorted(bars, key=lambda pair: (pair[0], pair[1].rater)))
+
+
+def gold_words(document: Document, codebook: Codebook | None) -> list[str]:
+    """A document's gold in words: the labels present, the label chosen, or ``name 4``; with the rater if several."""
+    labels = {label.id: label.name for label in codebook.labels} if codebook is not None else {}
+    words = []
+    for rater, said in document.gold.items():
+        tail = f" ({rater})" if len(document.gold) > 1 else ""
+        for item, value in said.items():
+            if value is True:
+                words.append(f"{labels.get(item, item)}{tail}")
+            elif value is not False:
+                text = as_text(value)
+                words.append(
+                    f"{labels.get(text, text)}{tail}"
+                    if item == CHOICE_ITEM
+                    else f"{labels.get(item, item)} {text}{tail}"
+                )
+    return words

@@ -1,0 +1,345 @@
+"""The Home room: the sample projects, new projects, and what is next in the one that is open."""
+
+from __future__ import annotations
+
+import csv
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from core import resources
+from core.codebook import Codebook, Label
+from core.debate import protocols
+from core.errors import ProjectError, ProjectLocked, UsageError
+from core.runs import BUILTIN, RunRow, State
+from core.studio import intake, preferences, runs
+from core.studio.annotate import read_codebook
+from core.studio.desk import Desk
+from core.studio.workspace import Workspace
+
+SUFFIX = ".duckdb"
+NAME_LIMIT = 80
+
+StepState: TypeAlias = Literal["done", "now", "later"]
+
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A data set that Moot brings along: where it is and how to read it. ``unit`` names its documents in the plural."""
+
+    key: str
+    title: str
+    unit: str
+    data: str
+    codebook: str
+    text: str = "text"
+    id_column: str = "id"
+
+    @property
+    def path(self) -> Path:
+        """The project that is made from it."""
+        return preferences.projects_folder() / f"{self.key}{SUFFIX}"
+
+
+SAMPLES = (Sample("hotel-aspects", "Hotel aspects", "reviews", "hotel_reviews.csv", "hotel_aspects.yaml"),)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCard:
+    """A sample as Home shows it."""
+
+    sample: Sample
+    codebook: Codebook
+    documents: int
+
+    @property
+    def words(self) -> str:
+        """What it is in a line."""
+        how = {"multilabel": "several of", "choice": "one of", "rating": "ratings on"}[self.codebook.kind]
+        return f"{how} {len(self.codebook.labels)} labels, {self.documents} {self.sample.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A project in the list. What is in it is known only while it is open: no file is opened just to count."""
+
+    path: Path
+    size: int
+    changed_at: float
+    open: bool = False
+    documents: int | None = None
+    reviewed: int | None = None
+    last_run: RunRow | None = None
+    last_state: State | None = None
+
+    @property
+    def name(self) -> str:
+        """What the project is called."""
+        return self.path.stem
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of the five things to do in a project, in order; ``words`` say where it stands."""
+
+    room: str
+    title: str
+    state: StepState
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is in a project, and what is next."""
+
+    name: str
+    documents: int
+    rejected: int
+    version: int | None
+    draft: bool
+    labels: tuple[Label, ...]
+    protocol: str
+    seats: tuple[tuple[str, str], ...]
+    """(role, connection/model), in speaking order."""
+    runs: int
+    last_run: RunRow | None
+    last_state: State | None
+    reviewed: int
+    steps: tuple[Step, ...]
+
+    @property
+    def done(self) -> int:
+        """Steps that are done."""
+        return sum(step.state == "done" for step in self.steps)
+
+
+def samples() -> tuple[SampleCard, ...]:
+    """The samples that this installation has."""
+    folder = resources.folder("sample_data")
+    cards = []
+    for sample in SAMPLES:
+        data, codebook = folder / sample.data, folder / sample.codebook
+        if data.is_file() and codebook.is_file():
+            with data.open(encoding="utf-8-sig", newline="") as file:
+                documents = sum(1 for _ in csv.reader(file)) - 1
+            cards.append(SampleCard(sample, read_codebook(codebook), documents))
+    return tuple(cards)
+
+
+def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
+    """Open a sample project, made from the sample data when it is missing, and give its file.
+
+    What is in it stays as it is: a codebook is put in only where there is none. Raises UsageError for a sample that
+    there is not, and ProjectError.
+    """
+    sample = next((sample for sample in SAMPLES if sample.key == key), None)
+    if sample is None:
+        raise UsageError(f"There is no sample '{key}'.", f"There are: {', '.join(one.key for one in SAMPLES)}.")
+    _make_folder()
+    desk = workspace.open(sample.path)
+    if desk.store.codebooks.latest() is None:
+        folder = resources.folder("sample_data")
+        codebook = read_codebook(folder / sample.codebook)
+        source = intake.Source(folder / sample.data, text=sample.text, id_column=sample.id_column, gold_same_names=True)
+        intake.take_in(desk, intake.read_source(source, codebook), sample.data)
+        desk.store.codebooks.save(codebook, note="the sample's codebook")
+    return desk.path
+
+
+def open_last(workspace: Workspace) -> Desk:
+    """Open the project that was opened last and can still be; the sample when there is none.
+
+    Raises ProjectLocked when another Moot has it: that one is to be shown. A file that is broken is passed over.
+    """
+    for path in workspace.recent():
+        try:
+            return workspace.open(path, create=False)
+        except ProjectLocked:
+            raise
+        except ProjectError:
+            continue
+    return workspace.open(ensure_sample(workspace))
+
+
+def open_project(workspace: Workspace, path: Path) -> Desk:
+    """Open a project that is there already. UsageError when there is no such file, ProjectError otherwise."""
+    path = path.expanduser()
+    if not path.is_file():
+        raise UsageError(f"There is no file {path}.", "Check the path, or create a new project.")
+    return workspace.open(path, create=False)
+
+
+def project_path(name: str) -> Path:
+    """The file of a new project of this name in the projects folder.
+
+    Raises UsageError for a name that no file can have, and for one that is taken.
+    """
+    name = unicodedata.normalize("NFC", " ".join(name.split())).removesuffix(SUFFIX).strip()
+    if not name:
+        raise UsageError("The project has no name.", "Type one.")
+    if _UNSAFE.search(name) or name.startswith(".") or name.endswith(".") or _RESERVED.fullmatch(name):
+        raise UsageError(f"A file cannot be called '{name}'.", 'Leave out / \\ : * ? " < > | and a dot at either end.')
+    if len(name.encode()) > NAME_LIMIT:
+        raise UsageError(f"The name is longer than {NAME_LIMIT} characters.", "Choose a shorter one.")
+    path = preferences.projects_folder() / f"{name}{SUFFIX}"
+    if any(other.name.casefold() == path.name.casefold() for other in _files(path.parent)):
+        raise UsageError(f"There is a project '{name}' already.", "Open it, or choose another name.")
+    return path
+
+
+def create_project(workspace: Workspace, name: str) -> Desk:
+    """Make an empty project in the projects folder and open it. Raises UsageError and ProjectError."""
+    path = project_path(name)
+    _make_folder()
+    return workspace.open(path)
+
+
+def free_name(wanted: str) -> str:
+    """A project name near ``wanted`` (such as a file's) that is possible and not taken."""
+    stem = _UNSAFE.sub(" ", Path(wanted).stem)
+    name = " ".join(stem.split()).strip(". ")[: NAME_LIMIT // 4] or "project"
+    for number in range(1, 10_000):
+        candidate = name if number == 1 else f"{name} {number}"
+        try:
+            return project_path(candidate).stem
+        except UsageError:
+            continue
+    return name  # pragma: no cover
+
+
+def recent(workspace: Workspace) -> tuple[Recent, ...]:
+    """The open projects and those opened lately, the latest first."""
+    desks = {desk.path: desk for desk in workspace.desks()}
+    rows = []
+    for path in dict.fromkeys([*workspace.recent(), *desks]):
+        try:
+            stat = path.stat()
+        except OSError:
+            continue
+        desk = desks.get(path)
+        rows.append(_known(desk, stat.st_size, stat.st_mtime) if desk else Recent(path, stat.st_size, stat.st_mtime))
+    return tuple(rows)
+
+
+def _known(desk: Desk, size: int, changed_at: float) -> Recent:
+    last, state = _last(desk)
+    return Recent(
+        desk.path, size, changed_at, open=True, documents=desk.store.documents.count(), reviewed=_reviewed(desk),
+        last_run=last, last_state=state,
+    )  # fmt: skip
+
+
+def overview(desk: Desk) -> Overview:
+    """What is in the project, and the five steps with where each stands."""
+    store = desk.store
+    documents = store.documents.count()
+    rejected = sum(int(one.counts.get("rejected", 0)) for one in store.documents.imports())
+    version = store.codebooks.latest()
+    labels = version.codebook.labels if version else ()
+    plan = runs.recall(desk)
+    roles = protocols.find(plan.protocol).role_names
+    last, state = _last(desk)
+    reviewed = _reviewed(desk)
+    return Overview(
+        name=desk.name,
+        documents=documents,
+        rejected=rejected,
+        version=version.version if version else None,
+        draft=store.codebooks.draft() is not None,
+        labels=labels,
+        protocol=plan.protocol,
+        seats=tuple((role, plan.seat(role).spec) for role in roles),
+        runs=len(store.runs.all()),
+        last_run=last,
+        last_state=state,
+        reviewed=reviewed,
+        steps=_steps(
+            (
+                ("data", "Data", documents > 0, _data_words(documents, rejected)),
+                ("codebook", "Codebook", bool(labels), _codebook_words(labels, version.version if version else None)),
+                ("models", "Models", True, _seat_words({plan.seat(role).spec for role in roles}, len(roles))),
+                ("run", "Run", last is not None and state == "done", _run_words(last, state)),
+                ("review", "Review", documents > 0 and reviewed >= documents, _review_words(last, reviewed)),
+            )
+        ),
+    )
+
+
+def _steps(rows: tuple[tuple[str, str, bool, str], ...]) -> tuple[Step, ...]:
+    """The first that is not done is the one to do now."""
+    steps = []
+    due = False
+    for room, title, done, words in rows:
+        state: StepState = "done" if done else "later" if due else "now"
+        due = due or not done
+        steps.append(Step(room, title, state, words))
+    return tuple(steps)
+
+
+def _data_words(documents: int, rejected: int) -> str:
+    if not documents:
+        return "Bring a file of texts."
+    out = f", {_count(rejected, 'row')} rejected" if rejected else ""
+    return f"{_count(documents, 'document')}{out}"
+
+
+def _codebook_words(labels: tuple[Label, ...], version: int | None) -> str:
+    return f"{_count(len(labels), 'label')}, v{version}" if labels else "Say what to look for."
+
+
+def _seat_words(specs: set[str], seats: int) -> str:
+    who = f"{_count(seats, 'seat')}, {next(iter(specs)) if len(specs) == 1 else _count(len(specs), 'model')}"
+    return f"{who}, a word-list baseline" if specs == {f"{BUILTIN}/lexical"} else who
+
+
+def _run_words(run: RunRow | None, state: State | None) -> str:
+    if run is None:
+        return "Nobody has spoken yet."
+    ended = run.verdicts + run.unresolved + run.failed
+    if state == "done":
+        left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
+        return f"{_count(ended, 'document')} debated{left}"
+    return f"{ended:,} of {run.documents:,} debated, {state}"
+
+
+def _review_words(run: RunRow | None, reviewed: int) -> str:
+    if reviewed:
+        return f"{_count(reviewed, 'document')} reviewed"
+    return "Correct the verdicts and see what they are worth." if run else "Comes after the first run."
+
+
+def _last(desk: Desk) -> tuple[RunRow | None, State | None]:
+    run_id = desk.latest_run()
+    run = desk.store.runs.get(run_id) if run_id else None
+    return (run, desk.state(run.run_id)) if run else (None, None)
+
+
+def _reviewed(desk: Desk) -> int:
+    counts = desk.store.reviews.status_counts()
+    return counts.get("Submitted", 0) + counts.get("Discarded", 0)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _make_folder() -> None:
+    folder = preferences.projects_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ProjectError(
+            f"The folder {folder} cannot be made: {error.strerror}.", "Check its permissions."
+        ) from error
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []

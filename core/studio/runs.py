@@ -1,0 +1,224 @@
+"""The Run room: from a plan to settings, a preflight, and runs on the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core import prompts
+from core.codebook import Codebook
+from core.debate import protocols
+from core.debate.case import Case
+from core.debate.turns import Message, Reply
+from core.documents import Document
+from core.engine.preflight import Probe, probe_seats
+from core.engine.thread import EngineThread
+from core.errors import CodebookError, UsageError
+from core.llm import builtin
+from core.llm.models import ModelLibrary
+from core.runs import BUILTIN, RunRow, RunSettings, Sampling, Seat
+from core.studio.desk import Desk
+
+DEFAULT_SEAT = Seat(connection=BUILTIN, model="lexical")
+SAMPLING_PARAMS = ("max_tokens", "temperature", "top_p", "reasoning_effort")
+PLAN = "plan"
+"""The project setting that keeps the last plan."""
+STUDIO_PACE = 40.0
+"""Words a second of the built-in model in the studio until a person says otherwise: slow enough to be watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a person chose for a run. ``seats`` may leave roles out: they get ``everyone``.
+
+    ``limit`` None takes all documents; ``pace`` is the built-in model's words a second, 0 instant.
+    """
+
+    protocol: str = "ecj"
+    everyone: Seat = DEFAULT_SEAT
+    seats: Mapping[str, Seat] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    concurrency: int = 8
+    budget_usd: float | None = None
+    iterations: int = 1
+    limit: int | None = None
+    pace: float = 0.0
+
+    def seat(self, role: str) -> Seat:
+        """Who sits on a role."""
+        return self.seats.get(role, self.everyone)
+
+    def with_seat(self, role: str, seat: Seat) -> Plan:
+        """This plan with somebody else on one role."""
+        return replace(self, seats={**self.seats, role: seat})
+
+    def everywhere(self, seat: Seat) -> Plan:
+        """This plan with the same model on every role, of any protocol."""
+        return replace(self, everyone=seat, seats={})
+
+    def narrowed(self) -> Plan:
+        """This plan without the seats of other protocols' roles, which it keeps for when one comes back to them."""
+        roles = protocols.find(self.protocol).role_names
+        return replace(self, seats={role: seat for role, seat in self.seats.items() if role in roles})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the project's settings."""
+        return {
+            "protocol": self.protocol,
+            "everyone": self.everyone.model_dump(mode="json"),
+            "seats": {role: seat.model_dump(mode="json") for role, seat in self.seats.items()},
+            "params": dict(self.params),
+            "seed": self.seed,
+            "concurrency": self.concurrency,
+            "budget_usd": self.budget_usd,
+            "iterations": self.iterations,
+            "limit": self.limit,
+            "pace": self.pace,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan that ``to_json`` wrote."""
+        seats = {role: Seat.model_validate(seat) for role, seat in data["seats"].items()}
+        return cls(**{**data, "everyone": Seat.model_validate(data["everyone"]), "seats": seats})
+
+
+def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling, dict[str, str]]:
+    """``KEY=VALUE`` parameters as sampling, and the rest for the protocol. UsageError for a value that does not fit."""
+    from pydantic import ValidationError
+
+    chosen: dict[str, Any] = {name: value for name, value in params.items() if name in SAMPLING_PARAMS}
+    if seed is not None:
+        chosen["seed"] = seed
+    try:
+        sampling = Sampling.model_validate(chosen)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
+    return sampling, {name: value for name, value in params.items() if name not in SAMPLING_PARAMS}
+
+
+def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -> RunSettings:
+    """The frozen settings of a plan.
+
+    Raises UsageError for an unknown protocol, role, parameter or connection, and for a budget on a seat without a
+    known price; CodebookError when there is nothing to label or the protocol does not do this kind.
+    """
+    card = protocols.find(plan.protocol)
+    codebook.require_labels()
+    if codebook.kind not in card.kinds:
+        able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
+        raise CodebookError(
+            f"{card.title} does not do codebooks of kind {codebook.kind}.",
+            f"These do: {', '.join(able)}." if able else "No protocol does yet.",
+        )
+    strangers = [role for role in plan.seats if role not in card.role_names]
+    if strangers:
+        raise UsageError(
+            f"{plan.protocol} has no role '{strangers[0]}'.", f"Its roles are: {', '.join(card.role_names)}."
+        )
+    if plan.params:
+        raise UsageError(f"{plan.protocol} takes no parameter '{next(iter(plan.params))}'.", "")
+    seats = {role: models.seated(plan.seat(role)) for role in card.role_names}
+    if plan.budget_usd is not None:
+        for role, seat in seats.items():
+            if not models.priced(seat):
+                raise UsageError(
+                    f"The price of {seat.spec} ({role}) is not known, so a budget cannot be kept.",
+                    "Run without --budget, or choose a model with a list price.",
+                )
+    return RunSettings(
+        protocol=plan.protocol,
+        codebook=codebook,
+        codebook_version=version,
+        seats=seats,
+        templates=prompts.shipped(plan.protocol),
+        params=dict(plan.params),
+        seed=plan.seed,
+        concurrency=plan.concurrency,
+        budget_usd=plan.budget_usd,
+        pace=plan.pace,
+    )
+
+
+def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
+    """One tiny request to each distinct seat.
+
+    Raises the first of Unreachable, Unauthorised and NoSuchModel: such a run must not start. Other findings are in the
+    probes.
+    """
+    probes = probe_all(settings, models, engine)
+    for probe in probes:
+        if probe.stops and probe.error is not None:
+            raise probe.error
+    return probes
+
+
+def probe_all(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
+    """One tiny request to each distinct seat; whatever each met is in its probe."""
+    return engine.submit(probe_seats(settings, models)).result()
+
+
+def create(
+    desk: Desk, settings: RunSettings, document_ids: Sequence[str], *, iterations: int = 1, rejected: int = 0
+) -> list[RunRow]:
+    """The runs of an experiment, one for each iteration, queued but not started. UsageError without documents."""
+    made: list[RunRow] = []
+    for iteration in range(iterations):
+        made.append(
+            desk.store.runs.create(
+                settings.model_copy(update={"iteration": iteration}),
+                document_ids,
+                experiment_id=made[0].experiment_id if made else None,
+                rejected=rejected,
+            )
+        )
+    return made
+
+
+def chosen_ids(desk: Desk, limit: int | None) -> list[str]:
+    """The ids a run is made on: all, or the first ``limit``."""
+    ids = desk.store.documents.ids()
+    return ids if limit is None else ids[:limit]
+
+
+def remember(desk: Desk, plan: Plan) -> None:
+    """Keep the plan for the next visit."""
+    desk.store.settings.set(PLAN, plan.to_json())
+
+
+def recall(desk: Desk) -> Plan:
+    """The plan that was kept last, or the studio's defaults; one from another version that no longer fits counts as
+    none."""
+    data = desk.store.settings.get(PLAN)
+    try:
+        plan = Plan.from_json(data) if data else Plan(pace=STUDIO_PACE)
+        protocols.find(plan.protocol)
+    except (TypeError, ValueError, KeyError, UsageError):
+        return Plan(pace=STUDIO_PACE)
+    return plan
+
+
+def warnings(settings: RunSettings) -> list[str]:
+    """What a person should know before the run starts: labels that the built-in model can say nothing on."""
+    if not any(seat.connection == BUILTIN for seat in settings.seats.values()):
+        return []
+    return builtin.describe(settings.codebook)
+
+
+def preview(settings: RunSettings, document: Document) -> dict[str, tuple[Message, ...]]:
+    """The exact messages that each role would get on a document, with stand-ins for what others have not said yet."""
+    card = protocols.find(settings.protocol)
+    case = Case(document, settings)
+    heard: dict[str, Reply] = {}
+    shown: dict[str, tuple[Message, ...]] = {}
+    for role in card.role_names:
+        shown[role] = case.compose(role, expects="text", **heard).messages
+        heard[HEARD_AS.get(role, role)] = Reply(text=f"(what the {role} will have said)")
+    return shown
+
+
+HEARD_AS = {"extractor": "extraction", "critic": "critique"}
+"""Under which name the later roles hear what a role said."""

@@ -1,0 +1,150 @@
+"""The frame and the small views, drawn by Streamlit's own test runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import wiring
+from core.debate.events import RunStatus
+from core.errors import ProjectLocked
+from core.studio.board import Board, DocumentText, FinishedPage, Replay
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
+
+
+class Desk:
+    """A project with one run, under way."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.board_ = Board("r1")
+        self.board_.publish(RunStatus("r1", "running", 1000, 403, 9, 0, 20, 94, 3, 0, 0, 0.83, 60.0, 31.0, 1140.0))
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def under_way(self) -> Sequence[str]:
+        return ["r1"]
+
+    def latest_run(self) -> str | None:
+        return "r1"
+
+    def run_name(self, run_id: str) -> str:
+        return f"Run {HOSTILE}"
+
+    def saved_at(self) -> float | None:
+        return 1_700_000_000.0
+
+    def board(self, run_id: str) -> Board | None:
+        return self.board_ if run_id == "r1" else None
+
+    def document(self, run_id: str, document_id: str) -> DocumentText | None:
+        return None
+
+    def replay(self, run_id: str, document_id: str) -> Replay | None:
+        return None
+
+    def finished(self, run_id: str, **_: Any) -> FinishedPage:
+        return FinishedPage(0, ())
+
+
+class Workspace:
+    """Two projects, of which another process holds the second."""
+
+    def __init__(self) -> None:
+        self.paths = [Path("/p/hotel-aspects.duckdb"), Path("/p/clinic-letters.duckdb")]
+        self.open_ = [Desk(self.paths[0])]
+
+    def desks(self) -> Sequence[Desk]:
+        return self.open_
+
+    def recent(self) -> Sequence[Path]:
+        return self.paths
+
+    def open(self, path: Path, *, create: bool = True) -> Desk:
+        raise ProjectLocked(str(path), 4127, "http://127.0.0.1:8501")
+
+
+@pytest.fixture
+def studio() -> Iterator[AppTest]:
+    wiring.install(Workspace())
+    yield AppTest.from_file(NAVIGATION, default_timeout=20)
+    wiring.install(None)
+
+
+def html(app: AppTest) -> str:
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def test_the_sidebar_names_the_projects_and_the_run(studio: AppTest) -> None:
+    studio.run()
+    assert studio.sidebar.selectbox[0].options == ["hotel-aspects", "clinic-letters"]
+    text = html(studio)
+    assert "412 of 1,000" in text
+    assert "19 min left" in text
+    assert "$0.83" in text
+
+
+def test_names_are_escaped(studio: AppTest) -> None:
+    studio.run()
+    assert HOSTILE not in html(studio)
+    assert "Run &lt;img" in html(studio)
+
+
+def test_a_project_that_another_studio_holds_is_explained(studio: AppTest) -> None:
+    studio.run()
+    studio.sidebar.selectbox[0].select_index(1).run()
+    text = html(studio)
+    assert "/p/clinic-letters.duckdb is open in Moot at http://127.0.0.1:8501 (pid 4127)" in text
+    assert "close it there" in text
+
+
+def test_turning_to_another_project_forgets_what_belonged_to_the_first(studio: AppTest) -> None:
+    studio.session_state["run_id"] = "r1"
+    studio.session_state["project"] = Path("/p/hotel-aspects.duckdb")
+    studio.run()
+    assert studio.session_state["run_id"] == "r1"
+    studio.sidebar.selectbox[0].select_index(1).run()
+    assert "run_id" not in studio.session_state
+
+
+def test_small_views_escape_what_they_are_given() -> None:
+    def page() -> None:
+        from app.views.empty import empty
+        from app.views.header import header
+        from app.views.labels import tags
+        from app.views.notice import notice, raw_text
+        from core.codebook import Label
+
+        bad = "<img src=x onerror=alert(1)>"
+        header(bad, bad, badge=bad)
+        notice("error", bad, bad)
+        raw_text(bad)
+        tags([Label(name=bad, colour=1)])
+        empty(bad, bad, key="e")
+
+    app = AppTest.from_function(page, default_timeout=20).run()
+    assert not app.exception
+    assert html(app).count("&lt;img src=x onerror=alert(1)&gt;") == 9
+    assert HOSTILE not in html(app)
+
+
+def test_an_empty_state_says_which_button_was_pressed() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from app.views.empty import empty
+
+        st.text(str(empty("Nobody has spoken yet", "84 documents.", ["Start with 10", "Start all"], key="run")))
+
+    app = AppTest.from_function(page, default_timeout=20).run()
+    assert app.text[0].value == "None"
+    app.button[1].click().run()
+    assert app.text[0].value == "Start all"

@@ -1,0 +1,76 @@
+"""The real frame around two pages: the board on the played run, and one with all the small views to look at."""
+
+from typing import cast
+
+import streamlit as st
+from fake_run import CODEBOOK, ROLES, RUN, FakeDesk
+
+from app import wiring
+from app.views import frame
+from app.views.board import board
+from app.views.empty import empty
+from app.views.header import header
+from app.views.labels import tags
+from app.views.marked_text import marked_text
+from app.views.notice import notice, raw_text
+from app.views.transcript import transcript
+
+
+def run() -> None:
+    desk = wiring.workspace().desks()[0]
+    found = desk.board(RUN)
+    state = found.status.state if found and found.status else "queued"
+    with header("Run 14", "ECJ on hotel-reviews.csv, codebook v6, iteration 1 of 3", badge=state, tone="run", dot=True):
+        st.button("Settings", icon=":material/tune:", type="tertiary")
+        st.button("Pause", icon=":material/pause:")
+        st.button("Stop", icon=":material/stop:")
+    board(RUN, CODEBOOK, ROLES, state=state, budget=3.0)
+
+
+def other() -> None:
+    header("Other", "every small view once", badge="3 of 5")
+    desk = cast(FakeDesk, wiring.workspace().desks()[0])
+    debate = desk.by_id["0402"]
+    replay = debate.stored()
+    left, right = st.columns(2)
+    with left:
+        marked_text(
+            debate.text.fields,
+            CODEBOOK,
+            [row for turn in replay.turns for row in turn.evidence],
+            disputed=[CODEBOOK.labels[1].id],
+            key="marked",
+        )
+        tags(CODEBOOK.labels)
+        tags(CODEBOOK.labels[:2], absent=True)
+        empty(
+            "Nobody has spoken yet", "84 documents, 5 labels and 3 seats are ready.", ["Start with 10", "All"], key="a"
+        )
+        with st.container(horizontal=True):
+            empty("Nothing waits for you", "All 120 in the queue are decided.", sign="check", key="b")
+            empty("No truth", "No gold column.", sign="bars", key="c")
+    with right:
+        transcript(replay, CODEBOOK, ROLES, key="transcript")
+        notice(
+            "error", "Critic: the key was refused", "openai answered 401. Set OPENAI_API_KEY or type a key on Models."
+        )
+        notice("warn", "Run 14 was interrupted at 412 of 1,000", "Every reply is kept, <b>none</b> is paid again.")
+        notice("ok", "Extractor and judge are ready")
+        raw_text("…on balance both have a point <img src=x onerror=window.__owned=1>")
+
+
+st.set_page_config(
+    page_title="Moot", layout="wide", page_icon=str(frame.APP / "static" / "logo-icon.svg"), initial_sidebar_state=216
+)
+frame.chrome()
+pages = {
+    "": [st.Page(run, title="Run", icon=":material/forum:", default=True)],
+    "Prepare": [st.Page(other, title="Other", icon=":material/table_rows:", url_path="other")],
+}
+chosen = st.navigation(pages, position="hidden")
+with st.sidebar:
+    desk = frame.project_switcher()
+    frame.rooms(pages, chosen)
+    if desk is not None:
+        frame.foot(desk)
+chosen.run()

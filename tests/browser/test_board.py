@@ -1,0 +1,273 @@
+"""The board in a real browser, on a played run: nothing that a person does may lose or double a word."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[str]:
+    """A played run on a free port; the address, without a slash at its end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    script = Path(__file__).with_name("fake_run.py")
+    command = [sys.executable, str(script), "--port", str(port), "--speed", "0.6", "--documents", "400"]
+    with subprocess.Popen([*command, "--slots", "8"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            for _ in range(150):
+                try:
+                    with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1) as answer:
+                        answer.read()
+                    break
+                except OSError:
+                    time.sleep(0.2)
+            yield address
+        finally:
+            server.terminate()
+            server.wait(10)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def context(browser: Browser, studio: str) -> Iterator[BrowserContext]:
+    """A browser that has been let in."""
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    page.goto(f"{studio}/moot/enter?token=dev")
+    page.close()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, studio: str) -> Page:
+    page = context.new_page()
+    page.goto(studio)
+    page.wait_for_selector(".wt .id")
+    return page
+
+
+def focus(page: Page) -> str:
+    return page.locator(".board .phead .mono").first.inner_text()
+
+
+def words(page: Page) -> str:
+    return page.evaluate(  # type: ignore[no-any-return]
+        """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
+              .flatMap(r => [...r.querySelectorAll('.talk .said')]).map(e => e.textContent).join('|')"""
+    )
+
+
+def speaking(page: Page) -> None:
+    """Look at a debate that has just begun, and stay there."""
+    page.locator(".wt", has=page.locator(".av.extractor")).last.click()
+    page.wait_for_selector(".turn.on .said:not(:empty)")
+
+
+def test_words_arrive_by_themselves(page: Page) -> None:
+    speaking(page)
+    before = words(page)
+    page.wait_for_timeout(1200)
+    after = words(page)
+    assert len(after) > len(before)
+    assert after.replace("|", "").startswith(before.replace("|", "").rstrip('"*')[:40])
+
+
+def test_a_reload_loses_nothing(page: Page) -> None:
+    speaking(page)
+    page.wait_for_timeout(500)
+    shown, before = focus(page), words(page)
+    page.reload()
+    page.wait_for_selector(".talk .said:not(:empty)")
+    assert focus(page) == shown
+    assert words(page)[:30] == before[:30]
+    assert len(words(page)) >= len(before) - 2  # a quote drawn with its marks may be a character shorter
+    assert page.get_by_role("button", name=f"Staying on {shown}").is_visible()
+
+
+def test_a_second_tab_looks_at_something_else(context: BrowserContext, page: Page, studio: str) -> None:
+    speaking(page)
+    shown = focus(page)
+    other = context.new_page()
+    other.goto(studio)
+    other.wait_for_selector(".talk .said:not(:empty)")
+    other.locator(".wt:not(.sel)").first.click()
+    other.wait_for_selector(".talk .said")
+    assert focus(other) != shown
+    assert focus(page) == shown
+    before = words(page)
+    page.wait_for_timeout(1000)
+    assert len(words(page)) > len(before) or page.locator(".ruling:not(.hide)").count()
+
+
+def test_another_page_and_back_loses_nothing(page: Page) -> None:
+    speaking(page)
+    shown, before = focus(page), words(page)
+    page.get_by_role("link", name="Other").click()
+    page.get_by_text("every small view once").wait_for()
+    assert page.locator(".wt").count() == 0
+    page.get_by_role("link", name="Run").click()
+    page.wait_for_selector(".talk .said:not(:empty)")
+    assert focus(page) == shown
+    assert words(page)[:30] == before[:30]
+
+
+def test_a_lost_connection_comes_back_with_cursors_and_doubles_no_word(
+    context: BrowserContext, studio: str, page: Page
+) -> None:
+    page.close()
+    page = context.new_page()
+    sent: list[dict[str, Any]] = []
+    wires: list[Any] = []
+
+    def between(wire: Any) -> None:
+        server = wire.connect_to_server()
+        wires.append(wire)
+        wire.on_message(lambda text: (sent.append(json.loads(text)), server.send(text)))
+        server.on_message(lambda text: wire.send(text))
+
+    page.route_web_socket(re.compile("/moot/live$"), between)
+    page.goto(studio)
+    page.wait_for_selector(".wt .id")
+    speaking(page)
+    page.wait_for_timeout(600)
+    first = words(page)
+    wires[-1].close(code=1012)
+    page.wait_for_timeout(2500)
+    assert len(wires) > 1
+    again = [message for message in sent if message["type"] == "watch"][-1]
+    assert any(offset > 0 for _, offset in again["cursors"].values())
+    text = words(page)
+    assert len(text) > len(first)
+    opening = first.split("|")[0][:24]
+    assert text.count(opening) == 1
+
+
+def test_a_tile_and_the_arrow_keys_change_the_debate(page: Page) -> None:
+    page.wait_for_selector(".talk .said")
+    tile = page.locator(".wt:not(.sel)").nth(2)
+    wanted = tile.locator(".id").inner_text()
+    tile.click()
+    page.locator(".board .phead .mono", has_text=wanted).wait_for()
+    page.locator(".board-root").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(300)
+    assert focus(page) != wanted
+    pinned = page.get_by_role("button", name=re.compile("Staying on"))
+    assert pinned.is_visible()
+    page.keyboard.press("Space")
+    page.wait_for_timeout(100)
+    assert not pinned.is_visible()
+
+
+def test_hostile_text_stays_text(page: Page) -> None:
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.get_by_role("button", name=re.compile("Finished")).click()
+    page.get_by_label("Find a finished debate").fill("onerror")
+    page.wait_for_function(
+        """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
+              .some(r => r.querySelector('.fr'))""",
+        timeout=60_000,
+    )
+    page.wait_for_timeout(700)
+    page.locator(".fr").first.click()
+    page.locator(".docscroll", has_text="<img src=x onerror=").wait_for()
+    page.locator(".turn", has_text="<script>").first.wait_for()
+    assert page.locator(".board-root img").count() == 0
+    assert page.locator(".board-root script").count() == 0
+    assert page.evaluate("window.__owned") is None
+    assert not [url for url in requests if url.endswith("/x")]
+    page.get_by_role("link", name="Other").click()
+    page.get_by_text("onerror=").first.wait_for()
+    assert page.evaluate("window.__owned") is None
+
+
+def test_a_finished_debate_plays_again(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("Finished [1-9]")).click()
+    page.locator(".fr").first.click()
+    page.locator(".ruling:not(.hide)").wait_for()
+    whole = words(page)
+    page.get_by_role("button", name="Replay", exact=True).click()
+    page.wait_for_timeout(400)
+    assert len(words(page)) < len(whole) / 2
+    page.get_by_role("button", name="End replay").click()
+    page.locator(".ruling:not(.hide)").wait_for()
+    assert words(page) == whole
+
+
+def test_a_browser_without_the_cookie_is_told_so(browser: Browser, studio: str) -> None:
+    stranger = browser.new_context()
+    page = stranger.new_page()
+    page.goto(studio)
+    page.get_by_text("This window may not watch.").wait_for()
+    assert page.locator(".wt .id").count() == 0
+    stranger.close()
+
+
+def test_the_page_asks_nobody_else_for_anything(context: BrowserContext, studio: str) -> None:
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(studio)
+    page.wait_for_selector(".wt .id")
+    page.wait_for_timeout(1500)
+    assert [url for url in asked if not url.startswith((studio, "data:", "blob:"))] == []
+
+
+def test_nothing_of_streamlits_own_frame_shows(page: Page) -> None:
+    for part in ("stStatusWidget", "stAppDeployButton", "stMainMenu", "stDecoration"):
+        assert not page.get_by_test_id(part).is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_board_follows_the_theme(page: Page, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_timeout(400)
+    ink = page.evaluate(
+        """() => { const root = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
+              .map(r => r.querySelector('.board-root')).find(Boolean); return getComputedStyle(root).color }"""
+    )
+    assert ink == {"light": "rgb(26, 31, 40)", "dark": "rgb(230, 233, 238)"}[scheme]

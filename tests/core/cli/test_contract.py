@@ -1,0 +1,229 @@
+"""The headless contract, run as a person runs it: the installed command, real files, a real server, real signals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.running import free_port, mock_llm
+
+CODEBOOK = """
+name: Hotel aspects
+unit: hotel review
+labels:
+  - {name: Service, keywords: [staff, friendly]}
+  - {name: Food, keywords: [breakfast, dinner]}
+  - {name: Location, keywords: [station, beach]}
+"""
+TEXTS = [
+    "The staff were friendly.",
+    "Breakfast was cold, dinner too.",
+    "By the station, and the staff knew it.",
+    "Fine.",
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "codebook.yaml").write_text(CODEBOOK, encoding="utf-8")
+    write_reviews(tmp_path / "reviews.csv", 4)
+    return tmp_path
+
+
+def write_reviews(path: Path, count: int) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "Service", "Food", "Location"])
+        for index in range(count):
+            text = TEXTS[index % 4]
+            gold = ["staff" in text, "Breakfast" in text, "station" in text]
+            writer.writerow([f"h{index}", f"{text} ({index})", *(int(one) for one in gold)])
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments)]
+
+
+def moot(*arguments: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command(*arguments), capture_output=True, text=True, env=os.environ | environment, timeout=120, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def annotate(folder: Path, *more: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    return moot(
+        "annotate", folder / "reviews.csv", "--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml",
+        "--project", folder / "p.duckdb", "--json", *more, code=code, **environment,
+    )  # fmt: skip
+
+
+def statistics(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{url}/stats") as response:
+        return json.load(response)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with mock_llm(slots=8, ttft=0.01, tpt=0.0005) as url:
+        yield url
+
+
+def test_demo_does_the_main_job_and_beats_naming_everything() -> None:
+    told = result(moot("demo", "--json"))
+    assert told["verdicts"] == told["documents"] == 96
+    assert told["cost_usd"] == 0.0
+    with (Path(__file__).parents[3] / "sample_data" / "hotel_reviews.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    shares = [sum(int(row[name]) for row in rows) / len(rows) for name in told["evaluation"]["labels"]]
+    everything = sum(2 * share / (1 + share) for share in shares) / len(shares)  # precision = share, recall = 1
+    assert told["evaluation"]["macro"]["f1"] > everything + 0.1
+
+
+def test_annotate_evaluate_runs_and_export_hang_together(folder: Path) -> None:
+    told = result(annotate(folder, "--gold-same-names"))
+    assert {key: told[key] for key in ("run_id", "documents", "verdicts", "unresolved", "failed", "status")} == {
+        "run_id": "r0001", "documents": 4, "verdicts": 4, "unresolved": 0, "failed": 0, "status": "done"
+    }  # fmt: skip
+    assert (told["calls"], told["cached_calls"], told["rejected"]) == (12, 0, 0)
+    report = result(moot("evaluate", "--project", folder / "p.duckdb", "--json"))["runs"][0]
+    assert (report["n"], report["excluded"], report["protocol"]) == (4, 0, "ecj")
+    assert report["roles"] == dict.fromkeys(("extractor", "critic", "judge"), "builtin/lexical")
+    assert report["labels"]["Service"]["tp"] == 2
+    assert set(report["labels"]["Food"]) == {
+        "n", "tp", "fp", "fn", "tn", "accuracy", "precision", "recall", "f1",
+    }  # fmt: skip
+    listed = result(moot("runs", "--project", folder / "p.duckdb", "--json"))["runs"]
+    assert [(row["run_id"], row["turns"], row["verdicts"]) for row in listed] == [("r0001", 12, 4)]
+    for form in ("csv", "jsonl", "parquet", "transcript"):
+        moot("export", "--project", folder / "p.duckdb", "--format", form, "--output", folder / f"out.{form}")
+        assert (folder / f"out.{form}").stat().st_size > 100
+
+
+def test_the_same_run_again_pays_nothing(folder: Path, server: str) -> None:
+    chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
+    before = statistics(server)["calls"]
+    first = result(annotate(folder, *chosen))
+    asked = statistics(server)["calls"]
+    assert asked - before == first["calls"] + 1  # and one probe, which counts nowhere
+    assert first["cost_usd"] is None
+    second = result(annotate(folder, *chosen))
+    assert (second["run_id"], second["calls"], second["cached_calls"]) == ("r0002", 0, first["calls"])
+    assert statistics(server)["calls"] == asked + 1
+
+
+def test_killed_in_mid_run_it_goes_on_and_pays_for_no_reply_twice(folder: Path) -> None:
+    write_reviews(folder / "reviews.csv", 60)
+    with mock_llm(slots=4, ttft=0.03, tpt=0.001) as url:
+        chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "4")
+        process = subprocess.Popen(
+            command(
+                "annotate", folder / "reviews.csv", "--text", "text", "--id", "id", "--codebook",
+                folder / "codebook.yaml", "--project", folder / "p.duckdb", *chosen,
+            ),
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        while statistics(url)["ok"] < 60:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        rows = result(moot("runs", "--project", folder / "p.duckdb", "--json"))["runs"]
+        assert rows[0]["status"] == "paused"
+        told = result(annotate(folder, *chosen, "--resume", "r0001"))
+        assert (told["status"], told["verdicts"]) == ("done", 60)
+        stats = statistics(url)
+        # what was in flight or not yet on disk when it died: at most the four slots and one group
+        assert stats["ok"] - 2 <= told["calls"] + 8
+        again = result(annotate(folder, *chosen, "--resume", "r0001"))
+        assert again["calls"] == told["calls"]
+        assert statistics(url)["calls"] == stats["calls"]
+
+
+def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
+    write_reviews(folder / "reviews.csv", 60)
+    with mock_llm(slots=2, ttft=0.05, tpt=0.001) as url:
+        chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "2")
+        process = subprocess.Popen(
+            command(
+                "annotate", folder / "reviews.csv", "--text", "text", "--id", "id", "--codebook",
+                folder / "codebook.yaml", "--project", folder / "p.duckdb", "--json", *chosen,
+            ),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        while statistics(url)["ok"] < 10:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 3, err
+        told = json.loads(out.strip().splitlines()[-1])
+        assert told["status"] == "paused"
+        assert statistics(url)["ok"] == told["calls"] + 1
+        assert statistics(url)["cancelled"] == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--model", "nowhere/x"), "no connection 'nowhere'"),
+        (("--model", "builtin"), "not a model"),
+        (("--protocol", "duel"), "no protocol"),
+        (("--role", "jury=builtin/lexical"), "no role 'jury'"),
+        (("--param", "max_tokens=many"), "max_tokens"),
+        (("--param", "colour=red"), "colour"),
+        (("--gold", "Comfort=x"), "Comfort"),
+        (("--connection", "mock=http://127.0.0.1:9/v1", "--model", "mock/m", "--budget", "1"), "price"),
+    ],
+)
+def test_bad_usage_is_said_and_leaves_nothing(folder: Path, more: tuple[str, ...], says: str) -> None:
+    assert says in annotate(folder, *more, code=2).stderr
+    assert not (folder / "p.duckdb").exists()
+
+
+def test_a_server_that_is_not_there_stops_the_run_before_it_starts(folder: Path) -> None:
+    done = annotate(folder, "--connection", f"mock=http://127.0.0.1:{free_port()}/v1", "--model", "mock/m", code=2)
+    assert "cannot be reached" in done.stderr
+    assert not (folder / "p.duckdb").exists()
+
+
+def test_a_project_that_is_open_elsewhere_is_said_with_its_owner(folder: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from core.studio.workspace import Workspace;"
+        "w = Workspace(url='http://127.0.0.1:8777'); w.open(Path(sys.argv[1])); print('open', flush=True);"
+        "sys.stdin.read(); w.close()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(folder / "p.duckdb")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert holder.stdout is not None
+    assert holder.stdout.readline().strip() == "open"
+    done = moot("runs", "--project", folder / "p.duckdb", code=2)
+    assert f"http://127.0.0.1:8777 (pid {holder.pid})" in done.stderr
+    holder.communicate("")
+    moot("runs", "--project", folder / "p.duckdb")
+
+
+def test_a_key_reaches_neither_project_nor_output(folder: Path, server: str) -> None:
+    key = "sk-never-written-anywhere"
+    chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
+    done = annotate(folder, *chosen, MOOT_MOCK_API_KEY=key)
+    assert key not in done.stdout + done.stderr
+    moot("export", "--project", folder / "p.duckdb", "--format", "transcript", "--output", folder / "t.jsonl")
+    for path in folder.iterdir():
+        assert key.encode() not in path.read_bytes(), path
