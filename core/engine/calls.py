@@ -12,7 +12,7 @@ from tenacity import RetryCallState
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Ask
-from core.documents import Document
+from core.documents import Document, storable
 from core.engine.limits import Budget, Gate, retrying
 from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
 from core.errors import ModelError, RateLimited
@@ -143,8 +143,8 @@ class Caller:
         self.on_paid(reply)
         stored = StoredReply(
             key=key,
-            text=reply.text,
-            reasoning=reply.reasoning,
+            text=storable(reply.text),  # as it will be read back, so that a replay renders the very same
+            reasoning=storable(reply.reasoning),
             finish=reply.finish,
             usage=reply.usage,
             cost_usd=reply.cost_usd,

@@ -170,14 +170,25 @@ class LiveRun:
             return self._loaded.popleft() if self._loaded else None
 
     async def _debate(self, document: Document) -> None:
-        case = Case(document, self._settings)
-        step = conduct(self._protocol.debate, case)
+        records: list[asyncio.Task[None]] = []
+        try:
+            verdict = await self._converse(document, records)
+            await asyncio.gather(*records)
+            if verdict is not None:
+                await self._conclude(document, verdict)
+        finally:
+            await asyncio.gather(*records, return_exceptions=True)  # cancelled or not, none is left behind
+
+    async def _converse(self, document: Document, records: list[asyncio.Task[None]]) -> Verdict | None:
+        """The debate on one document; None when the run ends first. The rows of its turns are written meanwhile: what
+        must be on disk before the next ask is the reply, and that is."""
         iteration = self._settings.iteration
+        step = conduct(self._protocol.debate, Case(document, self._settings))
         seen: Counter[str] = Counter()
         turn = 0
         try:
             asks = next(step)
-            while True:
+            while self._ending is None:
                 placed = []
                 for ask in asks:
                     seat = self._settings.seats[ask.role]
@@ -185,16 +196,25 @@ class LiveRun:
                     placed.append((ask, seat, request, seen[request], turn))
                     seen[request] += 1
                     turn += 1
-                if self._ending is not None:
-                    return
-                heard = await asyncio.gather(*(self._hear(document, *place) for place in placed))
+                heard = await asyncio.gather(*(self._hear(document, records, *place) for place in placed))
                 asks = step.send(tuple(heard))
         except StopIteration as end:
-            await self._conclude(document, end.value)
+            verdict: Verdict = end.value
+            return verdict
         finally:
             step.close()
+        return None
 
-    async def _hear(self, document: Document, ask: Ask, seat: Seat, request: str, occurrence: int, turn: int) -> Reply:
+    async def _hear(
+        self,
+        document: Document,
+        records: list[asyncio.Task[None]],
+        ask: Ask,
+        seat: Seat,
+        request: str,
+        occurrence: int,
+        turn: int,
+    ) -> Reply:
         place = Place(self.run_id, document, turn, ask.role, seat)
         try:
             heard = await self._reply(place, ask, request, occurrence)
@@ -204,7 +224,7 @@ class LiveRun:
         if heard.cached:
             self._progress.cached_calls += stored.run_id != self.run_id or not self._resumed
             self._publish(TurnStarted(self.run_id, document.id, turn, ask.role, seat.model, cached=True))
-        await self._sink.turn(self._turn_row(place, ask, heard, stored))
+        records.append(asyncio.create_task(self._sink.turn(self._turn_row(place, ask, heard, stored))))
         self._publish(
             TurnDone(
                 run_id=self.run_id,
