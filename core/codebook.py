@@ -115,9 +115,10 @@ class Codebook(_Frozen):
     def _complete(self) -> Self:
         seen: dict[str, str] = {}
         for label in self.labels:
-            other = seen.setdefault(normalise(label.name), label.name)
-            if other is not label.name:
-                raise ValueError(f"two labels have the same name: '{other}' and '{label.name}'; rename one")
+            name = normalise(label.name)
+            if name in seen:
+                raise ValueError(f"two labels have the same name: '{seen[name]}' and '{label.name}'; rename one")
+            seen[name] = label.name
         if self.scale is not None and self.kind != "rating":
             raise ValueError("a scale belongs to kind rating")
         taken = {label.id for label in self.labels if label.id}

@@ -18,6 +18,9 @@ from core.studio.intake import Source, read_source
 from core.studio.workspace import Workspace
 
 
+SHOWN_REJECTED = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of it: the run rows at their end, the JSON to report, the exit code."""
@@ -59,8 +62,9 @@ def annotate_file(
     for note in (*imported.notes, *runs.warnings(settings)):
         say(f"moot: {note}")
     if imported.rejected:
-        first = imported.rejected[0]
-        say(f"moot: read {imported.read}, kept {imported.kept}, rejected {len(imported.rejected)} ({first.reason})")
+        say(f"moot: read {imported.read}, kept {imported.kept}, rejected {len(imported.rejected)}; kept in the project:")
+        for row in imported.rejected[:SHOWN_REJECTED]:
+            say(f"moot:   {row}")
     _preflight(workspace, settings)
     desk = workspace.open(path)
     rows = annotate.begin(desk, imported, source.path.name, codebook, plan)

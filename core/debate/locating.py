@@ -161,7 +161,7 @@ def _to_words(text: str, start: int, end: int) -> tuple[int, int]:
 
     An alignment may be a character off. A range without any word is left as it is.
     """
-    first, last = _nearer(text, start), _nearer(text, end)
+    first, last = _nearer(text, start, -1), _nearer(text, end, 1)
     while first < last and _strippable(text[first]):
         first += 1
     while first < last and _strippable(text[last - 1]):
@@ -169,9 +169,10 @@ def _to_words(text: str, start: int, end: int) -> tuple[int, int]:
     return (first, last) if first < last else (start, end)
 
 
-def _nearer(text: str, at: int) -> int:
+def _nearer(text: str, at: int, outward: int) -> int:
+    """The nearest edge of a word, ``outward`` (-1 or 1) where two are as near."""
     for distance in range(_WORD_REACH):
-        for edge in (at - distance, at + distance):
+        for edge in (at + outward * distance, at - outward * distance):
             if 0 <= edge <= len(text) and not joined(text, edge):
                 return edge
     return at

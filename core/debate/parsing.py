@@ -101,7 +101,7 @@ class _Reader:
                 break
             part, whole = listing_of(self.page, marker, self.names)
             complete = complete and (whole or below is not None)
-            listing.add(part)
+            listing.add(_whatever(part))
             below = marker
         return listing, complete
 
@@ -115,8 +115,9 @@ class _Reader:
             return self._problem(CUT)
         firm = not marker.plain or (self.form == "choice" and marker.kind == "label")
         hashed = self.page.text[marker.end : marker.limit].lstrip(" *`_").startswith("#")
-        if not (firm or hashed or listing.listed or listing.none):
-            # "The aspects present in this review are well supported" is prose.
+        named = bool(listing.unknown) and all(name[0].isupper() for name in listing.unknown)
+        if not (firm or hashed or named or listing.listed or listing.none):
+            # "The aspects present in this review are well supported" is prose, "... are Pool and Spa" is a decision.
             return None
         return self._settled(listing)
 
@@ -127,7 +128,7 @@ class _Reader:
         if undecided is not None:
             self.open = Listing()
             for entry, reason in _pairs(undecided):
-                part = self._entry(entry)
+                part = _whatever(self._entry(entry))
                 self.open.add(part)
                 self.open.doubted |= dict.fromkeys(part.listed, reason if isinstance(reason, str) else "")
         value = lookup(block.data, *_KEYS[self.form])
@@ -140,7 +141,7 @@ class _Reader:
                 part.excluded |= part.listed.keys()
                 part.listed = {}
             elif present is None:
-                self.open.add(part)
+                self.open.add(_whatever(part))
                 continue
             listing.add(part)
         if not isinstance(value, str) and not (listing.listed or listing.doubted or listing.unknown):
@@ -221,6 +222,12 @@ class _Reader:
     def _open_reasons(self) -> dict[str, str]:
         """The items that the agent leaves open, with its own reason where JSON gave one."""
         return {item: self.open.doubted.get(item) or LEFT_OPEN for item in self.open.listed}
+
+
+def _whatever(part: Listing) -> Listing:
+    """All names of a list of open items, whatever is said beside them ("Food (unclear)")."""
+    named = (*part.listed, *part.doubted, *sorted(part.excluded))
+    return Listing(listed=dict.fromkeys(named), unknown=part.unknown, none=part.none)
 
 
 def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:

@@ -100,7 +100,7 @@ def single_quoted(text: str, taken: Sequence[Span]) -> tuple[Span, ...]:
         return ()
     plain = list(text)
     for span in taken:
-        plain[span.start : span.end] = "\x00" * (span.end - span.start)
+        plain[span.start : span.end] = ["\n" if mark == "\n" else "\x00" for mark in text[span.start : span.end]]
     masked = "".join(plain)
     found: list[Span] = []
     start = 0

@@ -35,9 +35,9 @@ from core.studio.differences import Change, compare
 
 __all__ = [
     "Change", "CodebookVersion", "Kind", "Scale", "Standing", "Template", "add_label", "adopt", "change",
-    "change_label", "check_name", "current", "delete_label", "discard", "gold_counts", "history", "import_yaml", "keep", "move_label",
-    "name_of_file", "reorder", "restore", "save", "since", "standing", "starters", "suggestions", "templates",
-    "to_yaml", "warnings", "would_be_stale",
+    "change_label", "check_name", "current", "delete_label", "discard", "gold_counts", "history", "import_yaml", "keep",
+    "move_label", "name_of_file", "reorder", "restore", "save", "since", "standing", "starters", "suggestions",
+    "templates", "to_yaml", "warnings", "would_be_stale",
 ]  # fmt: skip
 
 

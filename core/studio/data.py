@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -24,6 +24,7 @@ from core.ingest import (
     codebook_from_gold,
     profile,
     read_table,
+    rejected_csv,
     suggest_mapping,
 )
 from core.ingest.delimited import DELIMITERS
@@ -32,8 +33,8 @@ from core.studio.desk import Desk
 
 __all__ = [
     "DELIMITERS", "SUFFIXES", "Draft", "GoldSource", "Import", "Imported", "Mapping", "Profile", "Rejected", "Table",
-    "Trial", "UnknownGold", "gold_draft", "gold_kinds", "of_kind", "propose", "read", "reason_words", "remap_gold",
-    "reread", "stored_table", "take_in", "trial",
+    "Trial", "UnknownGold", "gold_draft", "gold_kinds", "of_kind", "propose", "read", "reason_words", "rejected_csv",
+    "remap_gold", "reread", "stored_table", "take_in", "trial",
 ]  # fmt: skip
 
 Duplicates: TypeAlias = Literal["keep", "first"]
@@ -202,26 +203,22 @@ def take_in(desk: Desk, draft: Draft, codebook: Codebook | None = None, progress
             "Replace all documents, choose another column for the ids, or open a new project.",
         )
 
-    def written(count: int) -> None:
-        tell(0.1 + 0.75 * count / len(documents), f"Preparing {count:,} of {len(documents):,}")
+    def prepared(count: int) -> None:
+        share = count / len(documents)
+        tell(0.1 + 0.8 * share, f"Preparing {count:,} of {len(documents):,}" if share < 1 else "Writing")
 
     made = desk.store.documents.add(
-        _told(documents, lambda: tell(0.9, "Writing")),
+        documents,
         file_name=draft.name,
         options=_options(draft),
         rejected=[RejectedRow(row.line, row.reason, row.raw) for row in found.imported.rejected],
         replace=draft.where == "replace",
-        progress=written,
+        progress=prepared,
     )
     if found.made and found.codebook is not None:
         desk.store.codebooks.save(found.codebook, note=f"from the gold columns of {draft.name}")
     tell(1.0, "Done")
     return made
-
-
-def _told(documents: Sequence[Document], at_end: Callable[[], None]) -> Iterator[Document]:
-    yield from documents
-    at_end()
 
 
 def _options(draft: Draft) -> dict[str, Any]:

@@ -269,6 +269,7 @@ def test_unknown_names_are_reported_as_written() -> None:
     [
         ("Final Decision: Foo, Bar", 'not in the codebook: "Foo", "Bar"'),
         ("Final Decision: Foods", "Foods"),
+        ("Final Decision: Food\nThe aspects present in this review are Pool and Spa.", '"Pool", "Spa"'),
         ("Final Decision: Service-level", "Service-level"),
         ("Final Decision: none, Food", 'says none and also names "Food"'),
         ("Final Decision: none and Pool", 'says none and also names "Pool"'),
@@ -296,6 +297,11 @@ def test_problems_say_what_is_wrong(text: str, said: str) -> None:
         ),
         ("Final Decision: Food, Price\n**Undecided:** Price", {"Food"}, {"Price"}),
         ("Undecided: none\nFinal Decision: Food", {"Food"}, set()),
+        (
+            "Undecided: Price (not mentioned), Service or Location\nFinal Decision: Food",
+            {"Food"},
+            {"Price", "Service", "Location"},
+        ),
         ('He wrote "so\nUndecided: Price\nbye".\nFinal Decision: Food', {"Food"}, set()),
         (
             '{"labels": ["Food"], "undecided": ["Price", {"label": "Service", "reason": "thin"}]}',

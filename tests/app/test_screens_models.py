@@ -1,0 +1,148 @@
+"""The Models screen on a real project, drawn by Streamlit's own test runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import wiring
+from core.llm.catalogue import ModelCard
+from core.runs import Seat
+from core.studio import models, runs
+from core.studio.desk import Desk
+from core.studio.workspace import Workspace
+from tests.core.studio.desks import fill
+from tests.servers.running import mock_llm
+
+NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    made = Workspace()
+    try:
+        fill(made.open(tmp_path / "hotel.duckdb"))
+        wiring.install(made)
+        yield made
+    finally:
+        wiring.install(None)
+        for place in made.own_connections():
+            models.remove(made, place.name)
+        made.close()
+
+
+@pytest.fixture
+def desk(workspace: Workspace) -> Desk:
+    return workspace.desk
+
+
+def screen() -> AppTest:
+    at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
+    return at.switch_page("screens/models.py").run()
+
+
+def html(at: AppTest) -> str:
+    assert not at.exception, at.exception[0].value
+    return "\n".join(element.value for element in at.get("html"))
+
+
+def test_everybody_sits_on_the_builtin_at_first(desk: Desk) -> None:
+    at = screen()
+    assert [at.selectbox(key=f"seat-{role}-model").value for role in ("extractor", "critic", "judge")] == [
+        "lexical"
+    ] * 3
+    shown = html(at)
+    assert "is a word-list baseline and no language model" in shown
+    assert at.number_input(key="pace").value == 40
+
+
+def test_a_seat_is_kept_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
+    monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
+    at = screen()
+    at.selectbox(key="seat-critic-connection").select("openai").run()
+    assert runs.recall(desk).seat("critic").spec == "openai/gpt-4.1"  # the first that is listed
+    at.selectbox(key="seat-critic-model").select("gpt-4.1-mini").run()
+    at.number_input(key="seat-critic-temperature").set_value(0.2).run()
+    at.selectbox(key="seat-critic-reasoning_effort").select("low").run()
+    at.number_input(key="seat-critic-max_tokens").set_value(300).run()
+    seat = runs.recall(desk).seat("critic")
+    assert seat.spec == "openai/gpt-4.1-mini"
+    assert seat.sampling.model_dump() == {
+        "temperature": 0.2, "top_p": None, "max_tokens": 300, "seed": None, "reasoning_effort": "low",
+    }  # fmt: skip
+    shown = html(at)
+    assert "Saved" in shown
+    assert "$0.4 in, $1.6 out per million tokens" in shown
+    again = screen()  # another tab, or F5
+    assert again.number_input(key="seat-critic-temperature").value == 0.2
+
+
+def test_the_same_model_everywhere_in_one_click(desk: Desk) -> None:
+    runs.remember(desk, runs.Plan().with_seat("judge", Seat(connection="openai", model="gpt-4.1")))
+    at = screen()
+    at.button(key="seat-judge-everywhere").click().run()
+    plan = runs.recall(desk)
+    assert {plan.seat(role).spec for role in ("extractor", "critic", "judge", "annotator")} == {"openai/gpt-4.1"}
+    assert at.selectbox(key="seat-extractor-model").value == "gpt-4.1"
+
+
+def test_the_protocol_decides_which_seats_there_are(desk: Desk) -> None:
+    at = screen()
+    at.get_by_key("models-protocol").set_value("single").run()
+    assert runs.recall(desk).protocol == "single"
+    assert at.selectbox(key="seat-annotator-model").value == "lexical"
+    with pytest.raises(KeyError):
+        at.selectbox(key="seat-judge-model")
+
+
+def test_the_pace_is_kept(desk: Desk) -> None:
+    at = screen()
+    at.number_input(key="pace").set_value(0).run()
+    assert runs.recall(desk).pace == 0.0
+    assert "Instant." in html(at)
+
+
+def test_a_connection_is_added_tested_seated_and_removed(workspace: Workspace, desk: Desk) -> None:
+    with mock_llm() as url:
+        at = screen()
+        at.text_input(key="add-name").set_value("local")
+        at.text_input(key="add-url").set_value(f"{url}/v1")
+        next(button for button in at.form_submit_button if button.label == "Add").click().run()
+        assert "local was added" in html(at)
+        at.button(key="test-local").click().run()
+        assert "local/gpt-4o-mini" in html(at)
+        at.selectbox(key="seat-judge-connection").select("local").run()
+        assert at.selectbox(key="seat-judge-model").value in ("gpt-4o-mini", "mock")
+        assert "Listed by local" in html(at)
+        at.button(key="remove-local").click().run()
+        assert "There is no connection local any more" in html(at)
+
+
+def test_an_address_that_cannot_be_one_is_refused_and_kept_in_the_form(desk: Desk) -> None:
+    at = screen()
+    at.text_input(key="add-name").set_value("local")
+    at.text_input(key="add-url").set_value("ftp://nowhere")
+    next(button for button in at.form_submit_button if button.label == "Add").click().run()
+    assert "is not an address" in html(at)
+    assert at.text_input(key="add-url").value == "ftp://nowhere"
+
+
+def test_a_server_that_is_not_there_says_so(desk: Desk) -> None:
+    at = screen()
+    at.button(key="test-llamacpp").click().run()
+    assert "cannot be reached" in html(at)
+
+
+def test_a_key_is_never_shown_and_without_a_keyring_its_variable_is_named(desk: Desk) -> None:
+    at = screen()
+    field = next(one for one in at.text_input if one.label == "Key for openai")
+    field.set_value("s3cret")
+    form = at.form("keyform-openai")
+    form.form_submit_button[0].click().run()
+    shown = html(at)
+    assert "MOOT_OPENAI_API_KEY" in shown
+    assert "s3cret" not in shown

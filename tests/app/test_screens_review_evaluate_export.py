@@ -1,0 +1,217 @@
+"""Review, Evaluate and Export drawn by AppTest on a small project; what the grid says is put in by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import wiring
+from core.store.project import Project
+from core.studio import review, watch
+from tests.core.studio import rooms_world
+
+SCREENS = Path(__file__).parents[2] / "app" / "screens"
+
+
+@pytest.fixture
+def project(tmp_path):
+    with Project.open(tmp_path / "small.duckdb") as project:
+        yield project
+
+
+@pytest.fixture
+def desk(project):
+    desk = SimpleNamespace(
+        store=project.store,
+        path=project.path,
+        name="small",
+        run_name=lambda run: f"Run {run}",
+        replay=lambda run, document: watch.replay(project.store, run, document),
+    )
+    wiring.install(SimpleNamespace(desks=lambda: (desk,), recent=tuple))
+    yield desk
+    wiring.install(None)
+
+
+@pytest.fixture
+def screen(desk):
+    def draw(name, **session):
+        app = AppTest.from_file(str(SCREENS / f"{name}.py"), default_timeout=30)
+        app.session_state["project"] = desk.path
+        for key, value in session.items():
+            app.session_state[key.replace("__", "-")] = value
+        app.run()
+        assert not app.exception, [error.value for error in app.exception]
+        return app
+
+    return draw
+
+
+def words(app):
+    return " ".join(str(getattr(element, "value", "") or getattr(element.proto, "body", "")) for element in app.main)
+
+
+def texts(app):
+    """All html that the page shows, in one string."""
+    found = []
+    for element in app.get("html"):
+        found.append(element.proto.body)
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("review", "Nothing to review yet"),
+        ("evaluate", "No run to evaluate"),
+        ("export", "Nothing to take away yet"),
+    ],
+)
+def test_without_a_run(screen, name, head):
+    assert head in texts(screen(name))
+
+
+@pytest.mark.parametrize("name", ["review", "evaluate", "export"])
+def test_without_a_project(name):
+    wiring.install(SimpleNamespace(desks=tuple, recent=tuple))
+    try:
+        app = AppTest.from_file(str(SCREENS / f"{name}.py"), default_timeout=30).run()
+        assert not app.exception
+        assert "moot-empty" in texts(app)
+    finally:
+        wiring.install(None)
+
+
+def test_no_truth_to_compare_with(screen, project, desk):
+    run_id = rooms_world.build(project)
+    project.store.documents.replace_gold({})
+    app = screen("evaluate")
+    assert "No truth to compare with" in texts(app)
+    assert [button.label for button in app.button] == ["Review 30", "Map a gold column"]
+    review.submit(desk, run_id, ["d0"])
+    assert "No truth to compare with" not in texts(screen("evaluate"))
+
+
+def test_evaluate_draws_all_its_parts(screen, project):
+    rooms_world.build(project)
+    app = screen("evaluate")
+    shown = texts(app)
+    for head in ("Per label", "What did the debate change?", "Confusion"):
+        assert head in shown
+    drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
+    assert [figure["name"] for figure in drawn["moot_numbers"]["figures"]] == [
+        "Macro F1", "Micro F1", "Label accuracy", "All 2 right", "Left out",
+    ]  # fmt: skip
+    alpha = drawn["moot_confusion"]["labels"][0]
+    assert (alpha["tp"], alpha["fn"], alpha["fp"], alpha["tn"]) == (1, 1, 1, 1)
+    assert [post["right"] for post in drawn["moot_flow"]["posts"]] == [4, 5, 6]
+    assert drawn["moot_ledger"]["rows"][-1] == {"name": "All labels", "colour": 0, "steps": [[2, 1], [1, 0]], "net": 2}
+    assert drawn["moot_cases"]["rows"][0]["by"] in ("critic", "extractor")
+
+
+def components(app):
+    return [element for element in app.get("bidi_component")]
+
+
+def test_evaluate_opens_a_cell_and_a_document(screen, project):
+    rooms_world.build(project)
+    app = screen("evaluate", evaluate_cell=("a", "fp"), evaluate_document="d2")
+    drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
+    assert [row["id"] for row in drawn["moot_cases"]["rows"]] == ["d2"]
+    assert drawn["moot_cases"]["told"] == "1 document where gold says absent and the verdict says present"
+    assert "moot_transcript" in drawn
+    assert "Open in Review" in [button.label for button in app.button]
+
+
+def test_export_previews_every_format(screen, project):
+    rooms_world.build(project)
+    app = screen("export")
+    assert "annotated_review" in " ".join(code.value for code in app.code)
+    for name in ("parquet", "jsonl", "transcript", "csv"):
+        app.radio(key="export-format").set_value(name).run()
+        assert not app.exception
+    assert len(app.dataframe) == 1
+
+
+def told(run_id, *edits, life="g1", **more):
+    return {f"review__grid__{run_id}__light": {"grid": life, "edits": [list(edit) for edit in edits], **more}}
+
+
+def test_an_edit_of_the_grid_is_committed_once(screen, project, desk):
+    run_id = rooms_world.build(project)
+    app = screen("review", **told(run_id, (1, "d1", "v_a", "1"), (2, "d0", "v_b", "1")))
+    run = project.store.runs.get(run_id)
+    assert review.row(desk, run, "d1").values["a"] is True
+    assert review.row(desk, run, "d0").values["b"] is True
+    assert "Saved " in texts(app)
+    app.run()  # the grid says the same again
+    assert len(project.store.events.all(kinds=["review"])) == 2
+    assert app.session_state["review_heard"] == ("g1", 2)
+
+
+def test_keys_of_the_grid_act(screen, project, desk):
+    run_id = rooms_world.build(project)
+    screen(
+        "review",
+        **told(run_id, (1, "d1", "v_a", "1"), (2, "d1", "_act", "undo 2"), (3, "d0", "_act", "submit 3")),
+    )
+    run = project.store.runs.get(run_id)
+    assert review.row(desk, run, "d1").values["a"] is False
+    assert review.row(desk, run, "d0").status == "Submitted"
+
+
+def test_what_cannot_be_submitted_says_why(screen, project):
+    run_id = rooms_world.build(project)
+    app = screen("review", **told(run_id, (1, "d4", "_act", "submit 1")))
+    assert "d4 has no value yet for Alpha" in texts(app)
+
+
+def test_undo_and_redo_buttons(screen, project, desk):
+    run_id = rooms_world.build(project)
+    run = project.store.runs.get(run_id)
+    review.edit(desk, run_id, "d1", "a", True)
+    app = screen("review")
+    app.button(key="review-undo").click().run()
+    assert review.row(desk, run, "d1").values["a"] is False
+    app.button(key="review-redo").click().run()
+    assert review.row(desk, run, "d1").values["a"] is True
+
+
+def test_bulk_edit_and_submit(screen, project, desk):
+    run_id = rooms_world.build(project)
+    run = project.store.runs.get(run_id)
+    app = screen("review", **told(run_id, selected=["d0", "d3"], row="d0"))
+    app.selectbox(key="review-bulk-item").set_value("b").run()
+    app.button(key="review-bulk-set").click().run()
+    assert [review.row(desk, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
+    app.button(key="review-bulk-submit").click().run()
+    assert [review.row(desk, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
+
+
+def test_filters_reach_the_file(screen, project):
+    rooms_world.build(project)
+    app = screen("review")
+    app.text_input(key="review-search").set_value("number 3").run()
+    assert "1 document, 8 to review" in texts(app)
+    app.text_input(key="review-search").set_value("no such words").run()
+    assert "No document matches" in texts(app)
+    app.button(key="review-nothing-0").click().run()
+    assert "8 documents" in texts(app)
+
+
+def test_a_document_that_another_screen_asked_for(screen, project):
+    rooms_world.build(project)
+    app = screen("review", document_id="d2")
+    assert app.text_input(key="review-search").value == "d2"
+    assert "d2" in texts(app)
+
+
+def test_names_that_look_like_code_are_words(screen, project):
+    from app.views import grid
+
+    disarmed = grid._disarmed({"a": ["x ::JSCODE::alert(1)::JSCODE::", {"b": "::JS::JSCODE::CODE::evil"}]})
+    assert "JSCODE" not in json.dumps(disarmed)

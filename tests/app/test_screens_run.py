@@ -1,0 +1,213 @@
+"""The Run screen on a real project with the built-in model, drawn by Streamlit's own test runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import wiring
+from core.codebook import Codebook, Label
+from core.runs import Seat
+from core.store.runs import set_state
+from core.studio import runs, steering
+from core.studio.desk import Desk
+from core.studio.workspace import Workspace
+from tests.core.studio.desks import BOOK, fill, make, until
+
+NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
+HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    workspace = Workspace()
+    try:
+        opened = workspace.open(tmp_path / "hotel.duckdb")
+        wiring.install(workspace)
+        yield opened
+    finally:
+        wiring.install(None)
+        workspace.close()
+
+
+def screen(name: str = "run") -> AppTest:
+    at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
+    return at.switch_page(f"screens/{name}.py").run()
+
+
+def html(at: AppTest) -> str:
+    assert not at.exception, at.exception[0].value
+    return "\n".join(element.value for element in at.get("html"))
+
+
+def labels(at: AppTest) -> list[str]:
+    return [button.label for button in at.button]
+
+
+def put_state(desk: Desk, run_id: str, state: str, message: str) -> None:
+    desk.project._writer.do(set_state(run_id, state, message, 1.0))  # type: ignore[arg-type, union-attr]
+
+
+def test_without_documents_it_leads_to_data(desk: Desk) -> None:
+    at = screen()
+    assert "Nothing to debate yet" in html(at)
+    assert "Open Data" in labels(at)
+
+
+def test_without_labels_it_leads_to_the_codebook(desk: Desk) -> None:
+    fill(desk, book=Codebook())
+    at = screen()
+    assert "Nothing to look for yet" in html(at)
+    assert "Open Codebook" in labels(at)
+
+
+def test_before_the_first_run(desk: Desk) -> None:
+    fill(desk, documents=12)
+    shown = html(at := screen())
+    assert "Nobody has spoken yet" in shown
+    assert "12 documents, 2 labels and 3 seats are ready." in shown
+    assert "It costs nothing. The built-in baseline speaks 40 words a second" in shown
+    assert "Start with 10" in labels(at)
+    assert "Start all 12" in labels(at)
+    assert "<td>36</td>" in shown  # 12 documents times 3 asks
+
+
+def test_a_label_without_words_is_warned_of(desk: Desk) -> None:
+    fill(desk, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
+    assert "has no word that the word-list baseline could look for" in html(screen())
+
+
+def test_settings_are_kept_in_the_project_at_once(desk: Desk) -> None:
+    fill(desk, documents=12)
+    at = screen()
+    at.number_input(key="run-concurrency").set_value(3).run()
+    at.number_input(key="run-limit").set_value(5).run()
+    at.radio(key="run-protocol").set_value("single").run()
+    assert "Start with 5" in labels(at)
+    assert "Saved" in html(at)
+    plan = runs.recall(desk)
+    assert (plan.concurrency, plan.limit, plan.protocol) == (3, 5, "single")
+    at.number_input(key="run-limit").set_value(None).run()
+    assert runs.recall(desk).limit is None
+
+
+def test_start_watch_and_done(desk: Desk) -> None:
+    fill(desk, documents=12)
+    runs.remember(desk, runs.Plan(pace=0.0))
+    at = screen()
+    at.button(key="start-few").click().run()
+    assert "Run r0001" in html(at)
+    until(lambda: desk.state("r0001") == "done", 30)
+    at.run()
+    shown = html(at)
+    assert "moot-badge right" in shown
+    assert "ECJ on reviews.csv, codebook v1" in shown
+    assert len(desk.store.runs.all()) == 1
+    assert "Pause" not in labels(at)
+    assert "New run" in labels(at)
+
+
+def test_a_double_click_starts_one_run(desk: Desk) -> None:
+    fill(desk, documents=12)
+    at = screen()
+    at.button(key="start-all").click().run()
+    at.button(key="new-run").click().run()
+    at.button(key="start-all").click().run()
+    assert len(desk.store.runs.all()) == 1
+
+
+def test_a_preflight_that_fails_starts_nothing(desk: Desk) -> None:
+    fill(desk)
+    runs.remember(desk, runs.Plan().with_seat("critic", Seat(connection="llamacpp", model="none")))
+    at = screen()
+    at.button(key="start-all").click().run()
+    shown = html(at)
+    assert "Critic: unreachable" in shown
+    assert "Extractor and Judge is ready" not in shown
+    assert "are ready" in shown
+    assert desk.store.runs.all() == []
+
+
+def test_pausing_going_on_and_a_second_tab(desk: Desk) -> None:
+    fill(desk, documents=12)
+    runs.remember(desk, runs.Plan(pace=25.0, concurrency=2))
+    at = screen()
+    at.button(key="start-all").click().run()
+    until(lambda: desk.state("r0001") == "running")
+    at.run()
+    at.button(key="pause").click().run()
+    assert "pausing" in html(at) or "paused" in html(at)
+    until(lambda: desk.state("r0001") == "paused")
+    other = screen()  # a second tab knows it from the project
+    assert "Go on" in labels(other)
+    other.button(key="go-on").click().run()
+    until(lambda: desk.state("r0001") == "running")
+    at.run()
+    assert "Pause" in labels(at)
+    at.button(key="stop").click().run()
+    until(lambda: desk.state("r0001") == "stopped")
+    at.run()
+    assert "Go on" in labels(at)
+
+
+def test_the_queue_is_shown_and_can_be_left(desk: Desk) -> None:
+    fill(desk, documents=12)
+    runs.remember(desk, runs.Plan(pace=5.0, concurrency=1, iterations=3))
+    at = screen()
+    at.button(key="start-all").click().run()
+    until(lambda: desk.state("r0001") == "running")
+    at.run()
+    assert "iteration 1 of 3" in html(at)
+    at.button(key="unqueue-r0002").click().run()
+    assert [row.run_id for row in steering.queue(desk)] == ["r0003"]
+    at.selectbox(key="run-picker").select("r0003").run()
+    assert "Take out of the queue" in labels(at)
+    assert "Watch r0001" in labels(at)
+    at.button(key="watch").click().run()
+    assert "Run r0001" in html(at)
+
+
+def test_an_interrupted_run(desk: Desk) -> None:
+    fill(desk)
+    (run,) = make(desk)
+    put_state(desk, run.run_id, "paused", "interrupted")
+    at = screen()
+    assert f"Run {run.run_id} was interrupted at 0 of 4" in html(at)
+    at.button(key="box-go-on").click().run()
+    until(lambda: desk.state(run.run_id) == "done", 30)
+
+
+def test_a_budget_that_was_reached_is_raised(desk: Desk) -> None:
+    fill(desk)
+    (run,) = make(desk, runs.Plan(budget_usd=3.0))
+    put_state(desk, run.run_id, "paused", "the budget of $3 is spent")
+    at = screen()
+    assert "Paused at $0.00 of $3.00" in html(at)
+    assert "Raise to $6.00" in labels(at)
+    at.button(key="box-raise").click().run()
+    until(lambda: desk.state(run.run_id) == "done", 30)
+    row = desk.store.runs.get(run.run_id)
+    assert row is not None
+    assert row.budget_usd == 6.0
+
+
+def test_what_ended_a_run_is_said_as_text(desk: Desk) -> None:
+    fill(desk)
+    (run,) = make(desk)
+    put_state(desk, run.run_id, "paused", f"5 documents in a row met the same fault: {HOSTILE}")
+    shown = html(screen())
+    assert "&lt;img src=x" in shown
+    assert "<img" not in shown
+
+
+def test_unresolved_documents_are_asked_again(desk: Desk) -> None:
+    fill(desk, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
+    (run,) = make(desk)
+    desk.go(run.run_id).result(30)
+    at = screen()
+    assert "Retry 4 unresolved" in labels(at)
+    at.button(key="retry-unresolved").click().run()
+    until(lambda: desk.state(run.run_id) == "done", 30)

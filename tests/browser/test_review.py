@@ -1,0 +1,233 @@
+"""Review and Evaluate in a real browser, on a small project and the real studio: what a person decides stays decided."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.store.project import Project
+from tests.core.studio import rooms_world
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def entrance(tmp_path_factory) -> Iterator[str]:
+    """The studio on a small project; the address that lets a browser in."""
+    home = tmp_path_factory.mktemp("studio")
+    path = home / "small.duckdb"
+    # In a thread of its own: playwright keeps an event loop running in this one.
+    with Project.open(path) as project, ThreadPoolExecutor(1) as pool:
+        pool.submit(rooms_world.build, project, {"d6": HOSTILE}).result()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-c", "from core.cli import main; main()", "studio", "--project", str(path)]
+    command += ["--port", str(port), "--no-browser"]
+    own = {f"XDG_{name}_HOME": str(home) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    own["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+    log = home / "log.txt"
+    with (
+        log.open("w") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, cwd=ROOT, env={**os.environ, **own}) as studio,
+    ):
+        try:
+            yield _entrance(log, studio)
+        finally:
+            studio.terminate()
+            studio.wait(20)
+
+
+def _entrance(log: Path, studio: subprocess.Popen[bytes]) -> str:
+    import time
+    import urllib.request
+
+    for _ in range(300):
+        found = re.search(r"http://127\.0\.0\.1:\d+/moot/enter\?token=\S+", log.read_text())
+        if found:
+            try:
+                with urllib.request.urlopen(found[0].partition("/moot")[0] + "/_stcore/health", timeout=1):
+                    return found[0]
+            except OSError:
+                pass
+        assert studio.poll() is None, log.read_text()
+        time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser, entrance: str) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    page.goto(entrance)
+    yield page
+    context.close()
+
+
+def visit(page: Page, room: str) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name=room).click()
+
+
+def review(page: Page) -> None:
+    visit(page, "Review")
+    page.frame_locator("iframe").locator(".ag-row").first.wait_for()
+
+
+def cell(page: Page, document: str, label: str) -> Locator:
+    return page.frame_locator("iframe").locator(f'[row-id="{document}"] [col-id="v_{label}"]')
+
+
+def said(page: Page, document: str, label: str, what: str) -> None:
+    """Wait until the cell says it: present, absent or ?."""
+    from playwright.sync_api import expect
+
+    box = cell(page, document, label)
+    if what == "?":
+        expect(box).to_have_text("?")
+    else:
+        expect(box.get_by_role("checkbox")).to_have_attribute("aria-checked", "true" if what == "present" else "false")
+
+
+def status(page: Page, document: str, what: str) -> None:
+    from playwright.sync_api import expect
+
+    expect(page.frame_locator("iframe").locator(f'[row-id="{document}"] [col-id="_status"]')).to_have_text(what)
+
+
+def test_an_edit_stays_after_reload_and_can_be_undone(page):
+    review(page)
+    said(page, "d1", "a", "absent")
+    cell(page, "d1", "a").click()
+    said(page, "d1", "a", "present")
+    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
+    page.reload()
+    review(page)
+    said(page, "d1", "a", "present")
+    status(page, "d1", "Draft")
+    page.get_by_role("button", name="Undo").click()
+    said(page, "d1", "a", "absent")
+    status(page, "d1", "Pending")
+    page.get_by_role("button", name="Redo").click()
+    said(page, "d1", "a", "present")
+    page.reload()
+    review(page)
+    said(page, "d1", "a", "present")
+
+
+def test_quick_clicks_are_all_kept(page):
+    review(page)
+    for label in ("a", "b", "a"):  # the third takes the first back
+        cell(page, "d3", label).click(no_wait_after=True)
+    cell(page, "d0", "b").click(no_wait_after=True)
+    said(page, "d3", "a", "absent")
+    said(page, "d3", "b", "present")
+    status(page, "d0", "Draft")
+    page.wait_for_timeout(2500)  # later answers of the store change nothing
+    said(page, "d3", "a", "absent")
+    said(page, "d3", "b", "present")
+    said(page, "d0", "b", "present")
+    page.reload()
+    review(page)
+    said(page, "d3", "b", "present")
+    said(page, "d0", "b", "present")
+
+
+def test_the_keyboard(page):
+    review(page)
+    cell(page, "d2", "b").click()
+    said(page, "d2", "b", "absent")
+    page.keyboard.press("Space")
+    said(page, "d2", "b", "present")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Space")
+    said(page, "d2", "a", "absent")
+    page.keyboard.press("2")
+    said(page, "d2", "b", "absent")
+    status(page, "d2", "Draft")
+    page.keyboard.press("Enter")
+    status(page, "d2", "Submitted")
+    page.keyboard.press("Backspace")
+    status(page, "d2", "Draft")
+
+
+def test_an_unreadable_label_can_be_decided(page):
+    review(page)
+    said(page, "d4", "a", "?")
+    cell(page, "d4", "a").click()
+    said(page, "d4", "a", "present")
+    status(page, "d4", "Draft")
+
+
+def test_hostile_texts_are_shown_and_not_obeyed(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    review(page)
+    text = page.frame_locator("iframe").locator('[row-id="d6"] [col-id="_text"]')
+    text.click()
+    page.get_by_text("onerror=").first.wait_for()
+    assert "<img src=x" in text.inner_text()
+    assert page.evaluate("window.__owned") is None
+    assert not [url for url in asked if "evil.example" in url]
+
+
+def test_what_is_settled_changes_evaluate(page):
+    from playwright.sync_api import expect
+
+    visit(page, "Evaluate")
+    expect(page.locator(".numbers")).to_contain_text("Macro F1")
+    expect(page.get_by_text("Reviewed 0")).to_be_visible()
+    review(page)
+    cell(page, "d5", "a").click()  # the verdict says present; d5 has no gold
+    said(page, "d5", "a", "absent")
+    page.keyboard.press("Enter")
+    status(page, "d5", "Submitted")
+    visit(page, "Evaluate")
+    page.get_by_text("Reviewed 1").click()
+    alpha = page.locator(".confusion .one", has_text="Alpha")
+    expect(alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present"))).to_contain_text("1FP")
+    beta = page.locator(".confusion .one", has_text="Beta")
+    expect(beta.get_by_role("button", name=re.compile("Beta: review present, verdict present"))).to_contain_text("1TP")
+    alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present")).click()
+    page.locator(".cases tr.pick", has_text="d5").click()
+    page.get_by_role("button", name="Open in Review").click()
+    page.frame_locator("iframe").locator('[row-id="d5"]').first.wait_for()
+    said(page, "d5", "a", "absent")

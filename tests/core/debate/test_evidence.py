@@ -1,0 +1,322 @@
+"""Quotes in replies, and where they stand in the document."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.codebook import Codebook, parse_codebook
+from core.debate.evidence import gather, locate, quotations
+from core.debate.folding import fold
+from core.debate.quotes import double_quoted, single_quoted
+
+NAMES = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
+HOTEL = parse_codebook({"unit": "hotel review", "labels": [{"name": name} for name in NAMES]})
+CLAUSES = parse_codebook(
+    {"kind": "choice", "labels": [{"name": "Governing Law", "code": 3}, {"name": "License Grant", "code": 17}]}
+)
+
+
+def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
+    names = {label.id: label.name for label in codebook.labels}
+    return [(names.get(item, item), quote) for item, quote in quotations(text, codebook)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # The extractor's form in the ECJ paper, and what models make of it.
+        ('- #Service: "The staff was friendly."', [("Service", "The staff was friendly.")]),
+        ("- **Service**: “friendly staff”, «gentil»", [("Service", "friendly staff"), ("Service", "gentil")]),
+        ("1. Service - 'friendly staff', and they're quick", [("Service", "friendly staff")]),
+        ('* Service (staff): "friendly," they say', [("Service", "friendly,")]),
+        ('#Food: "eggs" and "cold toast ..."', [("Food", "eggs"), ("Food", "cold toast ...")]),
+        ("#Food: „kaltes Essen“", [("Food", "kaltes Essen")]),
+        ('"Service": "friendly staff"', [("Service", "friendly staff")]),
+        # A label that is meant outranks a word that happens to be a label's name.
+        ('- #Cleanliness: the food corner was "spotless"', [("Cleanliness", "spotless")]),
+        ('- Unlike "Food", "Location" is "central"', [("Location", "central")]),
+        ('- the service, "quick and kind", was praised', [("Service", "quick and kind")]),
+        ('"Good eggs" speak for #Food, "soft bed" for none', [("Food", "soft bed")]),
+        # Inner quotation marks and apostrophes belong to the quote.
+        ("#Price: \"a 'junior suite' for $75\"", [("Price", "a 'junior suite' for $75")]),
+        ('#Price: "a "junior suite" for $75"', [("Price", 'a "junior suite" for $75')]),
+        ("#Price: “it isn’t cheap, don’t go”", [("Price", "it isn’t cheap, don’t go")]),
+        (
+            "#Price: 'it isn't cheap', 'the guests' rooms.'",
+            [("Price", "it isn't cheap"), ("Price", "the guests' rooms.")],
+        ),
+        ("#Price: 'great value' and 'low rates'", [("Price", "great value"), ("Price", "low rates")]),
+        ("#Service: the guests' luggage wasn't lost, it's fine", []),
+        ("#Service: rock 'n' roll, '90s music, the guests' choice", []),
+        ('#Food: the screen is 5" wide and "bright"', [("Food", "bright")]),
+        # Words above it.
+        ('#Service\n"kind"\n- "quick"', [("Service", "kind"), ("Service", "quick")]),
+        ('- #Service is doubtful.\n  It rests on "kind".', [("Service", "kind")]),
+        ('### Food\n\n- "eggs"\n\n- "toast"', [("Food", "eggs"), ("Food", "toast")]),
+        ('**Food**\n\n"eggs"\n\n**Verdict**\n\n"toast"', [("Food", "eggs")]),
+        ('#Food is there.\n\n"eggs"', []),
+        ('"eggs" without any label', []),
+        ('#Food: no quotes, and one " that never ends', []),
+        ('#Food: "" and "..." and “ ”', []),
+        # A quote may run over a line's end, not into the next bullet or paragraph.
+        ('#Food: "cold\neggs"', [("Food", "cold\neggs")]),
+        ('- #Food: "cold\n- #Price: "cheap"', [("Price", "cheap")]),
+        ("- #Food: “cold\n- #Price: “cheap”", [("Price", "cheap")]),
+        ("", []),
+    ],
+)
+def test_quotations(text: str, expected: list[tuple[str, str]]) -> None:
+    assert offered(text) == expected
+
+
+def test_the_decision_line_is_no_evidence() -> None:
+    text = (
+        'The aspects present in this review are: "Service", "Food".\n'
+        '"lost"\n'
+        '- #Service: "kind"\n'
+        'Undecided: #Price "x"\n'
+        '#Food: "eggs". Final Decision: The present aspects are: Food ("eggs, too")\n'
+    )
+    assert offered(text) == [("Service", "kind"), ("Food", "eggs")]
+
+
+def test_bullets_of_a_decision_are_evidence() -> None:
+    text = 'Final Decision:\n- Service: "kind"\n- Food: "eggs", cold'
+    assert offered(text) == [("Service", "kind"), ("Food", "eggs")]
+
+
+def test_thinking_is_no_evidence() -> None:
+    assert offered('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            '{"labels": [{"label": "food", "quotes": ["eggs", "toast"]}, {"name": "Price", "evidence": "cheap"}]}',
+            [("Food", "eggs"), ("Food", "toast"), ("Price", "cheap")],
+        ),
+        ('```json\n{"aspects": [{"aspect": "Food", "quotes": [{"quote": "eggs"}, 3, null]}]}\n```', [("Food", "eggs")]),
+        ('{"labels": {"Food": {"quotes": ["eggs"]}, "Price": true}}', [("Food", "eggs")]),
+        ('{"labels": ["Food"], "note": "#Food: \\"eggs\\""}', []),
+        ('{"labels": [{"label": "Pool", "quotes": ["deep"]}]}', []),
+        (
+            '#Price: "cheap"\n{"labels": [{"label": "Food", "quotes": ["eggs"]}]}',
+            [("Price", "cheap"), ("Food", "eggs")],
+        ),
+        ('{"labels": [{"label": "Food", "quotes": ["eggs"', []),
+    ],
+)
+def test_json_quotations(text: str, expected: list[tuple[str, str]]) -> None:
+    assert offered(text) == expected
+
+
+def test_choice_counts_the_words_for_the_label_chosen() -> None:
+    reply = '- #License Grant: "may copy"\n- #Governing Law: "laws of Ohio"\n'
+    assert offered(reply + "The label is 17", CLAUSES) == [("label", "may copy")]
+    assert offered(reply, CLAUSES) == [("label", "may copy"), ("label", "laws of Ohio")]
+    assert offered('{"label": 3, "quotes": ["laws of Ohio"]}', CLAUSES) == [("label", "laws of Ohio")]
+
+
+def test_quotations_are_storable_and_bounded() -> None:
+    assert offered('#Food: "egg\ud800s"') == [("Food", "egg\ufffds")]
+    assert len(quotations("#Food: " + '"egg", ' * 1000, HOTEL)) == 200
+    assert len(quotations(f'#Food: "{"egg " * 3000}"', HOTEL)[0][1]) <= 4000
+
+
+REVIEW = {
+    "text": "The  staff—really—were “very”\nkind. It isn't cheap: $75. Breakfast (coffee, bagels) was served.",
+    "title": "Clean room, unclean bath, cleanly spot\u00adless; served ﬁne. Ｆｕｌｌ width and Straße.",
+}
+
+
+@pytest.mark.parametrize(
+    ("quote", "field", "found", "match"),
+    [
+        ("kind", "text", "kind", "exact"),
+        ("served", "text", "served", "exact"),  # in both: the first field counts
+        ("  kind ", "text", "kind", "exact"),
+        ("clean", "title", "clean", "exact"),  # the very characters, though inside a word
+        ("Clean", "title", "Clean", "exact"),
+        ("CLEAN", "title", "Clean", "fuzzy"),
+        ("unclean", "title", "unclean", "exact"),
+        ('The staff-really-were "very" kind', "text", "The  staff—really—were “very”\nkind", "fuzzy"),
+        ("It isn’t cheap", "text", "It isn't cheap", "fuzzy"),
+        ("*kind*.", "text", "kind.", "fuzzy"),
+        ("coffee, bagels,", "text", "coffee, bagels", "fuzzy"),
+        ("... was served ...", "text", "was served", "fuzzy"),
+        ("was served...", "text", "was served", "fuzzy"),
+        ("spotless", "title", "spot\u00adless", "fuzzy"),
+        ("fine", "title", "ﬁne", "fuzzy"),
+        ("full width and STRASSE", "title", "Ｆｕｌｌ width and Straße", "fuzzy"),
+        ("Breakfast … was served", "text", "Breakfast (coffee, bagels) was served", "fuzzy"),
+        ("Breakfast [...] served", "text", "Breakfast (coffee, bagels) was served", "fuzzy"),
+        ("It isn't... bagels", "text", "It isn't cheap: $75. Breakfast (coffee, bagels", "fuzzy"),
+        ("Brekfast (coffee, bagels) was", "text", "Breakfast (coffee, bagels) was", "fuzzy"),
+        ("it isnt cheap: $75", "text", "It isn't cheap: $75", "fuzzy"),
+    ],
+)
+def test_locate(quote: str, field: str, found: str, match: str) -> None:
+    name, start, end, how = locate(quote, REVIEW)
+    assert (name, REVIEW[name][start:end], how) == (field, found, match)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "", "   ", "…", "\u200b", "not there", "dirty bath", "bagels ... Breakfast", "kind ... and so on for ever",
+        "stuff was kind", "The rooms were spotless and the view was good", "a" * 5000,
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_missing(quote: str) -> None:
+    assert locate(quote, REVIEW) == ("", -1, -1, "missing")
+
+
+def test_whole_words_are_preferred() -> None:
+    assert locate("art", {"text": "A party with art"}) == ("text", 13, 16, "exact")
+    assert locate("ART", {"text": "A party with art"}) == ("text", 13, 16, "fuzzy")
+
+
+def test_an_ellipsis_reaches_only_so_far() -> None:
+    fields = {"text": "It began " + "x" * 300 + " and ended. " + "y" * 900 + " later"}
+    assert locate("It began ... ended", fields)[:3] == ("text", 0, 319)
+    assert locate("It began ... later", fields)[3] == "missing"
+    # The first occurrence has nothing behind it; the second has.
+    late = {"text": "It began. " + "x" * 900 + " It began and ended"}
+    assert locate("It began … ended", late)[1] == 911
+
+
+def test_a_short_document_is_not_looked_for_inside_the_quote() -> None:
+    assert locate("the room was nice and the bed was good", {"text": "the room"})[3] == "missing"
+    assert locate("the room was nice!!", {"text": "the room was nise"}) == ("text", 0, 17, "fuzzy")
+
+
+def test_no_fields() -> None:
+    assert locate("x", {}) == ("", -1, -1, "missing")
+    assert locate("x", {"text": ""}) == ("", -1, -1, "missing")
+
+
+def test_gather() -> None:
+    text = (
+        '- #Service: "kind", “kind”, "KIND"\n- #Food: "kind"\n- #Price: "cheep", "Cheep", "it isn’t cheap"\n'
+        "Final Decision: Service"
+    )
+    found = gather(text, HOTEL, REVIEW)
+    service, food, price = (HOTEL.find(name) for name in ("Service", "Food", "Price"))
+    assert service
+    assert food
+    assert price
+    assert [(each.item, each.quote, each.match) for each in found] == [
+        (service.id, "kind", "exact"),
+        (food.id, "kind", "exact"),
+        (price.id, "cheep", "missing"),
+        (price.id, "it isn’t cheap", "fuzzy"),
+    ]
+    assert [each.supported for each in found] == [True, True, False, True]
+    assert (found[2].field, found[2].start, found[2].end) == ("", -1, -1)
+    assert gather("", HOTEL, REVIEW) == ()
+
+
+def check(quote: str, fields: dict[str, str]) -> tuple[str, int, int, str]:
+    name, start, end, match = locate(quote, fields)
+    if match == "missing":
+        assert (name, start, end) == ("", -1, -1)
+    else:
+        assert 0 <= start < end <= len(fields[name])
+        if match == "exact":
+            assert fields[name][start:end] == quote.strip()
+    return name, start, end, match
+
+
+TEXT = st.text(
+    st.characters(exclude_categories=("Cs",)) | st.sampled_from(" \n.,'\"“”’…-–\u00ad\u200bﬁéße\u0301"), max_size=80
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXT, TEXT, TEXT)
+def test_offsets_always_point_into_the_text(quote: str, first: str, second: str) -> None:
+    check(quote, {"a": first, "b": second})
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXT.filter(str.strip), st.data())
+def test_any_part_of_the_text_is_found_as_it_is(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    quote = text[start:end]
+    _, _, _, match = check(quote, {"a": text})
+    assert match == ("exact" if quote.strip() else "missing")
+
+
+WORD = st.text(st.characters(categories=("Ll", "Lu", "Lo", "Nd")), min_size=2, max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(WORD, min_size=3, max_size=12), st.data())
+def test_the_same_words_are_found_however_they_are_written(words: list[str], data: st.DataObject) -> None:
+    text = " ".join(words)
+    first = data.draw(st.integers(0, len(words) - 2))
+    last = data.draw(st.integers(first + 1, len(words) - 1))
+    gap = data.draw(st.sampled_from(["  ", "\n", "\u00a0", " \u200b", "\t\n "]))
+    form = data.draw(st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+    quote = unicodedata.normalize(form, gap.join(words[first : last + 1]))
+    _, start, end, match = check(
+        data.draw(st.sampled_from(["{}", "{}.", "… {} …", "*{}*,"])).format(quote), {"a": text}
+    )
+    assert match != "missing"
+    found = fold(text[start:end]).text
+    assert fold(quote, {"\u200b": ""}).text.strip() in found or len(quote) >= 12
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=200), st.text(max_size=100))
+def test_any_reply_can_be_searched(text: str, field: str) -> None:
+    for codebook in (HOTEL, CLAUSES):
+        for each in gather(f'#Food "{text}" {text}', codebook, {"a": field}):
+            assert each.item in codebook.items
+            assert (each.start >= 0) == each.supported
+            each.quote.encode()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from("\"“”„«»'’‘ab \n.-,:5")))
+def test_spans_are_well_formed(text: str) -> None:
+    doubles = double_quoted(text)
+    for span in doubles:
+        assert 0 <= span.start < span.end <= len(text)
+        assert text[span.start] in '"“”„«»'
+        assert text[span.end - 1] in '"“”„«»'
+    for span in single_quoted(text, doubles):
+        assert text[span.start] in "'‘"
+        assert text[span.end - 1] in "'’"
+        assert "\n" not in text[span.start : span.end]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
+def test_folding_agrees_with_nfkc_and_keeps_the_way_back(text: str) -> None:
+    folded = fold(text)
+    plain = text.replace("\ufe0e", "").replace("\ufe0f", "")
+    whole = " ".join(unicodedata.normalize("NFKC", plain).casefold().split())
+    assert " ".join(folded.text.split()) == whole
+    assert len(folded.text) == len(folded.starts) == len(folded.ends)
+    assert all(0 <= start < end <= len(text) for start, end in zip(folded.starts, folded.ends, strict=True))
+    assert list(folded.starts) == sorted(folded.starts)
+    assert list(folded.ends) == sorted(folded.ends)
+
+
+@pytest.mark.parametrize(
+    "piece", ['"', "“", "'a ", 'Food "x" ', '#Food: "abc def ghi jklm"\n', "“a Food” ", '{"labels": [', "… "]
+)
+def test_hostile_replies_take_time_in_proportion(piece: str) -> None:
+    fields = {"text": "the room was nice and tidy " * 4000}
+    start = time.process_time()
+    gather(piece * (100_000 // len(piece)), HOTEL, fields)
+    locate(piece * 200, fields)
+    assert time.process_time() - start < 15

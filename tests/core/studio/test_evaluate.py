@@ -1,0 +1,201 @@
+"""Numbers counted by hand from ``rooms_world``."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import UsageError
+from core.evaluation.counts import Counts
+from core.runs import RunSettings
+from core.studio import evaluate, review
+from core.studio.evaluate import LeftOut
+from tests.core.store.helpers import SEAT, hold_debate
+from tests.core.studio import rooms_world
+
+
+def test_report_is_the_headless_contract(desk, run_id):
+    # n: d0 to d3. Left out with gold: d4 unresolved, d6 failed, d7 not debated.
+    # Alpha: d0 TP, d1 FN, d2 FP, d3 TN. Beta: d1 and d2 TP, d0 and d3 TN.
+    assert evaluate.report(desk, run_id) == {
+        "run_id": run_id,
+        "protocol": "ecj",
+        "roles": {"extractor": "builtin/lexical", "critic": "builtin/lexical", "judge": "builtin/lexical"},
+        "n": 4,
+        "excluded": 3,
+        "macro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
+        "micro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
+        "labels": {
+            "Alpha": {
+                "n": 4, "tp": 1, "fp": 1, "fn": 1, "tn": 1, "accuracy": 0.5, "precision": 0.5, "recall": 0.5, "f1": 0.5,
+            },
+            "Beta": {
+                "n": 4, "tp": 2, "fp": 0, "fn": 0, "tn": 2, "accuracy": 1.0, "precision": 1.0, "recall": 1.0, "f1": 1.0,
+            },
+        },
+    }  # fmt: skip
+
+
+def test_report_of_a_role(desk, run_id):
+    # The extractor on d0 to d3. Alpha: d0, d1 TP, d2 FP, d3 TN. Beta: d1 TP, d0 and d3 FP, d2 FN.
+    labels = evaluate.report(desk, run_id, annotator="extractor")["labels"]
+    assert [labels["Alpha"][name] for name in ("tp", "fp", "fn", "tn")] == [2, 1, 0, 1]
+    assert [labels["Beta"][name] for name in ("tp", "fp", "fn", "tn")] == [1, 2, 1, 0]
+
+
+def test_a_role_without_a_list_is_not_counted_as_absent(desk, run_id):
+    report = evaluate.report(desk, run_id, annotator="critic")
+    assert (report["n"], report["excluded"]) == (3, 4)
+
+
+def test_unknown_run_and_truth(desk, run_id):
+    with pytest.raises(UsageError, match="no run 'r9'"):
+        evaluate.report(desk, "r9")
+    with pytest.raises(UsageError, match="no truth 'silver'"):
+        evaluate.report(desk, run_id, "silver")
+
+
+def test_the_page_agrees_with_the_report(desk, run_id):
+    found = evaluate.evaluation(desk, run_id)
+    assert found.n == 4
+    assert found.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
+    assert (found.macro.f1.value, found.micro.f1.value, found.accuracy.value) == (0.75, 0.75, 0.75)
+    assert found.cells == 8
+    assert (found.exact_count, found.exact.value) == (2, 0.5)  # d0 and d3
+    assert found.exact.interval is not None
+    assert found.exact.interval.low == pytest.approx(0.1500, abs=1e-4)  # Wilson, 2 of 4
+    assert found.left_out == LeftOut(without_truth=1, unresolved=1, failed=1, waiting=1)
+    assert found.left_out.excluded == evaluate.report(desk, run_id)["excluded"]
+    assert [role.role for role in found.roles] == ["extractor", "critic"]
+
+
+def test_the_ledger(desk, run_id):
+    ledger = evaluate.evaluation(desk, run_id).ledger
+    assert ledger is not None
+    # Right of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (mends d0 B and d2 B, breaks d1 A), judge 6 (mends d3 B).
+    assert ledger.roles == ("extractor", "critic", "judge")
+    assert ledger.shares == (4 / 8, 5 / 8, 6 / 8)
+    assert [(step.total.mended, step.total.broken) for step in ledger.steps] == [(2, 1), (1, 0)]
+    assert (ledger.whole.total.mended, ledger.whole.total.broken, ledger.whole.total.net) == (3, 1, 2)
+    assert ledger.who_lost == {"extractor": 1, "critic": 1, "judge": 0}
+
+
+def test_the_sentence_stands_out_where_it_matters(desk, run_id):
+    told = evaluate.evaluation(desk, run_id).told
+    assert "".join(text for text, _ in told).startswith("The debate mended 3 labels and broke 1: 2 more right than")
+    assert [text for text, strong in told if strong] == ["2 more right than the extractor alone"]
+
+
+@pytest.mark.parametrize(
+    ("label", "cell", "expected"),
+    [
+        ("a", "tp", [("d0", None)]),
+        ("a", "fn", [("d1", "critic")]),
+        ("a", "fp", [("d2", "extractor")]),
+        ("a", "tn", [("d3", None)]),
+        ("b", "tp", [("d1", None), ("d2", None)]),
+        ("b", "fp", []),
+    ],
+)
+def test_cases_behind_a_cell(desk, run_id, label, cell, expected):
+    found = evaluate.cases(desk, run_id, label, cell)
+    assert [(case.document_id, case.lost_by) for case in found] == expected
+
+
+def test_reviewed_is_a_truth_of_its_own(desk, run_id):
+    assert evaluate.truths(desk, run_id) == {"gold": 7, "reviewed": 0}
+    review.edit(desk, run_id, "d5", "a", False, actor="ann")
+    assert evaluate.truths(desk, run_id)["reviewed"] == 0  # a draft settles nothing
+    review.submit(desk, run_id, ["d5"], actor="ann")
+    assert evaluate.truths(desk, run_id) == {"gold": 7, "reviewed": 1}
+    # The person says: Alpha absent, Beta present (confirmed). The verdict said both.
+    found = evaluate.evaluation(desk, run_id, "reviewed")
+    assert found.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
+    assert found.left_out.without_truth == 7
+    report = evaluate.report(desk, run_id, "reviewed")
+    assert report["labels"]["Alpha"]["f1"] is None  # no positives
+    assert report["macro"]["f1"] == 1.0  # of Beta alone
+    review.undo(desk, actor="ann")
+    assert evaluate.truths(desk, run_id)["reviewed"] == 0
+
+
+def test_nothing_decided_yet_is_none_and_not_zero(project):
+    rooms_world.CODEBOOK.require_labels()
+    project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True}})])
+    settings = RunSettings(protocol="single", codebook=rooms_world.CODEBOOK, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["x"])
+    desk = rooms_world.desk_on(project)
+    report = evaluate.report(desk, run.run_id)
+    assert (report["n"], report["excluded"]) == (0, 1)
+    assert report["macro"] == {"precision": None, "recall": None, "f1": None}
+    found = evaluate.evaluation(desk, run.run_id)
+    assert found.ledger is None
+    assert found.told == ()
+    assert found.exact.value is None
+
+
+def test_a_single_annotator_has_no_flow(project):
+    project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True, "b": False}})])
+    settings = RunSettings(protocol="single", codebook=rooms_world.CODEBOOK, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["x"])
+    said = {"a": True, "b": True}
+    asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
+    found = evaluate.evaluation(rooms_world.desk_on(project), run.run_id)
+    assert found.ledger is None
+    assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
+
+
+def test_several_raters_count_by_their_majority(project):
+    raters = {"x": {"a": True, "b": True}, "y": {"a": True, "b": False}, "z": {"a": False}}
+    project.store.documents.add([Document("x", {"text": "t"}, gold=raters)])
+    settings = RunSettings(protocol="single", codebook=rooms_world.CODEBOOK, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["x"])
+    said = {"a": True, "b": True}
+    asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
+    desk = rooms_world.desk_on(project)
+    # Alpha two to one, Beta a tie: no truth.
+    found = evaluate.evaluation(desk, run.run_id)
+    assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
+    assert found.accuracy.value == 1.0
+    assert found.exact_count == 1
+
+
+def test_choice(project):
+    codebook = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
+    gold = {"x": "s", "y": "s", "z": "p"}
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": {"label": label}}) for id, label in gold.items()
+    )
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, list(gold))
+
+    async def debates():
+        await hold_debate(project, run.run_id, "x", {"annotator": {"label": "s"}}, {"label": "s"})
+        await hold_debate(project, run.run_id, "y", {"annotator": {"label": "p"}}, {"label": "p"})
+        await hold_debate(project, run.run_id, "z", {"annotator": None}, {"label": None})
+
+    asyncio.run(debates())
+    report = evaluate.report(rooms_world.desk_on(project), run.run_id)
+    assert (report["n"], report["excluded"], report["accuracy"]) == (2, 1, 0.5)
+    assert report["confusion"] == {"Sport": {"Sport": 1, "Politics": 1}, "Politics": {"Sport": 0, "Politics": 0}}
+    assert report["labels"]["Politics"]["f1"] is None
+
+
+def test_rating(project):
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    project.store.documents.add(
+        Document(f"d{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5)
+    )
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, [f"d{n}" for n in range(1, 5)])
+
+    async def debates():
+        for n in range(1, 5):
+            await hold_debate(project, run.run_id, f"d{n}", {"annotator": {"c": n}}, {"c": n + 1 if n == 4 else n})
+
+    asyncio.run(debates())
+    scores = evaluate.report(rooms_world.desk_on(project), run.run_id)["labels"]["Clarity"]
+    assert (scores["n"], scores["mae"], scores["bias"], scores["exact"]) == (4, 0.25, 0.25, 0.75)

@@ -1,0 +1,79 @@
+"""The codebook: unique names, stable ids, a YAML form that loses nothing, errors that name the field."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.codebook import COLOURS, Codebook, Label, dump_yaml, load_yaml, normalise, parse_codebook
+from core.errors import CodebookError
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=20)
+NAMES = WORDS.filter(lambda name: normalise(name) not in ("", "none"))
+LABELS = st.lists(
+    st.builds(Label, name=NAMES, description=WORDS, include=st.lists(WORDS, max_size=3), keywords=st.lists(WORDS)),
+    max_size=5,
+    unique_by=lambda label: normalise(label.name),
+)
+
+
+@given(st.builds(Codebook, name=WORDS, unit=WORDS, guideline=WORDS, labels=LABELS))
+def test_yaml_and_back_is_the_same_codebook(codebook: Codebook) -> None:
+    assert load_yaml(dump_yaml(codebook)) == codebook
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("labels: [{name: Food}, {name: Food}]", "two labels have the same name: 'Food' and 'Food'"),
+        ("labels: [{name: Food}, {name: ' #FOOD* '}]", "same name"),
+        ("labels: [{name: None at all}, {name: none}]", "reserved"),
+        ("labels: [{nam: Food}]", "label 1 > name"),
+        ("labels: [{name: Food, colour: 9}]", "label 'Food' > colour"),
+        ("labels: [{name: Food, keyword: [a]}]", "label 'Food' > keyword"),
+        ("kind: essay", "kind"),
+        ("labels: [{name: a, id: x}, {name: b, id: x}]", "same id"),
+        ("- just\n- a list", "expected name, kind"),
+        ("name: [unclosed", "line"),
+        ("kind: rating\nscale: {min: 5, max: 1}", "below"),
+    ],
+)
+def test_what_cannot_be_used_is_said_with_its_place(text: str, says: str) -> None:
+    with pytest.raises(CodebookError) as caught:
+        load_yaml(text)
+    assert says in str(caught.value)
+
+
+def test_ids_and_colours_are_given_and_stay_when_a_label_is_renamed() -> None:
+    book = parse_codebook({"labels": [{"name": f"L{index}"} for index in range(COLOURS + 1)]})
+    assert [label.colour for label in book.labels] == [1, 2, 3, 4, 5, 6, 7, 8, 1]
+    first = book.labels[0]
+    renamed = book.model_copy(update={"labels": (first.model_copy(update={"name": "New"}), *book.labels[1:])})
+    assert load_yaml(dump_yaml(renamed)).labels[0].id == first.id
+    again = parse_codebook({"labels": [{"name": "L0"}]})
+    assert again.labels[0].id == first.id  # the same name gives the same id in every project
+
+
+def test_names_are_found_after_normalisation_and_never_by_nearness() -> None:
+    book = Codebook(labels=(Label(name="Room Service"),))
+    assert book.find("#room  service") == book.labels[0]
+    assert book.find("Room Servic") is None
+
+
+def test_numbers_in_yaml_are_words_where_words_are_meant() -> None:
+    book = load_yaml("labels: [{name: 2024, keywords: [5, yes, 1.5], include: null}]")
+    assert book.labels[0].name == "2024"
+    assert book.labels[0].keywords == ("5", "True", "1.5")
+
+
+def test_a_codebook_without_labels_is_refused_where_labels_are_needed() -> None:
+    with pytest.raises(CodebookError, match="no labels"):
+        Codebook(name="Empty").require_labels()
+
+
+def test_the_definition_changes_with_its_words_and_not_with_its_colour() -> None:
+    label = Label(name="Food", keywords=("a", "b"))
+    assert label.model_copy(update={"colour": 5}).definition_hash == label.definition_hash
+    assert label.model_copy(update={"keywords": ("b", "a")}).definition_hash == label.definition_hash
+    assert label.model_copy(update={"description": "x"}).definition_hash != label.definition_hash

@@ -1,0 +1,55 @@
+"""A wheel holds all that Moot needs, and runs from anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built offline and unpacked."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "import sys; from hatchling.builders.wheel import WheelBuilder; print(*WheelBuilder('.').build(directory=sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", build, str(folder)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    wheel = Path(done.stdout.split()[-1])
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_the_wheel_packs_prompts_samples_theme_and_fonts(unpacked: Path) -> None:
+    for name in (
+        "core/_data/prompts/ecj/judge.v1.md",
+        "core/_data/sample_data/hotel_reviews.csv",
+        "app/.streamlit/config.toml",
+        "app/static/inter-latin-opsz-normal.woff2",
+        "app/static/licenses",
+        "app/views/parts/board.js",
+        "core/store/schema/0001_tables.sql",
+    ):
+        assert (unpacked / name).exists(), name
+    assert not (unpacked / "tests").exists()
+
+
+def test_the_demo_runs_from_the_wheel_alone(unpacked: Path, tmp_path: Path) -> None:
+    script = (
+        "import core, sys; assert core.__file__.startswith(sys.argv.pop(1)), core.__file__;"
+        "from core.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(unpacked), "demo", "--json"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(unpacked)}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["verdicts"] == 96
