@@ -284,6 +284,8 @@ PREVIEWED = "codebook_document"
 """Widget: position of the document that the prompts are shown for."""
 COMPARED = "codebook_compared"
 """The two versions whose difference is shown."""
+HEADING = "heading_for"
+"""The room that a button on Home leads to."""
 
 
 def intake() -> Any:
@@ -385,3 +387,13 @@ def compared() -> tuple[int, int] | None:
 def compare_versions(pair: tuple[int, int] | None) -> None:
     """Show the difference between two versions, or none."""
     st.session_state[COMPARED] = pair
+
+
+def head_for(room: str) -> None:
+    """Go to a room when Home is next drawn."""
+    st.session_state[HEADING] = room
+
+
+def heading_for() -> str | None:
+    """The room to go to. Asking forgets it."""
+    return cast("str | None", st.session_state.pop(HEADING, None))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from typing import Any, cast
+from typing import cast
 
 import streamlit as st
 
 from app import desks, state
 from app.views import charts, confusion, empty, flow, header, marked_text, panel, transcript
 from app.views.numbers import Figure, Line, interval_words, numbers
-from app.views.runs import run_date, run_picker
+from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
 from core.studio import evaluate, review
 from core.studio.desk import Desk
@@ -38,11 +36,11 @@ def main() -> None:
         ):
             st.switch_page("screens/run.py")
         return
-    place = st.container()
-    with place:
-        right = header.header("Evaluate", key="evaluate-head")
-        with right:
-            run = run_picker(runs, key="evaluate-run")
+    run = looked_at(runs, key="evaluate-run")
+    version = f", codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
+    right = header.header("Evaluate", f"{desk.run_name(run.run_id)}{version}, {run_date(run)}", key="evaluate-head")
+    with right:
+        run_picker(runs, key="evaluate-run")
     known = evaluate.truths(desk, run.run_id)
     with right:
         truth = _truth_switch(known)
@@ -108,7 +106,7 @@ def _report(desk: Desk, run: RunRow, truth: Truth) -> None:
         )
         st.download_button(
             "CSV",
-            lambda: as_csv(evaluate.report(desk, run.run_id, truth)),
+            lambda: evaluate.as_csv(evaluate.report(desk, run.run_id, truth)),
             f"{name}.csv",
             "text/csv",
             on_click="ignore",
@@ -116,29 +114,14 @@ def _report(desk: Desk, run: RunRow, truth: Truth) -> None:
         )
 
 
-def as_csv(report: dict[str, Any]) -> str:
-    """The report as a table: a line for each label and each mean."""
-    columns = ["name", *dict.fromkeys(key for scores in report["labels"].values() for key in scores)]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\r\n")
-    writer.writeheader()
-    for name, scores in report["labels"].items():
-        # A leading = + - @ would be a formula to a spreadsheet.
-        writer.writerow({"name": f"'{name}" if name[:1] in "=+-@" else name, **scores})
-    for mean in ("macro", "micro"):
-        if mean in report:
-            writer.writerow({"name": mean, **report[mean]})
-    return "\ufeff" + out.getvalue()
-
-
 def _numbers(found: Evaluation) -> None:
     out = found.left_out
     truth = "gold" if found.truth == "gold" else "review"
     reasons = [
-        Line("in the verdict's column.", f"{out.unresolved:,} unresolved", "unres") if out.unresolved else None,
-        Line("after a provider's error.", f"{out.failed:,} failed", "wrong") if out.failed else None,
-        Line("for their debate.", f"{out.waiting:,} wait") if out.waiting else None,
-        Line(f"{_documents(out.without_truth)} no {truth}.") if out.without_truth else None,
+        Line("by the debate", f"{out.unresolved:,} unresolved", "unres") if out.unresolved else None,
+        Line("at the provider", f"{out.failed:,} failed", "wrong") if out.failed else None,
+        Line("for their debate", f"{out.waiting:,} wait") if out.waiting else None,
+        Line(f"{_documents(out.without_truth)} no {truth}") if out.without_truth else None,
     ]
     lines = tuple(line for line in reasons if line is not None)
     labels = len(found.labels)
@@ -184,7 +167,9 @@ def _bars_and_flow(found: Evaluation) -> None:
         charts.score_bars(_score_rows(found, others), found.titles, key="evaluate-scores")
     if found.ledger is not None and right is not None:
         with right, panel.panel("What did the debate change?", f"{found.ledger.cells:,} labels", key="evaluate-flow"):
-            flow.flow(found.ledger, found.titles, found.told, key="evaluate-ribbons")
+            # As high as the bars beside it, but for the sentence.
+            height = max(190, charts.ROW * (len(found.labels) + 2) - 66)
+            flow.flow(found.ledger, found.titles, found.told, height=height, key="evaluate-ribbons")
 
 
 def _score_rows(found: Evaluation, others: list[evaluate.RoleResult]) -> list[charts.ScoreRow]:
@@ -287,9 +272,13 @@ def _case(desk: Desk, run: RunRow, document_id: str) -> None:
             if st.button("Open in Review", key="evaluate-open", icon=":material/rule:", type="tertiary"):
                 state.open_document(document_id)
                 st.switch_page("screens/review.py")
-            if st.button("Close", key="evaluate-close", icon=":material/close:", type="tertiary"):
-                state.pick_case(None)
-                st.rerun(scope="fragment")
+            st.button(
+                "Close",
+                key="evaluate-close",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=lambda: state.pick_case(None),
+            )
         left, right = st.columns([1, 1.15], gap="medium")
         with left:
             evidence = [quote for quotes in known.evidence.values() for quote in quotes]

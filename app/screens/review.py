@@ -68,7 +68,7 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
     problem = state.review_problem()
     if problem is not None:
         notice("error", *problem)
-    _grid(run, page)
+    _grid(desk, run, page)
     _under(desk, run, page)
     with counters:
         found = f"{page.total:,} document{'' if page.total == 1 else 's'}"
@@ -192,7 +192,7 @@ def _filters(codebook: Codebook) -> tuple[review.Wanted, st.delta_generator.Delt
     return review.Wanted(search or "", label, reason, status, sort, number, size), counters
 
 
-def _grid(run: RunRow, page: review.Page) -> None:
+def _grid(desk: Desk, run: RunRow, page: review.Page) -> None:
     if page.rows:
         grid.grid(
             page.rows,
@@ -201,6 +201,7 @@ def _grid(run: RunRow, page: review.Page) -> None:
             acknowledged=state.acknowledged(),
             focus=state.opened(),
             height=HEIGHT,
+            on_told=lambda: _guarded(lambda: _take_edits(desk, run)),
             key=_grid_key(run),
         )
         return
@@ -214,7 +215,7 @@ def _grid(run: RunRow, page: review.Page) -> None:
     if pressed:
         state.forget(SEARCH, LABEL, REASON, STATUS, PAGE)
         state.begin_at(None)
-        st.rerun(scope="fragment")
+        st.rerun()
 
 
 def _under(desk: Desk, run: RunRow, page: review.Page) -> None:

@@ -113,12 +113,14 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
                 probed(probe, _who(card, probe.roles))
             if any(probe.stops for probe in state.probes()):
                 room_link("models", "Nothing was spent. Mend it on Models", icon=":material/memory:")
-        setup.usable_warnings(runs.warnings(settings))
+        known_to_lack = st.container()  # drawn last: the first look at the words takes a second
         with st.container(border=True, key="estimate"):
             setup.estimate_table(whole)
         with st.expander("What each role is asked, word for word"):
             sample = desk.store.documents.page(0, 1)[0]
             setup.prompts(card, runs.preview(settings, sample), sample.id)
+        with known_to_lack:
+            setup.usable_warnings(runs.warnings(settings))
 
 
 def start(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) -> None:

@@ -14,7 +14,7 @@ from core.evaluation.intervals import Estimate
 MEASURES = ("Precision", "Recall", "F1")
 _APART = 1.5
 """Width of a panel in units of its own 0 to 1 scale; three of them share one x axis, so that the chart can stretch."""
-_NAMES = 0.92
+_NAMES = 1.12
 ROW = 39
 """Height of a row in pixels."""
 
@@ -119,8 +119,6 @@ def score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], *, key: str 
         [
             {
                 "at": -_NAMES,
-                "text_at": -_NAMES + (0.1 if row.colour else 0.0),
-                "place": place,
                 "upper": place - 0.14,
                 "lower": place + 0.24,
                 "label": row.name,
@@ -131,6 +129,7 @@ def score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], *, key: str 
             for place, row in enumerate(rows)
         ]
     )
+    own_and_mean = ((names[names["square"]], 16), (names[~names["square"]], 0))
     layers = [
         alt.Chart(ticks).mark_rule(color=shade["line"]).encode(x=x("at"), y=y("top"), y2="bottom"),
         alt.Chart(ticks).mark_text(fontSize=10.5, color=shade["tx3"]).encode(x=x("at"), y=y("under"), text="words:N"),
@@ -140,12 +139,18 @@ def score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], *, key: str 
         alt.Chart(names[names["square"]])
         .mark_square(size=95, opacity=1, filled=True, xOffset=5)
         .encode(x=x("at"), y=y("upper"), color=own),
-        alt.Chart(names)
-        .mark_text(align="left", fontSize=12.5, fontWeight=500, color=shade["tx"], limit=112)
-        .encode(x=x("text_at"), y=y("upper"), text="label:N", tooltip=[alt.Tooltip("label:N", title="Label")]),
-        alt.Chart(names)
-        .mark_text(align="left", fontSize=10.5, color=shade["tx3"])
-        .encode(x=x("text_at"), y=y("lower"), text="note:N"),
+        *(
+            alt.Chart(named)
+            .mark_text(align="left", fontSize=12.5, fontWeight=500, color=shade["tx"], dx=indent, limit=120)
+            .encode(x=x("at"), y=y("upper"), text="label:N", tooltip=[alt.Tooltip("label:N", title="Label")])
+            for named, indent in own_and_mean
+        ),
+        *(
+            alt.Chart(named)
+            .mark_text(align="left", fontSize=10.5, color=shade["tx3"], dx=indent)
+            .encode(x=x("at"), y=y("lower"), text="note:N")
+            for named, indent in own_and_mean
+        ),
         base.mark_rect().encode(x=x("left"), x2="low", y=y("top"), y2="bottom", color=own, tooltip=tip),
         base.mark_rect(opacity=0.38).encode(x=x("low"), x2="high", y=y("top"), y2="bottom", color=own, tooltip=tip),
         base.mark_rule(color=shade["tx"], strokeWidth=2).encode(

@@ -11,11 +11,10 @@ import streamlit as st
 
 from app import state
 from app.views.notice import badge_html, error_box, notice
-from core.engine.preflight import Probe
 from core.errors import MootError, UsageError
 from core.runs import BUILTIN, Seat
 from core.studio import models
-from core.studio.models import Listing, Place
+from core.studio.models import Listing, Place, Probe
 from core.studio.runs import Plan
 from core.studio.workspace import Workspace
 
@@ -151,17 +150,19 @@ def _told(workspace: Workspace, place: Place, told: Tested) -> None:
 def probed(probe: Probe, head: str = "") -> None:
     """What one request to a seat told, as a box."""
     who = head or probe.seat.spec
+    several = bool(head) and len(probe.roles) > 1
     if probe.error is not None:
         kind = "error" if probe.stops else "warn"
         notice(kind, f"{who}: {probe.error.kind}", f"{probe.error.message} {probe.error.remedy}".strip())
         return
     refused = f" It refuses {', '.join(probe.dropped)}, which is left out." if probe.dropped else ""
     if probe.in_format:
-        notice("ok", f"{who} is ready", f"Answered in the expected format in {probe.seconds:.1f} s.{refused}")
+        verb = "are" if several else "is"
+        notice("ok", f"{who} {verb} ready", f"Answered in the expected format in {probe.seconds:.1f} s.{refused}")
     else:
         notice(
             "warn",
-            f"{who} answers, but not in the expected format",
+            f"{who} {'answer' if several else 'answers'}, but not in the expected format",
             f"It took {probe.seconds:.1f} s. A run is possible; replies that cannot be read stay unresolved.{refused}",
         )
 

@@ -12,10 +12,18 @@ _FLOW = component("flow")
 _LEDGER = component("ledger")
 
 
-def flow(ledger: Ledger, titles: Mapping[str, str], sentence: Sequence[tuple[str, bool]], *, key: str = "flow") -> None:
+def flow(
+    ledger: Ledger,
+    titles: Mapping[str, str],
+    sentence: Sequence[tuple[str, bool]],
+    *,
+    height: int = 220,
+    key: str = "flow",
+) -> None:
     """A post for each role (right above, wrong below) and between two posts what was mended, broken and kept.
 
-    ``titles`` names the roles, ``sentence`` are the words below with those to set in bold.
+    ``titles`` names the roles, ``sentence`` are the words below with those to set in bold; ``height`` in pixels is that
+    of the ribbons.
     """
     changes = [step.total for step in ledger.steps]
     right = [changes[0].right_before, *(change.right_after for change in changes)]
@@ -36,6 +44,7 @@ def flow(ledger: Ledger, titles: Mapping[str, str], sentence: Sequence[tuple[str
         key=key,
         data={
             "cells": ledger.cells,
+            "height": height,
             "posts": posts,
             "steps": steps,
             "sentence": [{"text": text, "strong": strong} for text, strong in sentence],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -50,7 +51,7 @@ def project_switcher() -> wiring.Desk | None:
     st.selectbox(
         "Project",
         paths,
-        format_func=project_name,
+        format_func=_names(paths).__getitem__,  # the browser sends the label back: no two may be equal
         label_visibility="collapsed",
         key=state.SWITCHER,
         on_change=lambda: state.look_at_project(st.session_state[state.SWITCHER]),
@@ -63,6 +64,20 @@ def project_switcher() -> wiring.Desk | None:
     except ProjectError as error:
         trouble(error)
         return None
+
+
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """What the projects are called: the file's name, with its folder where two are called the same."""
+    known = Counter(project_name(path) for path in paths)
+    alone = Counter((project_name(path), path.parent.name) for path in paths)
+
+    def name(path: Path) -> str:
+        if known[project_name(path)] == 1:
+            return project_name(path)
+        folder = path.parent.name if alone[project_name(path), path.parent.name] == 1 else path.parent
+        return f"{project_name(path)} ({folder})"
+
+    return {path: name(path) for path in paths}
 
 
 def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:

@@ -6,7 +6,7 @@ It shows what the store holds and is never fed with its own output. An edit come
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +59,14 @@ def grid(
     acknowledged: str = "",
     focus: str | None = None,
     height: int = 480,
+    on_told: Callable[[], None] | None = None,
     key: str = "grid",
 ) -> GridState:
-    """Draw a page of documents. ``acknowledged`` is "life:number" of the last edit that the rows include."""
+    """Draw a page of documents. ``acknowledged`` is "life:number" of the last edit that the rows include.
+
+    ``on_told`` is called before the next run of the script when the grid has something to say (``told``): also when
+    that run is of another screen, because the person went on at once.
+    """
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
 
@@ -82,6 +87,7 @@ def grid(
         show_toolbar=False,
         theme="streamlit",
         pro_assets=[{"js": _read(PARTS / "grid.js")}],
+        callback=None if on_told is None else lambda _: on_told(),
         key=_key(key),
     )
     return _state(result.raw_data)

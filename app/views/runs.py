@@ -27,20 +27,27 @@ def run_date(run: RunRow) -> str:
     return "finished " + time.strftime("%H:%M" if same_day else "%d %b %H:%M", ended)
 
 
+def looked_at(runs: Sequence[RunRow], *, key: str) -> RunRow:
+    """The run that ``run_picker`` of this key shows, before it is drawn. ``runs`` is not empty."""
+    by_id = {run.run_id: run for run in runs}
+    chosen = st.session_state.get(key) or state.run_id()
+    return by_id[chosen] if chosen in by_id else runs[0]
+
+
 def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
     """A select box of the runs, the first one chosen unless the tab looks at another. ``runs`` is not empty."""
     by_id = {run.run_id: run for run in runs}
-    wanted = state.run_id()
+    wanted = looked_at(runs, key=key).run_id
     ids = list(by_id)
     chosen = st.selectbox(
         "Run",
         ids,
-        index=ids.index(wanted) if wanted in by_id else 0,
+        index=ids.index(wanted),
         format_func=lambda id: run_words(by_id[id]),
         label_visibility="collapsed",
         key=key,
-        width=330,
+        width=280,
     )
-    if chosen != wanted:
+    if chosen != state.run_id():
         state.look_at_run(chosen)
     return by_id[chosen]

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.views.component import APP
 from app.views.labels import tag_html, tags
@@ -25,6 +26,15 @@ def styles() -> None:
     """The css of Home, Data and Codebook. Call once at the top of a screen."""
     css = "".join((APP / "static" / name).read_text("utf-8") for name in ("rooms.css", "prepare.css"))
     st.html(f"<style>{css}</style>")
+
+
+def told(bar: DeltaGenerator) -> Callable[[float, str], None]:
+    """A progress bar as use-cases report to it."""
+
+    def tell(share: float, what: str) -> None:
+        bar.progress(min(1.0, share), what)
+
+    return tell
 
 
 def headline() -> None:
@@ -78,7 +88,9 @@ def recent_table(rows: Sequence[Recent], here: Path | None, chosen: Callable[[Pa
     for number, row in enumerate(rows):
         with st.container(key=f"recent-{number}"):
             cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
-            cells[0].html(f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>')
+            cells[0].html(
+                f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
+            )
             cells[1].html(_number(row.documents))
             cells[2].html(_number(row.reviewed))
             cells[3].html(f'<div class="moot-cell">{_run(row)}</div>')
@@ -146,8 +158,10 @@ def _action(step: Step, overview: Overview) -> str:
             return "Add data"
         case "codebook" if step.state != "done":
             return "Write it"
+        case "run" if overview.last_state in ("running", "queued"):
+            return "Watch"
         case "run" if overview.documents and overview.labels:
-            return "Watch" if overview.last_state in ("running", "queued") else "See it" if step.state == "done" else "Set up"
+            return "See it" if step.state == "done" else "Set up"
         case "review" if overview.last_run is not None:
             return "Review"
     return ""

@@ -24,6 +24,7 @@ _QUOTA = re.compile(
 )
 _FILTER = re.compile(r"content_filter|content_policy|safety system|content management policy", re.IGNORECASE)
 _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
+_ADDRESS = "Check the address, which for most servers ends in /v1, and the model."
 _PATIENCE = 300.0
 """Seconds of Retry-After beyond which waiting is left to the next try."""
 
@@ -75,7 +76,7 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat
     if status == 402 or (status in (429, 403, 400) and _QUOTA.search(whole)):
         return errors.QuotaSpent(f"{said}.", "Add credit with the provider, then resume the run.")
     if status == 404:
-        remedy = "Choose a model that the server lists." if _MODEL.search(whole) else "Check the address and the model."
+        remedy = "Choose a model that the server lists." if _MODEL.search(whole) else _ADDRESS
         return errors.NoSuchModel(f"{said}.", remedy)
     if status == 429:
         return errors.RateLimited(f"{said}.", "Lower the concurrency.", retry_after=retry_after(headers))

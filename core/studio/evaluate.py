@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -16,6 +18,7 @@ from core.evaluation.counts import Counts
 from core.evaluation.flips import Ledger, Trace
 from core.evaluation.intervals import Estimate
 from core.evaluation.multilabel import LabelScores
+from core.ingest.formulas import escape
 from core.runs import RunRow
 from core.store.pages import Filter
 from core.studio import grids
@@ -128,6 +131,21 @@ def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDIC
         "roles": {role: seat.spec for role, seat in run.settings.seats.items()},
         **_scores(desk, run, _truth(truth), annotator),
     }
+
+
+def as_csv(told: Mapping[str, Any]) -> str:
+    """A report as a table for spreadsheets: a line for each label and each mean, shares as they are, nothing where a
+    score is undefined."""
+    columns = ["name", *dict.fromkeys(key for scores in told["labels"].values() for key in scores)]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\r\n")
+    writer.writeheader()
+    for name, scores in told["labels"].items():
+        writer.writerow({"name": escape(name), **scores})
+    for mean in ("macro", "micro"):
+        if mean in told:
+            writer.writerow({"name": mean, **told[mean]})
+    return "\ufeff" + out.getvalue()
 
 
 def truths(desk: Desk, run_id: str) -> dict[Truth, int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook, Label
-from core.engine.preflight import Probe
+from core.engine.preflight import Probe as Probe  # the screens have it from here
 from core.errors import ModelError, UsageError
 from core.llm import connections
 from core.llm.catalogue import ModelCard, list_models

@@ -51,16 +51,9 @@ def screen(desk):
     return draw
 
 
-def words(app):
-    return " ".join(str(getattr(element, "value", "") or getattr(element.proto, "body", "")) for element in app.main)
-
-
 def texts(app):
     """All html that the page shows, in one string."""
-    found = []
-    for element in app.get("html"):
-        found.append(element.proto.body)
-    return "\n".join(found)
+    return "\n".join(element.proto.body for element in app.get("html"))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +107,7 @@ def test_evaluate_draws_all_its_parts(screen, project):
 
 
 def components(app):
-    return [element for element in app.get("bidi_component")]
+    return list(app.get("bidi_component"))
 
 
 def test_evaluate_opens_a_cell_and_a_document(screen, project):

@@ -1,4 +1,4 @@
-"""Review and Evaluate in a real browser, on a small project and the real studio: what a person decides stays decided."""
+"""Review and Evaluate in a real browser, on the real studio and a small project: what a person decides stays so."""
 
 from __future__ import annotations
 
@@ -169,6 +169,16 @@ def test_quick_clicks_are_all_kept(page):
     review(page)
     said(page, "d3", "b", "present")
     said(page, "d0", "b", "present")
+
+
+def test_going_on_at_once_loses_nothing(page):
+    review(page)
+    said(page, "d7", "b", "?")
+    cell(page, "d7", "b").click(no_wait_after=True)
+    visit(page, "Evaluate")
+    page.locator(".numbers").wait_for()
+    review(page)
+    said(page, "d7", "b", "present")
 
 
 def test_the_keyboard(page):

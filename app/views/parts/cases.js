@@ -13,7 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const line = el("tr", `pick${row.id === data.picked ? " sel" : ""}`, el("td", "mono", row.id), el("td", "", open));
     if (third) {
       const cell = el("td");
-      if (row.by) { const r = roleOf(roles, row.by); cell.append(el("span", "by", avatar(r, "s"), r.name)); }
+      if (row.by) { const r = roleOf(roles, row.by); cell.append(el("span", "who", avatar(r, "s"), r.name)); }
       line.append(cell);
     }
     line.style.cursor = "pointer";

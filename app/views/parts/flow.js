@@ -1,6 +1,6 @@
 // What each role changed: one post a role, its upper part right, its lower part wrong, and ribbons between them.
 
-const W = 620, H = 236, TOP = 42, GAP = 14, POST = 13;
+const TOP = 42, GAP = 14, POST = 13;
 
 function shape(tag, attributes, text) {
   const node = document.createElementNS(SVG, tag);
@@ -15,8 +15,8 @@ function ribbon(x0, y0, x1, y1, thick, fill, opacity) {
   return shape("path", { d: path, fill, "fill-opacity": opacity });
 }
 
-function drawFlow(data) {
-  const svg = shape("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": data.told });
+function drawFlow(data, W, H) {
+  const svg = shape("svg", { width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": data.told });
   const { posts, steps, cells } = data;
   const scale = (H - TOP - GAP - 6) / Math.max(1, cells);
   const at = (i) => 14 + ((W - 28 - POST) * i) / Math.max(1, posts.length - 1);
@@ -57,8 +57,25 @@ function drawFlow(data) {
   return svg;
 }
 
+const watched = new WeakMap();
+
 export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".flow");
   const said = el("p");
   for (const part of data.sentence || []) said.append(part.strong ? el("b", "", part.text) : part.text);
-  parentElement.querySelector(".flow").replaceChildren(drawFlow(data), said);
+  // Drawn for the width that there is, so that words keep their size.
+  let width = 0;
+  const draw = () => {
+    const now = Math.max(300, Math.round(root.clientWidth || 600));
+    if (now === width) return;
+    width = now;
+    root.replaceChildren(drawFlow(data, width, data.height || 220), said);
+  };
+  const before = watched.get(root);
+  if (before) before.disconnect();
+  const observer = new ResizeObserver(draw);
+  observer.observe(root);
+  watched.set(root, observer);
+  draw();
+  return () => { observer.disconnect(); watched.delete(root); };
 }

@@ -186,9 +186,7 @@ def test_choice(project):
 
 def test_rating(project):
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
-    project.store.documents.add(
-        Document(f"d{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5)
-    )
+    project.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5))
     settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
     run = project.store.runs.create(settings, [f"d{n}" for n in range(1, 5)])
 
@@ -199,3 +197,16 @@ def test_rating(project):
     asyncio.run(debates())
     scores = evaluate.report(rooms_world.desk_on(project), run.run_id)["labels"]["Clarity"]
     assert (scores["n"], scores["mae"], scores["bias"], scores["exact"]) == (4, 0.25, 0.25, 0.75)
+
+
+def test_the_report_as_a_table(desk, run_id):
+    report = evaluate.report(desk, run_id)
+    report["labels"]["=Alpha"] = report["labels"].pop("Alpha")
+    lines = evaluate.as_csv(report).removeprefix("\ufeff").splitlines()
+    assert lines == [
+        "name,n,tp,fp,fn,tn,accuracy,precision,recall,f1",
+        "Beta,4,2,0,0,2,1.0,1.0,1.0,1.0",
+        "'=Alpha,4,1,1,1,1,0.5,0.5,0.5,0.5",
+        "macro,,,,,,,0.75,0.75,0.75",
+        "micro,,,,,,,0.75,0.75,0.75",
+    ]

@@ -1,0 +1,222 @@
+"""Data: bring a file, see what is in it, import it; and what is in the project."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from app import desks, state
+from app.views import holdings as view
+from app.views import mapper, welcome
+from app.views.empty import empty
+from app.views.header import header
+from app.views.intake import Intake, charts
+from app.views.marked_text import marked_text
+from app.views.notice import error_box, notice
+from app.views.panel import panel
+from core.codebook import Codebook
+from core.errors import MootError
+from core.studio import codebook as codebooks
+from core.studio import data, holdings
+from core.studio.data import Draft
+from core.studio.desk import Desk
+
+TYPES = sorted({suffix.removeprefix(".") for suffix in data.SUFFIXES})
+PAGE = 50
+PATH, TABLE, TURN = "data-path", "data-table", "data-page"
+
+
+def main() -> None:
+    """Draw the screen."""
+    welcome.styles()
+    desk = desks.looked_at()
+    draft: Draft | None = state.intake()
+    if draft is not None:
+        Intake(desk, draft).show()
+    elif desk is not None and state.remap() is not None:
+        remapping(desk, state.remap())
+    elif desk is not None and not desk.store.documents.count():
+        first_file(desk)
+    elif desk is not None:
+        project(desk)
+    else:
+        header("Data")
+        if empty("No project is open", "Open or make one on Home.", ["Go to Home"], sign="lines", key="data"):
+            st.switch_page("screens/home.py")
+
+
+# -- a file comes in
+
+
+def bring(desk: Desk) -> None:
+    """An uploader and a path; what can be read becomes the intake."""
+    upload = st.file_uploader("A file", type=TYPES, key=state.uploader("data-file"), label_visibility="collapsed")
+    with st.form("data-by-path", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        path = st.text_input("or a file by its path", key=PATH, placeholder="/home/me/reviews.csv")
+        wanted = st.form_submit_button("Read")
+    if upload is not None:
+        read(desk, upload.getvalue(), upload.name)
+    elif wanted and path.strip():
+        file = Path(path.strip()).expanduser()
+        read(desk, file, file.name)
+
+
+def read(desk: Desk, source: bytes | Path, name: str) -> None:
+    """Read a file; an error is shown where the file was given."""
+    codebook = codebooks.current(desk)
+    bar = st.progress(0.0, "Reading")
+    try:
+        draft = data.read(source, name, codebook, progress=welcome.told(bar))
+    except MootError as error:
+        bar.empty()
+        error_box(error)
+        return
+    mapper.begin_anew()
+    state.keep_intake(draft)
+    state.empty_uploader()
+    st.rerun()
+
+
+def first_file(desk: Desk) -> None:
+    """The project has no documents."""
+    header("Data", "no documents yet")
+    left, right = st.columns((1.5, 1), gap="large")
+    with left, st.container(key="start", gap="small"):
+        st.html(
+            '<div class="moot-strong">Bring your texts<small>csv, tsv, xlsx, jsonl, json or parquet. They stay on '
+            "this machine, and nothing is imported before you have seen what is in the file.</small></div>"
+        )
+        bring(desk)
+    with right:
+        st.html(
+            '<div class="moot-rows"><b>What happens next</b>'
+            "<span>Encoding, delimiter and sheet are found and shown; you can overrule them.</span>"
+            "<span>You say which column is the text, and which hold gold labels, if there are any.</span>"
+            "<span>Every row is accounted for: rows that cannot be used are listed with the reason and kept in a "
+            "file.</span></div>"
+        )
+
+
+def project(desk: Desk) -> None:
+    """What is in the project."""
+    codebook = codebooks.current(desk)
+    there = holdings.overview(desk, codebook)
+    rejected = sum(one.rejected for one in there.chapters)
+    with header("Data", f"{there.documents:,} documents in {desk.name}"):
+        if st.button("Map gold columns", key="data-remap", icon=":material/rule:"):
+            with st.spinner("Reading the documents"):
+                state.keep_remap(data.gold_draft(desk, codebook))
+            mapper.begin_anew()
+            st.rerun()
+        bringing = st.popover("Import a file", icon=":material/upload_file:", key="data-bring", type="primary")
+        with bringing, st.container(width=460):
+            bring(desk)
+    raters = f"{len(there.raters)} raters" if len(there.raters) > 1 else ""
+    view.figures(
+        [
+            (f"{there.documents:,}", "documents", ""),
+            (f"{there.with_gold:,}", f"with gold{f' by {raters}' if raters else ''}", ""),
+            (f"{rejected:,}", "rows rejected", "bad" if rejected else ""),
+            (f"{len(there.chapters):,}", "import" if len(there.chapters) == 1 else "imports", ""),
+        ]
+    )
+    left, right = st.columns((1.9, 1), gap="medium")
+    with left, panel("Documents", key="documents") as head:
+        with head:
+            search = st.text_input(
+                "Search", key=state.SEARCH, placeholder="Search text and id", icon=":material/search:",
+                label_visibility="collapsed", width=260, on_change=state.forget, args=(TURN, TABLE),
+            )  # fmt: skip
+        table(desk, codebook, search)
+    with right:
+        bins = [(start, start + there.width, count) for start, count in there.lengths]
+        charts(there.bars, bins, f"{there.with_gold:,} documents with gold", "words of a text")
+        if not there.bars:
+            notice("info", "No gold labels", "With some, Evaluate can say how good a run is.")
+    imports(desk, there.chapters)
+
+
+def table(desk: Desk, codebook: Codebook | None, search: str) -> None:
+    """A page of the documents, and the one that is selected in full."""
+    turn = int(st.session_state.get(TURN, 1))
+    total, documents = holdings.page(desk, search=search, offset=PAGE * (turn - 1), limit=PAGE)
+    if not total:
+        st.html('<div class="moot-line q">No document holds these words.</div>')
+        return
+    place = view.document_table(documents, codebook, key=f"{TABLE}-{turn}", selectable=True, height=430)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        first = PAGE * (turn - 1) + 1
+        words = f"{first:,} to {first + len(documents) - 1:,} of {total:,}"
+        st.html(f'<div class="moot-line q">{words}</div>', width="content")
+        st.space("stretch")
+        if total > PAGE:
+            st.pagination(-(-total // PAGE), key=TURN)
+    if place is not None and place < len(documents):
+        document = documents[place]
+        words = ", ".join(holdings.gold_words(document, codebook))
+        st.html(f'<div class="moot-fieldname">{escape(document.id)}<small>{escape(words)}</small></div>')
+        marked_text(document.fields, codebook or Codebook(), height=320, key="data-document")
+    else:
+        st.html('<div class="moot-why">Tick a row to read its text.</div>')
+
+
+def imports(desk: Desk, chapters: tuple[holdings.Chapter, ...]) -> None:
+    """Every import, with its rejected rows to take away."""
+    with panel("Imports", key="imports"):
+        for one in chapters:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"import-{one.id}"):
+                again = f", {one.repeated:,} there already" if one.repeated else ""
+                out = f", {one.rejected:,} rejected" if one.rejected else ""
+                when = time.strftime("%d %b %Y %H:%M", time.localtime(one.at)).lstrip("0")
+                why = f"<br>{escape('; '.join(one.reasons))}" if one.reasons else ""
+                st.html(
+                    f'<div class="moot-line"><b>{escape(one.file_name) or "unnamed"}</b> {when}, '
+                    f"{one.added:,} documents{again}{out}<span class=q>{why}</span></div>",
+                    width="stretch",
+                )
+                if one.rejected:
+                    st.download_button(
+                        "rejected.csv",
+                        partial(holdings.rejected_of_import, desk, one.id),
+                        f"rejected-{one.id}.csv",
+                        "text/csv",
+                        key=f"data-rejected-{one.id}",
+                        on_click="ignore",
+                        icon=":material/download:",
+                    )
+
+
+def remapping(desk: Desk, draft: Draft) -> None:
+    """The gold of documents that are in the project, mapped anew from the columns they came with."""
+    codebook = codebooks.current(desk)
+    with header("Data", "which columns hold gold labels"):
+        st.button("Cancel", on_click=state.keep_remap, args=(None,), type="tertiary")
+        wanted = st.button("Replace the gold", type="primary", key="data-remap-done")
+    try:
+        found = data.trial(draft, codebook)
+    except MootError as error:
+        error_box(error)
+        found = None
+    left, right = st.columns((1.55, 1), gap="medium")
+    with left, panel("Gold columns", f"{len(draft.table.columns) - 2} columns of the file", key="columns"):
+        mapper.gold(draft, codebook, state.keep_remap)
+        if found is not None:
+            mapper.unknown_values(draft, found.imported, state.keep_remap)
+        mapper.reasons(draft.mapping.reasons[-1:])
+    with right:
+        notice("info", "Texts, runs and reviews stay", "Only what counts as gold is replaced, for all documents.")
+        if found is not None:
+            words = f"{found.imported.with_gold:,} documents with gold"
+            charts(holdings.gold_bars(found.profile, found.codebook), (), words, "")
+    if wanted and found is not None:
+        count = data.remap_gold(desk, draft, codebook)
+        state.keep_remap(None)
+        state.say_next("ok", f"{count:,} documents have gold now")
+        st.rerun()
+
+
+main()

@@ -1,0 +1,264 @@
+"""A file that was read and not imported yet: how it was read, what its columns are, what would become of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from app import desks, state
+from app.views import holdings as view
+from app.views import mapper
+from app.views.header import header
+from app.views.labels import tags
+from app.views.notice import error_box, notice
+from app.views.panel import panel
+from app.views.rooms import bound
+from app.views.welcome import told
+from core.errors import MootError
+from core.studio import codebook as codebooks
+from core.studio import data, holdings, home
+from core.studio.data import Draft, Trial
+from core.studio.desk import Desk
+
+ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+WHERE = {"add": "Add to this project", "replace": "Replace its documents", "new": "A new project"}
+
+
+class Intake:
+    """A file that was read and not imported yet."""
+
+    def __init__(self, desk: Desk | None, draft: Draft) -> None:
+        self.desk = desk
+        self.draft = draft if desk is not None else replace(draft, where="new")
+        new = self.draft.where == "new" or desk is None
+        self.codebook = None if new or desk is None else codebooks.current(desk)
+
+    def show(self) -> None:
+        """Draw it."""
+        table = self.draft.table
+        with header("Data", f"{self.draft.name}, not imported yet"):
+            slot = st.container(horizontal=True, horizontal_alignment="right")
+        found = self.tried()
+        trial = found if isinstance(found, Trial) else None
+        with slot:
+            st.button("Cancel", on_click=lambda: state.keep_intake(None), type="tertiary")
+            ready = trial is not None and trial.imported.kept > 0 and not trial.changed
+            words = f"Import {trial.imported.kept:,}" if trial is not None and trial.imported.kept else "Import"
+            wanted = st.button(words, type="primary", disabled=not ready, key="data-import")
+        if isinstance(found, MootError):
+            error_box(found)
+        bar = st.empty()
+        left, right = st.columns((1.55, 1), gap="medium")
+        with left:
+            self.account(trial)
+            with panel("Columns", f"{len(table.columns)} in the file", key="columns"):
+                mapper.columns(self.draft, state.keep_intake)
+                mapper.gold(self.draft, self.codebook, state.keep_intake)
+                if trial is not None:
+                    mapper.unknown_values(self.draft, trial.imported, state.keep_intake)
+                    if trial.made and trial.codebook is not None:
+                        st.html(
+                            '<div class="moot-fieldname">These labels are made from the gold columns and become '
+                            "version 1 of the codebook</div>"
+                        )
+                        tags(trial.codebook.labels)
+                mapper.reasons(self.draft.mapping.reasons)
+        with right:
+            self.destination()
+            if trial is not None:
+                charts(
+                    holdings.gold_bars(trial.profile, trial.codebook),
+                    view.profile_bins(trial.profile),
+                    f"{trial.imported.with_gold:,} documents with gold",
+                    _length_words(trial),
+                )
+        if trial is not None and trial.imported.documents:
+            with panel("First rows", "as they will be imported", key="first-rows"):
+                view.document_table(trial.imported.documents[:20], trial.codebook, key="first-rows-table", height=300)
+        if wanted and trial is not None:
+            self.take_in(bar)
+
+    def tried(self) -> Trial | MootError:
+        """What the import would bring, or why it cannot be."""
+        draft, desk = self.draft, self.desk if self.draft.where == "add" else None
+        count = desk.store.documents.count() if desk is not None else 0
+        mark = (
+            id(draft.table), draft.mapping, draft.duplicates, draft.empties, draft.where, count,
+            self.codebook.hash if self.codebook else "",
+        )  # fmt: skip
+        known = state.trial(mark)
+        if known is None:
+            with st.spinner("Counting", show_time=True):
+                try:
+                    known = data.trial(draft, self.codebook, desk)
+                except MootError as error:
+                    known = error
+            state.keep_trial(mark, known)
+        return known  # type: ignore[no-any-return]
+
+    def account(self, trial: Trial | None) -> None:
+        """How the file was read, and what became of every row."""
+        table = self.draft.table
+        imported = trial.imported if trial is not None else None
+        head = f"Read {table.read:,}"
+        if imported is not None:
+            head += f", kept {imported.kept:,}, rejected {len(imported.rejected):,}"
+        with panel(head, table.format, key="account") as right:
+            if imported is not None and imported.rejected:
+                with right:
+                    st.download_button(
+                        "Download rejected.csv",
+                        data.rejected_csv(imported.rejected),
+                        "rejected.csv",
+                        "text/csv",
+                        on_click="ignore",
+                        icon=":material/download:",
+                    )
+            if imported is not None and imported.rejected:
+                rows = "".join(f"<span>{escape(str(row))}</span>" for row in imported.rejected[:4])
+                st.html(f'<div class="moot-rows">{rows}{_more(len(imported.rejected) - 4)}</div>')
+            self.options()
+            if table.notes:
+                st.html(f'<div class="moot-why">{escape(" ".join(table.notes[:6]))}</div>')
+            if imported is not None:
+                self.choices(imported.duplicate_texts, imported.empty_texts)
+            if trial is not None and trial.changed:
+                notice(
+                    "error",
+                    f"The project already has a document '{trial.changed[0]}' with another text",
+                    "Replace its documents, choose another column for the ids, or make a new project.",
+                )
+            elif trial is not None and trial.known:
+                notice(
+                    "info", f"{trial.known:,} of these documents are in the project already", "They stay as they are."
+                )
+
+    def options(self) -> None:
+        """Encoding, delimiter and sheet, detected and overridable."""
+        draft, table = self.draft, self.draft.table
+        cells = iter(st.columns(3))
+
+        def reread(part: str) -> None:
+            try:
+                state.keep_intake(data.reread(draft, self.codebook, **{part: st.session_state[f"read-{part}"]}))
+            except MootError as error:
+                state.say_next("error", error.message, f"{error.remedy} The file is shown as it was read before.")
+
+        def choice(
+            part: str, label: str, chosen: str | None, options: list[str], names: Callable[[str], str], found: str
+        ) -> None:
+            shown = list(dict.fromkeys([*options, *([chosen] if chosen else [])]))
+            next(cells).selectbox(
+                label,
+                [None, *shown],
+                format_func=lambda one: f"found: {names(found) or 'none'}" if one is None else names(one),
+                key=bound(f"read-{part}", chosen),
+                on_change=reread,
+                args=(part,),
+                accept_new_options=part != "sheet",
+            )
+
+        if table.encoding:
+            choice("encoding", "Encoding", draft.encoding, list(ENCODINGS), str, table.encoding)
+        if table.format in ("csv", "tsv"):
+            choice(
+                "delimiter", "Delimiter", draft.delimiter, list(DELIMITERS), lambda one: DELIMITERS.get(one, one),
+                table.delimiter,
+            )  # fmt: skip
+        if len(table.sheets) > 1:
+            choice("sheet", "Sheet", draft.sheet, list(table.sheets), str, table.sheets[0])
+
+    def choices(self, duplicates: int, empties: int) -> None:
+        """What becomes of repeated and of empty texts; asked only where there are some."""
+
+        def taken(part: str) -> None:
+            state.keep_intake(replace(self.draft, **{part: st.session_state[f"take-{part}"]}))
+
+        def ask(part: str, words: str, titles: dict[str, str]) -> None:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.html(f'<div class="moot-cell">{escape(words)}</div>', width="stretch")
+                st.segmented_control(
+                    words, list(titles), format_func=titles.__getitem__, required=True, label_visibility="collapsed",
+                    key=bound(f"take-{part}", getattr(self.draft, part)), on_change=taken, args=(part,),
+                )  # fmt: skip
+
+        if duplicates:
+            words = f"{duplicates:,} {'text repeats' if duplicates == 1 else 'texts repeat'} an earlier one"
+            ask("duplicates", words, {"keep": "Keep all", "first": "Keep the first"})
+        if empties:
+            ask("empties", f"{empties:,} without a word", {"drop": "Reject", "keep": "Keep"})
+
+    def destination(self) -> None:
+        """Where the documents go."""
+        desk = self.desk
+        count = desk.store.documents.count() if desk is not None else 0
+        if desk is not None and not count and self.draft.where == "add":
+            return
+
+        def taken() -> None:
+            mapper.begin_anew()
+            where = st.session_state["data-where"]
+            codebook = None if where == "new" or desk is None else codebooks.current(desk)
+            mapping = data.propose(self.draft.table, codebook)
+            state.keep_intake(replace(self.draft, where=where, mapping=mapping))
+
+        options = list(WHERE) if desk is not None and count else ["add", "new"] if desk is not None else ["new"]
+        with panel("Where to", f"{desk.name} has {count:,} documents" if desk is not None else "", key="where"):
+            st.segmented_control(
+                "Where to", options, format_func=WHERE.__getitem__, required=True, label_visibility="collapsed",
+                key=bound("data-where", self.draft.where), on_change=taken,
+            )  # fmt: skip
+            if self.draft.where == "new":
+                if not st.session_state.get(state.NEW_NAME):
+                    st.session_state[state.NEW_NAME] = home.free_name(self.draft.name)
+                st.text_input("Its name", key=state.NEW_NAME)
+            elif self.draft.where == "replace" and desk is not None and desk.latest_run():
+                notice("warn", "Runs and reviews stay", "Those of documents that are no longer there are not shown.")
+
+    def take_in(self, place: Any) -> None:
+        """Import, with progress; nothing was kept before this."""
+        bar = place.progress(0.0, "Importing")
+        try:
+            new = self.draft.where == "new" or self.desk is None
+            desk = home.create_project(desks.workspace(), st.session_state[state.NEW_NAME]) if new else self.desk
+            assert desk is not None
+            made = data.take_in(desk, self.draft, self.codebook, told(bar))
+        except MootError as error:
+            place.empty()
+            error_box(error)
+            return
+        counts = made.counts
+        text = f"{counts['rejected']:,} rows rejected." if counts["rejected"] else ""
+        if counts["repeated"]:
+            text += f" {counts['repeated']:,} were in the project already and stay as they are."
+        state.keep_intake(None)
+        state.forget(state.NEW_NAME)
+        state.look_at_project(desk.path)
+        state.say_next("ok", f"{counts['documents']:,} documents imported from {made.file_name}", text.strip())
+        st.rerun()
+
+
+def _more(count: int) -> str:
+    return f"<span>and {count:,} more</span>" if count > 0 else ""
+
+
+def _length_words(trial: Trial) -> str:
+    words = trial.profile.words
+    return f"{words.minimum:,} to {words.maximum:,} words, half have at most {words.median:,.0f}"
+
+
+def charts(
+    bars: Sequence[holdings.GoldBar], bins: Sequence[tuple[int, int, int]], gold_words: str, length_words: str
+) -> None:
+    """Gold and lengths, side by side or below each other."""
+    if bars:
+        with panel("Gold", gold_words, key="gold-panel"):
+            view.gold_chart(bars, key="gold-chart")
+    if bins:
+        with panel("Length", length_words, key="length-panel"):
+            view.length_chart(bins, key="length-chart")

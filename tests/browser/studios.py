@@ -1,0 +1,77 @@
+"""The real studio in a process of its own, for tests in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.servers.running import free_port, wait_for
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+ROOT = Path(__file__).parents[2]
+
+
+class Studio:
+    """``moot`` under way; ``entrance`` is the address that it printed, ``address`` the one without the token."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._folder = folder
+        self._options = options
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.entrance = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        own = {f"XDG_{name}_HOME": str(self._folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+        environment = {**os.environ, **own, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+        said = self._folder / "said.txt"
+        command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(self.port)]
+        with said.open("wb") as file:
+            self._process = subprocess.Popen(
+                [*command, *self._options], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT
+            )
+        wait_for(f"{self.address}/_stcore/health", self._process, 60)
+        found = re.search(r"http\S+/moot/enter\S+", said.read_text())
+        assert found is not None, said.read_text()
+        self.entrance = found[0]
+
+    def kill(self) -> None:
+        """End it without a word, as a crash does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Ctrl-C, and wait."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + 20
+        while self._process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if self._process.poll() is None:
+            self.kill()
+
+
+@contextmanager
+def studio(folder: Path, *options: str) -> Iterator[Studio]:
+    """A studio on the sample project (or what ``--project`` names), ended for certain."""
+    made = Studio(folder, *options)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
