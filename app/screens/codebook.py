@@ -59,7 +59,7 @@ def top(desk: Desk, standing: Standing) -> None:
     book = standing.codebook
     number = standing.next_version
     if standing.dirty:
-        changed = len(standing.changes)
+        changed = standing.count
         badge, tone = f"v{number} draft, {changed} change{'' if changed == 1 else 's'}", "unres"
     else:
         badge, tone = f"v{standing.saved.version}" if standing.saved else "", ""
@@ -216,7 +216,7 @@ def scale(end: str) -> label_editor.Edit:
 def history(desk: Desk, standing: Standing) -> None:
     """The versions, and a note for the next one."""
     with panel("Versions", key="versions"):
-        changed = len(standing.changes)
+        changed = standing.count
         draft = f"{changed} change{'' if changed == 1 else 's'}" if standing.dirty else ""
         versions.version_rows(codebooks.history(desk), draft)
         if standing.dirty:
@@ -278,8 +278,10 @@ def prompts(desk: Desk, standing: Standing) -> None:
     book = standing.codebook
     total = desk.store.documents.count()
     saved = standing.saved.codebook if standing.saved is not None and standing.dirty else None
-    note = f"changes since v{standing.saved.version} marked" if saved is not None and standing.saved else ""
-    with panel("What the model gets", note, key="prompt-panel") as head:
+    marked = (
+        f" Lines changed since v{standing.saved.version} are marked." if saved is not None and standing.saved else ""
+    )
+    with panel("What the model gets", key="prompt-panel") as head:
         document = None
         if total:
             with head:
@@ -300,7 +302,8 @@ def prompts(desk: Desk, standing: Standing) -> None:
             return
         prompt_preview(shown, height=680)
         if document is not None:
-            st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
+            words = f"Document {document.id}. Tokens are estimated by length.{marked}"
+            st.html(f'<div class="moot-why">{escape(words)}</div>')
 
 
 # -- the beginning

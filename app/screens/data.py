@@ -154,7 +154,7 @@ def table(desk: Desk, codebook: Codebook | None, search: str) -> None:
         st.html(f'<div class="moot-line q">{words}</div>', width="content")
         st.space("stretch")
         if total > PAGE:
-            st.pagination(-(-total // PAGE), key=TURN)
+            st.pagination(-(-total // PAGE), key=TURN, width=320)
     if place is not None and place < len(documents):
         document = documents[place]
         words = ", ".join(holdings.gold_words(document, codebook))

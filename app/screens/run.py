@@ -182,6 +182,8 @@ def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
     moving = next((other for other in desk.under_way() if desk.state(other) == "running"), None)
     running.queue_strip(
         [row for row in steering.queue(desk) if row.run_id != run_id],
+        [row for row in steering.held(desk) if row.run_id != run_id] if now.state in ("done", "stopped") else [],
+        release=lambda: steering.release(desk),
         take_out=lambda other: steering.take_out(desk, other),
         moving=moving if moving != run_id else None,
         watch=state.look_at_run,

@@ -54,9 +54,7 @@ def _connection(workspace: Workspace, place: Place, plan: Plan) -> None:
             _test(workspace, place, plan)
         with st.popover("Key", key=f"key-{place.name}", help="Type a key once; it goes into the system keyring"):
             _type_key(workspace, place)
-        if place.own and st.button(
-            "", icon=":material/delete:", key=f"remove-{place.name}", help=f"Remove {place.name}", type="tertiary"
-        ):
+        if place.own and st.button("Remove", key=f"remove-{place.name}", help=f"Forget {place.name}"):
             models.remove(workspace, place.name)
             state.tested().pop(place.name, None)
             st.rerun()

@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,12 +41,13 @@ def project_switcher() -> wiring.Desk | None:
     except RuntimeError:
         return None
     open_now = {desk.path: desk for desk in workspace.desks()}
-    paths = list(dict.fromkeys([*open_now, *workspace.recent()]))
+    recent = workspace.recent()
+    paths = list(dict.fromkeys([*open_now, *recent]))
     if not paths:
         return None
     wanted = state.project()
-    if wanted not in paths:
-        wanted = next(iter(open_now), paths[0])
+    if wanted not in paths:  # a new tab, or F5: the project that was turned to last
+        wanted = next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
         state.look_at_project(wanted)
     st.session_state[state.SWITCHER] = wanted  # the tab's project is the truth, the box only shows and changes it
     st.selectbox(
@@ -54,16 +56,23 @@ def project_switcher() -> wiring.Desk | None:
         format_func=_names(paths).__getitem__,  # the browser sends the label back: no two may be equal
         label_visibility="collapsed",
         key=state.SWITCHER,
-        on_change=lambda: state.look_at_project(st.session_state[state.SWITCHER]),
+        on_change=_turn,
     )
-    chosen = wanted
-    if chosen in open_now:
-        return open_now[chosen]
+    if wanted in open_now:
+        return open_now[wanted]
     try:
-        return workspace.open(chosen, create=False)
+        return workspace.open(wanted, create=False)
     except ProjectError as error:
         trouble(error)
         return None
+
+
+def _turn() -> None:
+    """Look at what the switcher says, here and in the tabs that open from now on."""
+    chosen = st.session_state[state.SWITCHER]
+    with suppress(ProjectError):  # the next run opens it again and says what is wrong
+        wiring.workspace().open(chosen, create=False)
+    state.look_at_project(chosen)
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:

@@ -204,7 +204,7 @@ def _options(
                     "colId": field,
                     "headerName": label.name if label else "Label",
                     "type": "moot",
-                    "width": 54 if label else 150,
+                    **({"flex": 0.16, "minWidth": 54, "maxWidth": 92} if label else {"width": 150}),
                     "headerComponentParams": {
                         "name": label.name if label else "Label",
                         "colour": shade[f"l{label.colour}"] if label else "",

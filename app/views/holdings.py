@@ -141,12 +141,13 @@ def document_table(
         row |= {name: text for name, text in fields[1:] if name not in row}
         rows.append(row)
     config: dict[str, Any] = {
-        "id": st.column_config.TextColumn("id", width=90),
+        "id": st.column_config.TextColumn("id", width=110),
         "words": st.column_config.NumberColumn("words", width=70, format="localized"),
         "text": st.column_config.TextColumn("text"),
         "gold": st.column_config.ListColumn("gold", width=170),
     }
     frame = pd.DataFrame(rows)
+    height = min(height, 36 + 31 * len(rows))
     if not selectable:
         st.dataframe(frame, hide_index=True, column_config=config, key=key, height=height)
         return None

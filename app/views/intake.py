@@ -26,7 +26,7 @@ from core.studio.desk import Desk
 
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
-WHERE = {"add": "Add to this project", "replace": "Replace its documents", "new": "A new project"}
+WHERE = {"add": "Add to it", "replace": "Replace its documents", "new": "New project"}
 
 
 class Intake:
@@ -145,33 +145,34 @@ class Intake:
 
         def reread(part: str) -> None:
             try:
-                state.keep_intake(data.reread(draft, self.codebook, **{part: st.session_state[f"read-{part}"]}))
+                chosen = {part: st.session_state[f"read-{part}"] or None}
+                state.keep_intake(data.reread(draft, self.codebook, **chosen))
             except MootError as error:
                 state.say_next("error", error.message, f"{error.remedy} The file is shown as it was read before.")
 
         def choice(
-            part: str, label: str, chosen: str | None, options: list[str], names: Callable[[str], str], found: str
+            part: str, label: str, chosen: str | None, options: Sequence[str], names: Callable[[str], str], found: str
         ) -> None:
             shown = list(dict.fromkeys([*options, *([chosen] if chosen else [])]))
             next(cells).selectbox(
                 label,
-                [None, *shown],
-                format_func=lambda one: f"found: {names(found) or 'none'}" if one is None else names(one),
-                key=bound(f"read-{part}", chosen),
+                ["", *shown],
+                format_func=lambda one: names(one) if one else f"{names(found) or 'none'}, found",
+                key=bound(f"read-{part}", chosen or ""),
                 on_change=reread,
                 args=(part,),
                 accept_new_options=part != "sheet",
             )
 
         if table.encoding:
-            choice("encoding", "Encoding", draft.encoding, list(ENCODINGS), str, table.encoding)
+            choice("encoding", "Encoding", draft.encoding, ENCODINGS, str, table.encoding)
         if table.format in ("csv", "tsv"):
             choice(
                 "delimiter", "Delimiter", draft.delimiter, list(DELIMITERS), lambda one: DELIMITERS.get(one, one),
                 table.delimiter,
             )  # fmt: skip
         if len(table.sheets) > 1:
-            choice("sheet", "Sheet", draft.sheet, list(table.sheets), str, table.sheets[0])
+            choice("sheet", "Sheet", draft.sheet, table.sheets, str, table.sheets[0])
 
     def choices(self, duplicates: int, empties: int) -> None:
         """What becomes of repeated and of empty texts; asked only where there are some."""
@@ -233,7 +234,7 @@ class Intake:
             error_box(error)
             return
         counts = made.counts
-        text = f"{counts['rejected']:,} rows rejected." if counts["rejected"] else ""
+        text = f"{_rows(counts['rejected'])} rejected." if counts["rejected"] else ""
         if counts["repeated"]:
             text += f" {counts['repeated']:,} were in the project already and stay as they are."
         state.keep_intake(None)
@@ -241,6 +242,10 @@ class Intake:
         state.look_at_project(desk.path)
         state.say_next("ok", f"{counts['documents']:,} documents imported from {made.file_name}", text.strip())
         st.rerun()
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def _more(count: int) -> str:

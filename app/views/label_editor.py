@@ -240,4 +240,4 @@ def in_data(found: InData) -> None:
         rows.append(("Nowhere in the texts", f"{len(found.idle):,}", shown))
     body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
     field_name("In your data", "by the rules of the built-in model")
-    st.html(f'<table class="moot-facts">{body}</table>')
+    st.html(f'<table class="moot-found">{body}</table>')

@@ -19,15 +19,20 @@ from core.studio.data import Draft, GoldSource, Imported
 
 KIND = "gold_kind"
 TITLES = {
-    "none": "No gold",
-    "label": "A column for each label",
-    "list": "One column lists them",
-    "choice": "One column holds the label",
+    "none": "none",
+    "label": "a column for each label",
+    "list": "one column lists them",
+    "choice": "one column holds it",
 }
 MEANT = {"open": "no gold", "yes": "present", "no": "absent"}
 MOST_UNKNOWN = 24
 
 Keep = Callable[[Draft], None]
+
+
+def _mapped(draft: Draft, **changed: Any) -> Draft:
+    """The draft with another mapping; why it was guessed as it was is of no interest any more."""
+    return replace(draft, mapping=replace(draft.mapping, reasons=(), **changed))
 
 
 def columns(draft: Draft, keep: Keep) -> None:
@@ -41,21 +46,21 @@ def columns(draft: Draft, keep: Keep) -> None:
         text = changed("text")
         context = tuple(name for name in mapping.context if name != text)
         gold = tuple(source for source in mapping.gold if source.column != text)
-        keep(replace(draft, mapping=replace(mapping, text=text, context=context, gold=gold)))
+        keep(_mapped(draft, text=text, context=context, gold=gold))
 
     def take_context() -> None:
-        keep(replace(draft, mapping=replace(mapping, context=tuple(changed("context")))))
+        keep(_mapped(draft, context=tuple(changed("context"))))
 
     def take_id() -> None:
-        keep(replace(draft, mapping=replace(mapping, id=changed("id"))))
+        keep(_mapped(draft, id=changed("id") or None))
 
     left, middle, right = st.columns((1, 1, 1.4))
     left.selectbox("Text", table.columns, key=bound("map-text", mapping.text), on_change=take_text)
     middle.selectbox(
         "Id",
-        [None, *table.columns],
-        format_func=lambda name: "row numbers" if name is None else name,
-        key=bound("map-id", mapping.id),
+        ["", *table.columns],
+        format_func=lambda name: name or "row numbers",
+        key=bound("map-id", mapping.id or ""),
         on_change=take_id,
     )
     right.multiselect(
@@ -77,7 +82,7 @@ def gold_kind(draft: Draft, codebook: Codebook | None, keep: Keep) -> str:
     def turned() -> None:
         kind = st.session_state[KIND]
         gold = () if kind == "none" else data.of_kind(draft, kind, codebook)
-        keep(replace(draft, mapping=replace(draft.mapping, gold=gold, value_map={})))
+        keep(_mapped(draft, gold=gold, value_map={}))
 
     st.segmented_control(
         "Gold labels", kinds, format_func=TITLES.__getitem__, key=KIND, on_change=turned, required=True
@@ -104,7 +109,7 @@ def _by_column(draft: Draft, kind: str, keep: Keep) -> None:
         names = st.session_state[key]
         several = kind != "label" and len(names) > 1
         sources = tuple(GoldSource(name, kind, rater=name if several else GOLD_RATER) for name in names)  # type: ignore[arg-type]
-        keep(replace(draft, mapping=replace(draft.mapping, gold=sources)))
+        keep(_mapped(draft, gold=sources))
 
     st.multiselect(
         "Columns that are labels" if kind == "label" else "Column (several: one for each rater)",
@@ -119,14 +124,14 @@ def _by_column(draft: Draft, kind: str, keep: Keep) -> None:
 def _by_label(draft: Draft, codebook: Codebook, keep: Keep) -> None:
     raters = list(draft.mapping.raters) or [GOLD_RATER]
     named = {(source.rater, normal(source, codebook)): source.column for source in draft.mapping.gold}
-    options = [None, *(name for name in draft.table.columns if name != draft.mapping.text)]
+    options = ["", *(name for name in draft.table.columns if name != draft.mapping.text)]
 
     def taken(rater: str, label: str, key: str) -> None:
         column = st.session_state[key]
         others = [one for one in draft.mapping.gold if (one.rater, normal(one, codebook)) != (rater, label)]
-        if column is not None:
+        if column:
             others.append(GoldSource(column, "label", label, rater))
-        keep(replace(draft, mapping=replace(draft.mapping, gold=tuple(others))))
+        keep(_mapped(draft, gold=tuple(others)))
 
     for number, rater in enumerate(raters):
         if len(raters) > 1 or rater != GOLD_RATER:
@@ -140,8 +145,8 @@ def _by_label(draft: Draft, codebook: Codebook, keep: Keep) -> None:
                     st.selectbox(
                         f"Gold of label {start + 1}",
                         options,
-                        format_func=lambda name: "no gold" if name is None else name,
-                        key=bound(key, named.get((rater, label.name))),
+                        format_func=lambda name: name or "no gold",
+                        key=bound(key, named.get((rater, label.name), "")),
                         on_change=taken,
                         args=(rater, label.name, key),
                         label_visibility="collapsed",
@@ -159,7 +164,7 @@ def unknown_values(draft: Draft, imported: Imported, keep: Keep) -> None:
     known = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
     mapped = list(draft.mapping.value_map)
     rows: list[tuple[str, str]] = [
-        (one.value, f"in {one.column}, {one.count:,} times, first in row {one.line:,}")
+        (one.value, f"in {one.column}, {_times(one.count)}, first in row {one.line:,}")
         for one in imported.unknown_gold[:MOST_UNKNOWN]
         if one.value.strip().casefold() not in known
     ]
@@ -177,7 +182,7 @@ def unknown_values(draft: Draft, imported: Imported, keep: Keep) -> None:
         choice = st.session_state[key]
         if choice != "open":
             values[text] = choice == "yes"
-        keep(replace(draft, mapping=replace(draft.mapping, value_map=values)))
+        keep(_mapped(draft, value_map=values))
 
     for number, (text, words) in enumerate(rows):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -195,6 +200,10 @@ def unknown_values(draft: Draft, imported: Imported, keep: Keep) -> None:
                 label_visibility="collapsed",
                 required=True,
             )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _short(text: str) -> str:

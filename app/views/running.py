@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from html import escape
 
 import streamlit as st
 
@@ -85,7 +86,7 @@ def why_it_stands(
                 f"{run.message}\nMend it and go on; nothing is paid twice.",
             )
         case "held":
-            notice("info", f"{name} waits", f"It was {run.message}, and goes on after it.")
+            notice("info", f"{name} waits", f"It was {run.message}. Go on puts it into the queue.")
         case _:
             return False
     _choices(go_on, stop if standing.state == "paused" else None)
@@ -113,10 +114,16 @@ def _raise(run: RunRow, raise_to: Callable[[float], None], stop: Act) -> None:
 
 
 def queue_strip(
-    rows: Sequence[RunRow], *, take_out: Callable[[str], None], moving: str | None, watch: Callable[[str], None]
+    rows: Sequence[RunRow],
+    held: Sequence[RunRow],
+    *,
+    take_out: Callable[[str], None],
+    release: Act,
+    moving: str | None,
+    watch: Callable[[str], None],
 ) -> None:
-    """The run that moves when another is shown, and those that wait, each with a way out."""
-    if not rows and moving is None:
+    """The run that moves when another is shown, those that wait, each with a way out, and those that were held back."""
+    if not rows and not held and moving is None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
         if moving is not None:
@@ -135,6 +142,10 @@ def queue_strip(
                 on_click=take_out,
                 args=(row.run_id,),
             )
+        if held:
+            names = ", ".join(row.run_id for row in held)
+            st.html(f'<div class="moot-line q">Held back: {escape(names)}</div>', width="content")
+            st.button("Go on with them" if len(held) > 1 else "Go on with it", key="release", on_click=release)
 
 
 def run_words(run: RunRow) -> str:

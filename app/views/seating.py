@@ -15,7 +15,7 @@ from core.runs import BUILTIN, Sampling, Seat
 from core.studio.models import Listing, Place
 from core.studio.runs import Plan
 
-WIDTHS = (1.75, 1.3, 2.35, 0.8, 0.75, 0.95, 1.15, 0.8, 0.5)
+WIDTHS = (1.45, 1.3, 2.25, 0.75, 0.7, 0.9, 1.1, 0.75, 1.0)
 HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "")
 AUTO = "auto"
 EFFORTS = (AUTO, "minimal", "low", "medium", "high")
@@ -138,8 +138,7 @@ def _row(
     number(columns[7], "Seed", "seed", 0, None, 1, "%d")
     if not alone:
         columns[8].button(
-            "",
-            icon=":material/content_copy:",
+            "Everywhere",
             key=key("everywhere"),
             help=f"Same model everywhere: put the {role.title}'s model and sampling on every role",
             on_click=lambda: save(plan.everywhere(seat)),
@@ -173,7 +172,7 @@ def _note(
     if dollars is None:
         parts.append("price unknown" if seat.model else "")
     else:
-        parts.append("free" if dollars == (0, 0) else f"${dollars[0]:g} in, ${dollars[1]:g} out per million tokens")
+        parts.append("free" if dollars == (0, 0) else f"${dollars[0]:,.2f} in, ${dollars[1]:,.2f} out per million tokens")
     return _line(" · ".join(part for part in parts if part))
 
 

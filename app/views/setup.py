@@ -99,7 +99,7 @@ def settings(plan: Plan, documents: int, save: Callable[[Plan], None]) -> None:
         help="Calls in flight. About twice as many debates are open.",
     )  # fmt: skip
     number(
-        right, "Budget in dollars, per run", "budget_usd", empty=None, min_value=0.01, step=0.5, format="%.2f",
+        right, "Budget in $ per run", "budget_usd", empty=None, min_value=0.01, step=0.5, format="%.2f",
         placeholder="none", help="The run pauses before it would spend more. It can be raised then.",
     )  # fmt: skip
     number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Decides whatever a protocol leaves to chance.")

@@ -16,7 +16,7 @@ from app.views.notice import Tone, badge_html
 from app.views.roles import colour_name, tile_html
 from core.studio.home import Overview, Recent, SampleCard, Step
 
-WIDTHS = (2.6, 1, 0.9, 1.9, 1.5, 0.9)
+WIDTHS = (3, 1, 0.9, 1.7, 1.4, 0.9)
 TONES: dict[str, Tone] = {
     "running": "run", "queued": "run", "done": "right", "paused": "unres", "stopped": "stale", "failed": "wrong",
 }  # fmt: skip

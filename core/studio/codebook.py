@@ -56,6 +56,11 @@ class Standing:
         return self.saved is None or self.codebook != self.saved.codebook
 
     @property
+    def count(self) -> int:
+        """How many things were changed: fields, labels added, labels removed."""
+        return sum(len(one.fields) if one.what == "changed" else 1 for one in self.changes)
+
+    @property
     def next_version(self) -> int:
         """The number that saving gives."""
         return self.saved.version + 1 if self.saved else 1

@@ -144,10 +144,11 @@ def _bars(counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codeb
 def gold_words(document: Document, codebook: Codebook | None) -> list[str]:
     """A document's gold in words: the labels present, the label chosen, or ``name 4``; with the rater if several."""
     labels = {label.id: label.name for label in codebook.labels} if codebook is not None else {}
+    places = {label_id: place for place, label_id in enumerate(labels)}
     words = []
     for rater, said in document.gold.items():
         tail = f" ({rater})" if len(document.gold) > 1 else ""
-        for item, value in said.items():
+        for item, value in sorted(said.items(), key=lambda pair: places.get(pair[0], len(places))):
             if value is True:
                 words.append(f"{labels.get(item, item)}{tail}")
             elif value is not False:

@@ -127,7 +127,7 @@ def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -
             if not models.priced(seat):
                 raise UsageError(
                     f"The price of {seat.spec} ({role}) is not known, so a budget cannot be kept.",
-                    "Run without --budget, or choose a model with a list price.",
+                    "Run without a budget, or choose a model with a list price.",
                 )
     return RunSettings(
         protocol=plan.protocol,

@@ -70,6 +70,16 @@ def queue(desk: Desk) -> tuple[RunRow, ...]:
     return tuple(row for row in map(desk.store.runs.get, waiting) if row is not None)
 
 
+def held(desk: Desk) -> tuple[RunRow, ...]:
+    """Runs that were held back and that nothing brings on by itself."""
+    return tuple(row for row in desk.store.runs.all() if why(row, row.state) == "held")
+
+
+def release(desk: Desk) -> None:
+    """Go on with all runs that were held back."""
+    start(desk, held(desk))
+
+
 def start(desk: Desk, runs: Sequence[RunRow]) -> None:
     """Put runs into the queue; the first begins at once when nothing else moves."""
     for row in runs:

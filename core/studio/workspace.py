@@ -21,7 +21,6 @@ class Workspace:
         self.engine = EngineThread()
         self.models = ModelLibrary(preferences.load().connections)
         self._desks: dict[Path, Desk] = {}
-        self._current: Desk | None = None
         self._guard = threading.Lock()
         self._closed = False
 
@@ -33,16 +32,8 @@ class Workspace:
             if desk is None:
                 desk = Desk(Project.open(path, url=self.url, create=create), self.engine, self.models)
                 self._desks[path] = desk
-            self._current = desk
         preferences.save(preferences.load().with_recent(path))
         return desk
-
-    @property
-    def desk(self) -> Desk:
-        """The project that the screens show: the one opened last. RuntimeError before the first."""
-        if self._current is None:
-            raise RuntimeError("no project was opened in this process")
-        return self._current
 
     def desks(self) -> tuple[Desk, ...]:
         """The open projects, in the order they were opened."""

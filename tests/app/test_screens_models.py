@@ -36,7 +36,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.fixture
 def desk(workspace: Workspace) -> Desk:
-    return workspace.desk
+    return workspace.desks()[0]
 
 
 def screen() -> AppTest:
@@ -76,7 +76,7 @@ def test_a_seat_is_kept_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     }  # fmt: skip
     shown = html(at)
     assert "Saved" in shown
-    assert "$0.4 in, $1.6 out per million tokens" in shown
+    assert "$0.40 in, $1.60 out per million tokens" in shown
     again = screen()  # another tab, or F5
     assert again.number_input(key="seat-critic-temperature").value == 0.2
 

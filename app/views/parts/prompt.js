@@ -28,7 +28,10 @@ export default function ({ data, parentElement }) {
   tabs.append(...buttons);
   root.replaceChildren(tabs, body);
   draw();
-  body.scrollTop = top;
+  const changed = body.querySelector(".added, .removed");
+  const marks = JSON.stringify(roles.map((role) => role.parts.map((part) => part.pieces.filter(([op]) => op !== "same"))));
+  body.scrollTop = changed && marks !== root.marks ? changed.offsetTop - body.offsetTop - 70 : top; // show what was just edited
+  root.marks = marks;
 
   function draw() {
     roles.forEach((role, index) => buttons[index].setAttribute("aria-selected", role.title === root.tab ? "true" : "false"));

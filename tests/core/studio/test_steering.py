@@ -14,7 +14,7 @@ from core.studio.desk import Desk
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import make, studio, until
 
-SLOW = runs.Plan(pace=30.0, concurrency=1)
+SLOW = runs.Plan(pace=120.0, concurrency=1)
 
 
 @pytest.fixture
@@ -38,6 +38,19 @@ def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(desk: Desk) -> Non
     steering.go_on(desk, first.run_id)
     until(lambda: desk.state(second.run_id) == "done", 30)
     assert desk.state(first.run_id) == "done"
+
+
+def test_stopping_holds_the_queue_back_until_it_is_released(desk: Desk) -> None:
+    first, second = make(desk, replace(SLOW, iterations=2))
+    steering.start(desk, [first, second])
+    until(lambda: desk.state(first.run_id) == "running")
+    steering.stop(desk, first.run_id)
+    until(lambda: not desk.under_way())
+    assert [row.run_id for row in steering.held(desk)] == [second.run_id]
+    steering.release(desk)
+    until(lambda: desk.state(second.run_id) == "done", 30)
+    assert desk.state(first.run_id) == "stopped"
+    assert steering.held(desk) == ()
 
 
 def test_a_pause_shows_before_the_calls_in_flight_have_ended(desk: Desk) -> None:

@@ -1,0 +1,128 @@
+"""The main job, from the first minute to the export, as a person without a key does it: a file of their own comes in,
+aspects are defined, models are seated, debates are watched, a verdict is corrected, the figures follow, the result is
+taken away."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.studios import CHROMIUM, FLAGS, studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"),
+]
+
+REVIEWS = """ref;review;Cleanliness;Service
+a1;"The room was spotless; the staff were kind.";1;1
+a2;"Dirty sheets; nobody at the desk cared.";1;1
+a3;"We walked to the sea.";0;0
+a4;"A rude porter.";0;1
+a5;"Clean towels every day.";1;0
+a6;only two fields
+"""
+ROOTS = "[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
+SAID = f"() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.talk .said')]).map(e => e.textContent).join(' ').length"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with studio(tmp_path) as running, playwright.sync_playwright() as made:
+        chromium = made.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        context = chromium.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
+        context.set_default_timeout(30_000)
+        page = context.new_page()
+        page.goto(running.entrance)
+        yield page
+        chromium.close()
+
+
+def visit(page: Page, room: str) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name=room, exact=True).click()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    # the sample project is open, and says what is next
+    page.get_by_text("hotel-aspects, what is next").wait_for()
+
+    # a file of one's own: what is in it is shown before anything is imported
+    page.locator("input[type=file]").first.set_input_files(
+        {"name": "reviews.csv", "mimeType": "text/csv", "buffer": REVIEWS.encode("latin-1")}
+    )
+    page.get_by_text("Read 6, kept 5, rejected 1").wait_for()
+    page.get_by_text("row 7: 2 fields, expected 4").wait_for()
+    press(page, "Import 5")
+    page.get_by_text("5 documents imported from reviews.csv").wait_for()
+
+    # the gold columns have made two labels; one gets its words
+    visit(page, "Codebook")
+    page.get_by_role("textbox", name="Description").fill("How clean or dirty the place is.")
+    page.get_by_role("textbox", name="Description").press("Tab")
+    page.get_by_text("Draft saved").wait_for()
+    press(page, "Save as v2")
+    expect(page.get_by_role("button", name="Save as v3")).to_be_disabled()
+
+    # who sits where, and how fast the built-in model speaks
+    visit(page, "Models")
+    pace = page.get_by_role("spinbutton", name="Pace in words a second")
+    pace.fill("20")
+    pace.press("Tab")
+
+    # the debates are watched word by word
+    visit(page, "Run")
+    press(page, "Start all 5")
+    page.wait_for_function(f"() => ({SAID})() > 5")
+    seen = {page.evaluate(SAID) for _ in range(40) if page.wait_for_timeout(50) is None}
+    assert len(seen) > 5, "the words come one after another"
+    page.reload()
+    page.get_by_text("All debates have ended.").wait_for(timeout=90_000)
+
+    # before anything is reviewed, the gold is the truth
+    visit(page, "Evaluate")
+    page.get_by_text("Macro F1").wait_for()
+    expect(page.get_by_text("Reviewed 0", exact=True)).to_be_visible()
+
+    # a verdict is corrected, and what was decided is submitted
+    visit(page, "Review")
+    grid = page.frame_locator("iframe")
+    first = grid.locator('[row-id="1"] [role=checkbox], [row-id="1"] input[type=checkbox]')
+    first.first.wait_for()
+    box = grid.locator('[row-id="1"] [col-id^="v_"]').first
+    before = box.get_by_role("checkbox").get_attribute("aria-checked")
+    box.click()
+    expect(box.get_by_role("checkbox")).to_have_attribute("aria-checked", "false" if before == "true" else "true")
+    page.locator(".moot-saved", has_text="Saved").wait_for()
+    press(page, "Submit")
+    expect(grid.locator('[row-id="1"] [col-id="_status"]')).to_have_text("Submitted")
+
+    # the figures against the reviewed labels are another truth's
+    visit(page, "Evaluate")
+    page.get_by_text("Reviewed 1", exact=True).click()
+    page.get_by_text("rows are the review", exact=False).first.wait_for()
+    expect(page.get_by_text("0 of 1", exact=False).first).to_be_visible()  # not all labels right: one was corrected
+
+    # and the result is taken away
+    visit(page, "Export")
+    with page.expect_download() as download:
+        press(page, "Download")
+    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig"))))
+    assert [row["ref"] for row in rows] == ["a1", "a2", "a3", "a4", "a5"]
+    assert {row["run_id"] for row in rows} == {"r0001"}
+    corrected = rows[0]
+    assert "review" in (corrected["Cleanliness_source"], corrected["Service_source"])
