@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout, built offline and unpacked."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = "import sys; from hatchling.builders.wheel import WheelBuilder; print(*WheelBuilder('.').build(directory=sys.argv[1]))"
+    build = (
+        "import sys; from hatchling.builders.wheel import WheelBuilder;"
+        "print(*WheelBuilder('.').build(directory=sys.argv[1]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", build, str(folder)], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from app import desks, state
+from app import desks, prepare, state
 from app.views import label_editor, versions, welcome
 from app.views.header import header
 from app.views.label_editor import Fields
@@ -64,7 +64,7 @@ def top(desk: Desk, standing: Standing) -> None:
     else:
         badge, tone = f"v{standing.saved.version}" if standing.saved else "", ""
     with header("Codebook", book.name, badge=badge, tone=tone):  # type: ignore[arg-type]
-        at = state.drafted_at()
+        at = prepare.drafted_at()
         if standing.dirty and at is not None:
             st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
         with st.popover("Files", icon=":material/description:", type="tertiary"):
@@ -87,7 +87,7 @@ def top(desk: Desk, standing: Standing) -> None:
 def discard(desk: Desk) -> None:
     """Back to the saved version."""
     codebooks.discard(desk)
-    state.forget(state.REFUSED)
+    state.forget(prepare.REFUSED)
 
 
 @st.dialog("What changed", width="large")
@@ -122,7 +122,7 @@ def files(desk: Desk, book: Codebook) -> None:
 
 def bring(desk: Desk, book: Codebook | None) -> None:
     """Import a YAML file into the draft."""
-    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=state.uploader("codebook-file"))
+    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=prepare.uploader("codebook-file"))
     if upload is None:
         return
     try:
@@ -130,9 +130,9 @@ def bring(desk: Desk, book: Codebook | None) -> None:
     except MootError as error:
         error_box(error)
         return
-    state.note_drafted()
-    state.empty_uploader()
-    state.edit_label(None)
+    prepare.note_drafted()
+    prepare.empty_uploader()
+    prepare.edit_label(None)
     state.say_next("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
     st.rerun()
 
@@ -144,7 +144,7 @@ def labels(desk: Desk, fields: Fields, standing: Standing) -> Label | None:
     """The list of labels; gives the one that is edited."""
     book = standing.codebook
     by_id = {label.id: label for label in book.labels}
-    picked = state.label()
+    picked = prepare.label()
     if picked not in by_id:
         picked = next(iter(by_id), None)
     gold = codebooks.gold_counts(desk)
@@ -155,8 +155,8 @@ def labels(desk: Desk, fields: Fields, standing: Standing) -> Label | None:
         with head:
             st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
         clicked, order = label_list(book, picked, notes, key="label-list")
-    if clicked is not None and clicked in by_id and clicked != state.label():
-        state.edit_label(clicked)
+    if clicked is not None and clicked in by_id and clicked != prepare.label():
+        prepare.edit_label(clicked)
         st.rerun()
     if order is not None and order != list(by_id):
         fields.do(lambda now: codebooks.reorder(now, order))
@@ -169,7 +169,7 @@ def add_label(fields: Fields) -> None:
 
     def edit(book: Codebook) -> Codebook:
         grown, label_id = codebooks.add_label(book)
-        state.edit_label(label_id)
+        prepare.edit_label(label_id)
         return grown
 
     fields.do(edit)
@@ -285,12 +285,12 @@ def prompts(desk: Desk, standing: Standing) -> None:
         document = None
         if total:
             with head:
-                number = min(st.session_state.get(state.PREVIEWED, 1), total)
+                number = min(st.session_state.get(prepare.PREVIEWED, 1), total)
                 st.number_input(
-                    "Document", 1, total, key=bound(state.PREVIEWED, number), label_visibility="collapsed", width=110,
+                    "Document", 1, total, key=bound(prepare.PREVIEWED, number), label_visibility="collapsed", width=110,
                     help="Number of the document",
                 )  # fmt: skip
-            _, found = holdings.page(desk, offset=int(st.session_state[state.PREVIEWED]) - 1, limit=1)
+            _, found = holdings.page(desk, offset=int(st.session_state[prepare.PREVIEWED]) - 1, limit=1)
             document = found[0] if found else None
         if not book.labels:
             st.html('<div class="moot-line">Nothing yet: there is no label.</div>')

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import desks, state
+from app import desks, prepare, state
 from app.views import holdings as view
 from app.views import mapper, welcome
 from app.views.empty import empty
 from app.views.header import header
-from app.views.intake import Intake, charts
+from app.views.intake import Intake, charts, under_way
 from app.views.marked_text import marked_text
 from app.views.notice import error_box, notice
 from app.views.panel import panel
@@ -24,6 +24,7 @@ from core.studio import codebook as codebooks
 from core.studio import data, holdings
 from core.studio.data import Draft
 from core.studio.desk import Desk
+from core.studio.importing import Importing
 
 TYPES = sorted({suffix.removeprefix(".") for suffix in data.SUFFIXES})
 PAGE = 50
@@ -34,11 +35,14 @@ def main() -> None:
     """Draw the screen."""
     welcome.styles()
     desk = desks.looked_at()
-    draft: Draft | None = state.intake()
-    if draft is not None:
+    draft: Draft | None = prepare.intake()
+    job: Importing | None = prepare.job()
+    if job is not None:
+        under_way(job)
+    elif draft is not None:
         Intake(desk, draft).show()
-    elif desk is not None and state.remap() is not None:
-        remapping(desk, state.remap())
+    elif desk is not None and prepare.remap() is not None:
+        remapping(desk, prepare.remap())
     elif desk is not None and not desk.store.documents.count():
         first_file(desk)
     elif desk is not None:
@@ -54,7 +58,7 @@ def main() -> None:
 
 def bring(desk: Desk) -> None:
     """An uploader and a path; what can be read becomes the intake."""
-    upload = st.file_uploader("A file", type=TYPES, key=state.uploader("data-file"), label_visibility="collapsed")
+    upload = st.file_uploader("A file", type=TYPES, key=prepare.uploader("data-file"), label_visibility="collapsed")
     with st.form("data-by-path", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input("or a file by its path", key=PATH, placeholder="/home/me/reviews.csv")
         wanted = st.form_submit_button("Read")
@@ -67,7 +71,7 @@ def bring(desk: Desk) -> None:
 
 def read(desk: Desk, source: bytes | Path, name: str) -> None:
     """Read a file; an error is shown where the file was given."""
-    codebook = codebooks.current(desk)
+    codebook = codebooks.known(desk)
     bar = st.progress(0.0, "Reading")
     try:
         draft = data.read(source, name, codebook, progress=welcome.told(bar))
@@ -76,8 +80,8 @@ def read(desk: Desk, source: bytes | Path, name: str) -> None:
         error_box(error)
         return
     mapper.begin_anew()
-    state.keep_intake(draft)
-    state.empty_uploader()
+    prepare.keep_intake(draft)
+    prepare.empty_uploader()
     st.rerun()
 
 
@@ -103,13 +107,13 @@ def first_file(desk: Desk) -> None:
 
 def project(desk: Desk) -> None:
     """What is in the project."""
-    codebook = codebooks.current(desk)
+    codebook = codebooks.known(desk)
     there = holdings.overview(desk, codebook)
     rejected = sum(one.rejected for one in there.chapters)
     with header("Data", f"{there.documents:,} documents in {desk.name}"):
         if st.button("Map gold columns", key="data-remap", icon=":material/rule:"):
             with st.spinner("Reading the documents"):
-                state.keep_remap(data.gold_draft(desk, codebook))
+                prepare.keep_remap(data.gold_draft(desk, codebook))
             mapper.begin_anew()
             st.rerun()
         bringing = st.popover("Import a file", icon=":material/upload_file:", key="data-bring", type="primary")
@@ -128,7 +132,7 @@ def project(desk: Desk) -> None:
     with left, panel("Documents", key="documents") as head:
         with head:
             search = st.text_input(
-                "Search", key=state.SEARCH, placeholder="Search text and id", icon=":material/search:",
+                "Search", key=prepare.SEARCH, placeholder="Search text and id", icon=":material/search:",
                 label_visibility="collapsed", width=260, on_change=state.forget, args=(TURN, TABLE),
             )  # fmt: skip
         table(desk, codebook, search)
@@ -192,9 +196,9 @@ def imports(desk: Desk, chapters: tuple[holdings.Chapter, ...]) -> None:
 
 def remapping(desk: Desk, draft: Draft) -> None:
     """The gold of documents that are in the project, mapped anew from the columns they came with."""
-    codebook = codebooks.current(desk)
+    codebook = codebooks.known(desk)
     with header("Data", "which columns hold gold labels"):
-        st.button("Cancel", on_click=state.keep_remap, args=(None,), type="tertiary")
+        st.button("Cancel", on_click=prepare.keep_remap, args=(None,), type="tertiary")
         wanted = st.button("Replace the gold", type="primary", key="data-remap-done")
     try:
         found = data.trial(draft, codebook)
@@ -203,9 +207,9 @@ def remapping(desk: Desk, draft: Draft) -> None:
         found = None
     left, right = st.columns((1.55, 1), gap="medium")
     with left, panel("Gold columns", f"{len(draft.table.columns) - 2} columns of the file", key="columns"):
-        mapper.gold(draft, codebook, state.keep_remap)
+        mapper.gold(draft, codebook, prepare.keep_remap)
         if found is not None:
-            mapper.unknown_values(draft, found.imported, state.keep_remap)
+            mapper.unknown_values(draft, found.imported, prepare.keep_remap)
         mapper.reasons(draft.mapping.reasons[-1:])
     with right:
         notice("info", "Texts, runs and reviews stay", "Only what counts as gold is replaced, for all documents.")
@@ -214,7 +218,7 @@ def remapping(desk: Desk, draft: Draft) -> None:
             charts(holdings.gold_bars(found.profile, found.codebook), (), words, "")
     if wanted and found is not None:
         count = data.remap_gold(desk, draft, codebook)
-        state.keep_remap(None)
+        prepare.keep_remap(None)
         state.say_next("ok", f"{count:,} documents have gold now")
         st.rerun()
 

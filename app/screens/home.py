@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import desks, state
+from app import desks, prepare, state
 from app.views import mapper, welcome
 from app.views.notice import error_box
 from app.views.panel import panel
@@ -35,7 +35,7 @@ def open_recent(path: Path) -> None:
 
 def make_new() -> None:
     """Make an empty project under the name that was typed."""
-    _open(lambda: home.create_project(desks.workspace(), st.session_state[state.NEW_NAME]).path)
+    _open(lambda: home.create_project(desks.workspace(), st.session_state[prepare.NEW_NAME]).path)
 
 
 def _open(opening: Callable[[], Path]) -> None:
@@ -53,12 +53,12 @@ def start_with_file(desk: Desk | None) -> None:
             "It stays on this machine, and nothing is imported before you have seen what is in it.</small></div>"
         )
         upload = st.file_uploader(
-            "Your file", type=TYPES, key=state.uploader("home-file"), label_visibility="collapsed"
+            "Your file", type=TYPES, key=prepare.uploader("home-file"), label_visibility="collapsed"
         )
         if upload is None:
             return
         fresh = desk is None or bool(desk.store.documents.count())  # a sample's documents are not to be mixed with it
-        codebook = None if fresh or desk is None else codebooks.current(desk)
+        codebook = None if fresh or desk is None else codebooks.known(desk)
         bar = st.progress(0.0, "Reading")
         try:
             draft = data.read(upload.getvalue(), upload.name, codebook, progress=welcome.told(bar))
@@ -67,20 +67,20 @@ def start_with_file(desk: Desk | None) -> None:
             error_box(error)
             return
     mapper.begin_anew()
-    state.keep_intake(replace(draft, where="new" if fresh else "add"))
-    state.empty_uploader()
+    prepare.keep_intake(replace(draft, where="new" if fresh else "add"))
+    prepare.empty_uploader()
     st.switch_page("screens/data.py")
 
 
 def go(step: Step) -> None:
     """Remember where a step leads; a callback may not switch pages itself."""
-    state.head_for(step.room)
+    prepare.head_for(step.room)
 
 
 def main() -> None:
     """Draw the screen."""
     welcome.styles()
-    if (room := state.heading_for()) is not None:
+    if (room := prepare.heading_for()) is not None:
         st.switch_page(f"screens/{room}.py")
     desk, workspace = desks.looked_at(), desks.workspace()
     with st.container(key="welcome"):
@@ -98,7 +98,7 @@ def main() -> None:
                 heading("Recent projects")
                 st.space("stretch")
                 with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
-                    st.text_input("Its name", key=state.NEW_NAME, placeholder="clinic-letters")
+                    st.text_input("Its name", key=prepare.NEW_NAME, placeholder="clinic-letters")
                     st.form_submit_button("Create", type="primary", on_click=make_new)
             welcome.recent_table(home.recent(workspace), desk.path if desk else None, open_recent)
         with right:

@@ -20,13 +20,14 @@ PARTS = Path(__file__).parent / "parts"
 
 
 @cache
-def _read(path: Path) -> str:
+def read(path: Path) -> str:
+    """A shipped text file, read once."""
     return path.read_text(encoding="utf-8")
 
 
 def tokens() -> str:
     """The design tokens as css."""
-    return _read(APP / "static" / "tokens.css")
+    return read(APP / "static" / "tokens.css")
 
 
 def component(name: str) -> ComponentRenderer:
@@ -34,7 +35,7 @@ def component(name: str) -> ComponentRenderer:
     css, js = PARTS / f"{name}.css", PARTS / f"{name}.js"
     return st.components.v2.component(
         f"moot_{name}",
-        html=_read(PARTS / f"{name}.html"),
-        css="\n".join([tokens(), _read(PARTS / "common.css"), _read(css) if css.exists() else ""]),
-        js="\n".join([_read(PARTS / "common.js"), _read(js)]) if js.exists() else None,
+        html=read(PARTS / f"{name}.html"),
+        css="\n".join([tokens(), read(PARTS / "common.css"), read(css) if css.exists() else ""]),
+        js="\n".join([read(PARTS / "common.js"), read(js)]) if js.exists() else None,
     )

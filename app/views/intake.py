@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
-from typing import Any
 
 import streamlit as st
 
-from app import desks, state
+from app import desks, prepare, state
 from app.views import holdings as view
 from app.views import mapper
 from app.views.header import header
@@ -17,15 +17,17 @@ from app.views.labels import tags
 from app.views.notice import error_box, notice
 from app.views.panel import panel
 from app.views.rooms import bound
-from app.views.welcome import told
 from core.errors import MootError
 from core.studio import codebook as codebooks
 from core.studio import data, holdings, home
 from core.studio.data import Draft, Trial
 from core.studio.desk import Desk
+from core.studio.importing import Importing
 
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+AT_ONCE = 0.6
+"""Seconds that the page waits for an import before it shows a progress bar."""
 WHERE = {"add": "Add to it", "replace": "Replace its documents", "new": "New project"}
 
 
@@ -36,7 +38,7 @@ class Intake:
         self.desk = desk
         self.draft = draft if desk is not None else replace(draft, where="new")
         new = self.draft.where == "new" or desk is None
-        self.codebook = None if new or desk is None else codebooks.current(desk)
+        self.codebook = None if new or desk is None else codebooks.known(desk)
 
     def show(self) -> None:
         """Draw it."""
@@ -46,21 +48,27 @@ class Intake:
         found = self.tried()
         trial = found if isinstance(found, Trial) else None
         with slot:
-            st.button("Cancel", on_click=lambda: state.keep_intake(None), type="tertiary")
+            st.button("Cancel", on_click=lambda: prepare.keep_intake(None), type="tertiary")
             ready = trial is not None and trial.imported.kept > 0 and not trial.changed
             words = f"Import {trial.imported.kept:,}" if trial is not None and trial.imported.kept else "Import"
             wanted = st.button(words, type="primary", disabled=not ready, key="data-import")
         if isinstance(found, MootError):
             error_box(found)
-        bar = st.empty()
+        if wanted and trial is not None:
+            try:
+                self.begin()
+            except MootError as error:
+                error_box(error)
+            else:
+                st.rerun()
         left, right = st.columns((1.55, 1), gap="medium")
         with left:
             self.account(trial)
             with panel("Columns", f"{len(table.columns)} in the file", key="columns"):
-                mapper.columns(self.draft, state.keep_intake)
-                mapper.gold(self.draft, self.codebook, state.keep_intake)
+                mapper.columns(self.draft, prepare.keep_intake)
+                mapper.gold(self.draft, self.codebook, prepare.keep_intake)
                 if trial is not None:
-                    mapper.unknown_values(self.draft, trial.imported, state.keep_intake)
+                    mapper.unknown_values(self.draft, trial.imported, prepare.keep_intake)
                     if trial.made and trial.codebook is not None:
                         st.html(
                             '<div class="moot-fieldname">These labels are made from the gold columns and become '
@@ -80,8 +88,6 @@ class Intake:
         if trial is not None and trial.imported.documents:
             with panel("First rows", "as they will be imported", key="first-rows"):
                 view.document_table(trial.imported.documents[:20], trial.codebook, key="first-rows-table", height=300)
-        if wanted and trial is not None:
-            self.take_in(bar)
 
     def tried(self) -> Trial | MootError:
         """What the import would bring, or why it cannot be."""
@@ -91,14 +97,14 @@ class Intake:
             id(draft.table), draft.mapping, draft.duplicates, draft.empties, draft.where, count,
             self.codebook.hash if self.codebook else "",
         )  # fmt: skip
-        known = state.trial(mark)
+        known = prepare.trial(mark)
         if known is None:
             with st.spinner("Counting", show_time=True):
                 try:
                     known = data.trial(draft, self.codebook, desk)
                 except MootError as error:
                     known = error
-            state.keep_trial(mark, known)
+            prepare.keep_trial(mark, known)
         return known  # type: ignore[no-any-return]
 
     def account(self, trial: Trial | None) -> None:
@@ -113,7 +119,7 @@ class Intake:
                 with right:
                     st.download_button(
                         "Download rejected.csv",
-                        data.rejected_csv(imported.rejected),
+                        partial(data.rejected_csv, imported.rejected),
                         "rejected.csv",
                         "text/csv",
                         on_click="ignore",
@@ -146,7 +152,7 @@ class Intake:
         def reread(part: str) -> None:
             try:
                 chosen = {part: st.session_state[f"read-{part}"] or None}
-                state.keep_intake(data.reread(draft, self.codebook, **chosen))
+                prepare.keep_intake(data.reread(draft, self.codebook, **chosen))
             except MootError as error:
                 state.say_next("error", error.message, f"{error.remedy} The file is shown as it was read before.")
 
@@ -178,7 +184,7 @@ class Intake:
         """What becomes of repeated and of empty texts; asked only where there are some."""
 
         def taken(part: str) -> None:
-            state.keep_intake(replace(self.draft, **{part: st.session_state[f"take-{part}"]}))
+            prepare.keep_intake(replace(self.draft, **{part: st.session_state[f"take-{part}"]}))
 
         def ask(part: str, words: str, titles: dict[str, str]) -> None:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -204,9 +210,9 @@ class Intake:
         def taken() -> None:
             mapper.begin_anew()
             where = st.session_state["data-where"]
-            codebook = None if where == "new" or desk is None else codebooks.current(desk)
+            codebook = None if where == "new" or desk is None else codebooks.known(desk)
             mapping = data.propose(self.draft.table, codebook)
-            state.keep_intake(replace(self.draft, where=where, mapping=mapping))
+            prepare.keep_intake(replace(self.draft, where=where, mapping=mapping))
 
         options = list(WHERE) if desk is not None and count else ["add", "new"] if desk is not None else ["new"]
         with panel("Where to", f"{desk.name} has {count:,} documents" if desk is not None else "", key="where"):
@@ -215,33 +221,52 @@ class Intake:
                 key=bound("data-where", self.draft.where), on_change=taken,
             )  # fmt: skip
             if self.draft.where == "new":
-                if not st.session_state.get(state.NEW_NAME):
-                    st.session_state[state.NEW_NAME] = home.free_name(self.draft.name)
-                st.text_input("Its name", key=state.NEW_NAME)
+                if not st.session_state.get(prepare.NEW_NAME):
+                    st.session_state[prepare.NEW_NAME] = home.free_name(self.draft.name)
+                st.text_input("Its name", key=prepare.NEW_NAME)
             elif self.draft.where == "replace" and desk is not None and desk.latest_run():
                 notice("warn", "Runs and reviews stay", "Those of documents that are no longer there are not shown.")
 
-    def take_in(self, place: Any) -> None:
-        """Import, with progress; nothing was kept before this."""
-        bar = place.progress(0.0, "Importing")
-        try:
-            new = self.draft.where == "new" or self.desk is None
-            desk = home.create_project(desks.workspace(), st.session_state[state.NEW_NAME]) if new else self.desk
-            assert desk is not None
-            made = data.take_in(desk, self.draft, self.codebook, told(bar))
-        except MootError as error:
-            place.empty()
-            error_box(error)
-            return
-        counts = made.counts
-        text = f"{_rows(counts['rejected'])} rejected." if counts["rejected"] else ""
-        if counts["repeated"]:
-            text += f" {counts['repeated']:,} were in the project already and stay as they are."
-        state.keep_intake(None)
-        state.forget(state.NEW_NAME)
-        state.look_at_project(desk.path)
-        state.say_next("ok", f"{counts['documents']:,} documents imported from {made.file_name}", text.strip())
+    def begin(self) -> None:
+        """Start the import. Nothing was kept before this."""
+        workspace, desk, name = desks.workspace(), self.desk, str(st.session_state.get(prepare.NEW_NAME, ""))
+        if self.draft.where == "new" or desk is None:
+            name = home.project_path(name).stem  # an impossible name is said before anything starts
+            prepare.keep_job(Importing(self.draft, self.codebook, lambda: home.create_project(workspace, name)))
+        else:
+            here = desk
+            prepare.keep_job(Importing(self.draft, self.codebook, lambda: here))
+
+
+def under_way(job: Importing) -> None:
+    """An import that runs, and what it came to."""
+    if not job.wait(AT_ONCE):
+        header("Data", f"{job.draft.name} is being imported")
+        follow(job)
+        return
+    prepare.keep_job(None)
+    try:
+        desk, made = job.result()
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
         st.rerun()
+    counts = made.counts
+    text = f"{_rows(counts['rejected'])} rejected." if counts["rejected"] else ""
+    if counts["repeated"]:
+        text += f" {counts['repeated']:,} were in the project already and stay as they are."
+    prepare.keep_intake(None)
+    state.forget(prepare.NEW_NAME)
+    state.look_at_project(desk.path)
+    state.say_next("ok", f"{counts['documents']:,} documents imported from {made.file_name}", text.strip())
+    st.rerun()
+
+
+@st.fragment(run_every=0.5)
+def follow(job: Importing) -> None:
+    """The progress of an import; leaving the page does not stop it."""
+    if job.wait(0.0):
+        st.rerun()
+    st.progress(min(1.0, job.share), job.what)
 
 
 def _rows(count: int) -> str:

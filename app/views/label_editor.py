@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import state
+from app import prepare, state
 from app.views.label_list import swatches
 from app.views.rooms import bound
 from core.codebook import Codebook, Label
@@ -32,7 +32,7 @@ class Fields:
     def keep(self, codebook: Codebook) -> None:
         """Keep a codebook as the draft."""
         codebooks.keep(self.desk, codebook)
-        state.note_drafted()
+        prepare.note_drafted()
 
     def do(self, edit: Callable[[Codebook], Codebook]) -> None:
         """An edit by a button; what it cannot do is said on top of the page."""
@@ -49,21 +49,21 @@ class Fields:
         try:
             self.keep(edit(codebooks.standing(self.desk).codebook, typed))
         except CodebookError as error:
-            state.refuse(key, typed, str(error))
+            prepare.refuse(key, typed, str(error))
         except KeyError:
             state.say_next("warn", "That label is not there any more", "It was deleted in another tab.")
         else:
-            state.accept(key)
+            prepare.accept(key)
 
     def bind(self, key: str, stored: Any, edit: Edit) -> dict[str, Any]:
         """Key and callback of a widget that shows ``stored``, or what was typed and refused."""
-        refused = state.refused(key)
+        refused = prepare.refused(key)
         bound(key, stored if refused is None else refused[0])
         return {"key": key, "on_change": self.take, "args": (key, edit)}
 
     def wrong(self, key: str) -> None:
         """Why the field was refused, if it was."""
-        refused = state.refused(key)
+        refused = prepare.refused(key)
         if refused is not None:
             st.html(f'<div class="moot-wrong" role="alert">{escape(refused[1])}</div>')
 

@@ -172,7 +172,9 @@ def _note(
     if dollars is None:
         parts.append("price unknown" if seat.model else "")
     else:
-        parts.append("free" if dollars == (0, 0) else f"${dollars[0]:,.2f} in, ${dollars[1]:,.2f} out per million tokens")
+        parts.append(
+            "free" if dollars == (0, 0) else f"${dollars[0]:,.2f} in, ${dollars[1]:,.2f} out per million tokens"
+        )
     return _line(" · ".join(part for part in parts if part))
 
 

@@ -17,7 +17,6 @@ from core.studio.desk import Desk
 from core.studio.intake import Source, read_source
 from core.studio.workspace import Workspace
 
-
 SHOWN_REJECTED = 5
 
 
@@ -62,7 +61,8 @@ def annotate_file(
     for note in (*imported.notes, *runs.warnings(settings)):
         say(f"moot: {note}")
     if imported.rejected:
-        say(f"moot: read {imported.read}, kept {imported.kept}, rejected {len(imported.rejected)}; kept in the project:")
+        rejected = len(imported.rejected)
+        say(f"moot: read {imported.read}, kept {imported.kept}, rejected {rejected} (they are kept in the project):")
         for row in imported.rejected[:SHOWN_REJECTED]:
             say(f"moot:   {row}")
     _preflight(workspace, settings)

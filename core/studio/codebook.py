@@ -36,7 +36,7 @@ from core.studio.differences import Change, compare
 __all__ = [
     "Change", "CodebookVersion", "Kind", "Scale", "Standing", "Template", "add_label", "adopt", "change",
     "change_label", "check_name", "current", "delete_label", "discard", "gold_counts", "history", "import_yaml", "keep",
-    "move_label", "name_of_file", "reorder", "restore", "save", "since", "standing", "starters", "suggestions",
+    "known", "move_label", "name_of_file", "reorder", "restore", "save", "since", "standing", "starters", "suggestions",
     "templates", "to_yaml", "warnings", "would_be_stale",
 ]  # fmt: skip
 
@@ -78,9 +78,16 @@ class Template:
 
 
 def current(desk: Desk) -> Codebook | None:
-    """The codebook that was saved last, None before the first: what data is mapped to and runs are made with."""
+    """The codebook that was saved last, None before the first: what runs are made with."""
     latest = desk.store.codebooks.latest()
     return latest.codebook if latest else None
+
+
+def known(desk: Desk) -> Codebook | None:
+    """The codebook that gold is mapped to: what the editor shows, None while it has no label. Ids are the same in the
+    draft and in the version that is made of it."""
+    shown = standing(desk).codebook
+    return shown if shown.labels else None
 
 
 def standing(desk: Desk) -> Standing:

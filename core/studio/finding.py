@@ -85,7 +85,7 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
     With several raters, present is what most of those say who spoke of the label.
     """
     store = desk.store.documents
-    mark = (str(desk.path), store.count(), len(store.imports()), store.with_gold())
+    mark = (str(desk.path), store.count(), len(store.imports()), hash(tuple(store.gold_counts())))
     looked = _sample(desk, mark)
     label = codebook.label(label_id)
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))

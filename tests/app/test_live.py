@@ -120,6 +120,17 @@ def test_without_a_cookie_the_socket_closes_and_says_why(client: TestClient) -> 
     assert closed.value.code == 4401
 
 
+def test_a_page_that_was_served_here_shows_its_ticket_instead(client: TestClient, access: live.Access) -> None:
+    address = f"ws://127.0.0.1:8501{live.LIVE}?ticket="
+    with client.websocket_connect(address + access.ticket, headers={"origin": BASE}) as socket:
+        assert watch(socket)["type"] == "snapshot"
+    assert access.token not in access.ticket
+    with client.websocket_connect(address + "forged", headers={"origin": BASE}) as socket:
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_text()
+        assert closed.value.code == 4401
+
+
 @pytest.mark.parametrize(
     "origin", [None, "null", "http://evil.example", "http://127.0.0.1:8502", "http://127.0.0.1.evil.example:8501", ""]
 )

@@ -204,7 +204,7 @@ def test_a_document_that_another_screen_asked_for(screen, project):
 
 
 def test_names_that_look_like_code_are_words(screen, project):
-    from app.views import grid
+    from app.views.grid_options import disarmed
 
-    disarmed = grid._disarmed({"a": ["x ::JSCODE::alert(1)::JSCODE::", {"b": "::JS::JSCODE::CODE::evil"}]})
-    assert "JSCODE" not in json.dumps(disarmed)
+    plain = disarmed({"a": ["x ::JSCODE::alert(1)::JSCODE::", {"b": "::JS::JSCODE::CODE::evil"}]})
+    assert "JSCODE" not in json.dumps(plain)

@@ -168,7 +168,7 @@ def test_a_lost_connection_comes_back_with_cursors_and_doubles_no_word(
         wire.on_message(lambda text: (sent.append(json.loads(text)), server.send(text)))
         server.on_message(lambda text: wire.send(text))
 
-    page.route_web_socket(re.compile("/moot/live$"), between)
+    page.route_web_socket(re.compile("/moot/live"), between)
     page.goto(studio)
     page.wait_for_selector(".wt .id")
     speaking(page)
@@ -238,9 +238,23 @@ def test_a_finished_debate_plays_again(page: Page) -> None:
     assert words(page) == whole
 
 
-def test_a_browser_without_the_cookie_is_told_so(browser: Browser, studio: str) -> None:
+def test_the_plain_address_watches_by_the_ticket_of_its_page(browser: Browser, studio: str) -> None:
+    plain = browser.new_context()
+    page = plain.new_page()
+    page.goto(studio.partition("/moot")[0])
+    page.wait_for_selector(".wt .id")
+    assert not plain.cookies()
+    plain.close()
+
+
+def test_a_page_with_a_stale_ticket_is_told_so(browser: Browser, studio: str) -> None:
     stranger = browser.new_context()
     page = stranger.new_page()
+
+    def forge(socket: Any) -> None:
+        socket.close(code=4401, reason="open the address that moot printed")
+
+    page.route_web_socket(re.compile("/moot/live"), forge)
     page.goto(studio)
     page.get_by_text("This window may not watch.").wait_for()
     assert page.locator(".wt .id").count() == 0

@@ -1,0 +1,141 @@
+"""What Home, Data and Codebook keep in session_state, typed, as ``state`` does for all screens."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, TypeVar, cast
+
+import streamlit as st
+
+T = TypeVar("T")
+
+INTAKE = "intake"
+"""The file that was read and not imported yet (``core.studio.data.Draft``)."""
+JOB = "import_job"
+"""The import that runs (``core.studio.importing.Importing``)."""
+TRIAL = "intake_trial"
+"""(what it was made for, ``core.studio.data.Trial`` or the error that it met)."""
+UPLOADER = "uploader_life"
+"""Number of times that an uploader was emptied; part of its key."""
+NEW_NAME = "new_project_name"
+"""Widget: the name of the project that is to be made."""
+SEARCH = "data_search"
+"""Widget: what is looked for in the documents."""
+REMAP = "data_remap"
+"""The documents whose gold is being mapped anew (``core.studio.data.Draft``)."""
+LABEL = "codebook_label"
+"""Id of the label that the Codebook screen edits."""
+REFUSED = "codebook_refused"
+"""Widget key -> (what was typed, why it was refused): shown at the field until it is mended."""
+DRAFTED = "codebook_saved_at"
+"""When this tab last saved the draft of the codebook."""
+PREVIEWED = "codebook_document"
+"""Widget: position of the document that the prompts are shown for."""
+HEADING = "heading_for"
+"""The room that a button on Home leads to."""
+
+
+def _get(key: str, default: T) -> T:
+    return cast(T, st.session_state.get(key, default))
+
+
+def intake() -> Any:
+    """The file that was read and not imported yet, or None."""
+    return _get(INTAKE, None)
+
+
+def keep_intake(draft: Any) -> None:
+    """Keep a file that was read, as it is mapped now; None forgets it."""
+    if draft is None:
+        st.session_state.pop(INTAKE, None)
+        st.session_state.pop(TRIAL, None)
+    else:
+        st.session_state[INTAKE] = draft
+
+
+def job() -> Any:
+    """The import that runs, or None."""
+    return _get(JOB, None)
+
+
+def keep_job(job: Any) -> None:
+    """Remember the import that runs; None when its end was told."""
+    st.session_state[JOB] = job
+
+
+def trial(made_for: Any) -> Any:
+    """What ``keep_trial`` was given for just this, else None."""
+    known = _get(TRIAL, cast("tuple[Any, Any] | None", None))
+    return known[1] if known is not None and known[0] == made_for else None
+
+
+def keep_trial(made_for: Any, found: Any) -> None:
+    """Remember what a trial found, until it is made for something else."""
+    st.session_state[TRIAL] = (made_for, found)
+
+
+def uploader(name: str) -> str:
+    """The key of an uploader, a new one after ``empty_uploader``."""
+    return f"{name}-{_get(UPLOADER, 0)}"
+
+
+def empty_uploader() -> None:
+    """Have the uploaders begin empty."""
+    st.session_state[UPLOADER] = _get(UPLOADER, 0) + 1
+
+
+def remap() -> Any:
+    """The documents whose gold is being mapped anew, or None."""
+    return _get(REMAP, None)
+
+
+def keep_remap(draft: Any) -> None:
+    """Map the gold anew as this draft says; None ends it."""
+    st.session_state[REMAP] = draft
+
+
+def label() -> str | None:
+    """The label that the Codebook screen edits."""
+    return _get(LABEL, cast("str | None", None))
+
+
+def edit_label(label_id: str | None) -> None:
+    """Turn the Codebook screen to another label; what was refused at the fields of the last one is forgotten."""
+    if label_id != label():
+        st.session_state.pop(REFUSED, None)
+    st.session_state[LABEL] = label_id
+
+
+def refused(key: str) -> tuple[Any, str] | None:
+    """What was typed into a field and why it was refused, None when nothing was."""
+    return cast("dict[str, tuple[Any, str]]", _get(REFUSED, {})).get(key)
+
+
+def refuse(key: str, typed: Any, why: str) -> None:
+    """Keep what was typed into a field with the reason why it cannot be."""
+    st.session_state.setdefault(REFUSED, {})[key] = (typed, why)
+
+
+def accept(key: str) -> None:
+    """A field was mended."""
+    st.session_state.get(REFUSED, {}).pop(key, None)
+
+
+def drafted_at() -> float | None:
+    """When this tab last saved the draft of the codebook (unix seconds)."""
+    return _get(DRAFTED, cast("float | None", None))
+
+
+def note_drafted() -> None:
+    """Note that the draft of the codebook was saved now."""
+    st.session_state[DRAFTED] = time.time()
+
+
+def head_for(room: str) -> None:
+    """Go to a room when Home is next drawn."""
+    st.session_state[HEADING] = room
+
+
+def heading_for() -> str | None:
+    """The room to go to. Asking forgets it."""
+    return cast("str | None", st.session_state.pop(HEADING, None))

@@ -1,0 +1,136 @@
+"""Codebook on a real workspace: every edit is kept as a draft, what cannot be kept stays in its field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.codebook import load_yaml
+from core.documents import Document
+from core.studio import codebook as codebooks
+from core.studio import home
+from core.studio.desk import Desk
+from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+
+BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
+PRICE, FOOD = (label.id for label in BOOK.labels)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    with studio(tmp_path, monkeypatch) as made:
+        yield home.create_project(made, "p")
+
+
+@pytest.fixture
+def saved(desk: Desk) -> Desk:
+    codebooks.save(desk, BOOK)
+    desk.store.documents.add([Document("a", {"text": f"cheap soup {HOSTILE}"}, gold={"gold": {PRICE: True}})])
+    return desk
+
+
+def names(desk: Desk) -> tuple[str, ...]:
+    return codebooks.standing(desk).codebook.names
+
+
+def test_from_a_template_to_version_1(desk: Desk) -> None:
+    at = open_room("codebook")
+    assert "Start from a template" in html(at)
+    at.button(key="use-restaurant_aspects").click().run()
+    assert "v1 draft" in html(at)
+    assert codebooks.current(desk) is None
+    at.text_input(key="codebook-note").set_value("to begin with")
+    at.button(key="codebook-save").click().run()
+    assert "Saved as v1" in html(at)
+    assert [each.note for each in codebooks.history(desk)] == ["to begin with"]
+
+
+def test_the_first_label(desk: Desk) -> None:
+    at = open_room("codebook")
+    at.button(key="label-add").click().run()
+    (label,) = codebooks.standing(desk).codebook.labels
+    at.text_input(key=f"label-name-{label.id}").set_value("Noise").run()
+    assert names(desk) == ("Noise",)
+    assert "loud" in at.button_group(key=f"label-offered-{label.id}").options[2]
+
+
+@pytest.mark.parametrize(("typed", "why"), [("food", "already"), ("none", "reserved"), ("", "needs a name")])
+def test_a_name_that_cannot_be_stays_in_its_field(saved: Desk, typed: str, why: str) -> None:
+    at = open_room("codebook")
+    field = f"label-name-{PRICE}"
+    at.text_input(key=field).set_value(typed).run()
+    assert why in html(at).split("moot-wrong")[-1]
+    assert at.text_input(key=field).value == typed
+    assert names(saved) == ("Price", "Food")
+    at.text_area(key=f"label-description-{PRICE}").set_value("What it costs.").run()
+    assert at.text_input(key=field).value == typed  # nothing lost by another edit
+    assert codebooks.standing(saved).codebook.label(PRICE).description == "What it costs."
+    at.text_input(key=field).set_value("Cost").run()
+    assert "moot-wrong" not in html(at)
+    assert names(saved) == ("Cost", "Food")
+
+
+def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: Desk) -> None:
+    at = open_room("codebook")
+    at.multiselect(key=f"label-keywords-{PRICE}").set_value(["cheap", "bill"]).run()
+    at.text_input(key=f"label-include-{PRICE}-new").set_value("worth the money").run()
+    at.text_area(key=f"label-include-{PRICE}-0").set_value("worth every penny").run()
+    at.text_input(key="book-unit").set_value("hotel review").run()
+    label = codebooks.standing(saved).codebook.label(PRICE)
+    assert (label.keywords, label.include) == (("cheap", "bill"), ("worth every penny",))
+    assert "v2 draft, 3 changes" in html(at)
+    assert "Draft saved" in html(at)
+    button(at, "Discard")
+    assert codebooks.standing(saved).codebook == BOOK
+    assert at.text_input(key="book-unit").value == "review"
+
+
+def test_move_and_delete(saved: Desk) -> None:
+    at = open_room("codebook")
+    at.button(key="label-down").click().run()
+    assert names(saved) == ("Food", "Price")
+    at.button(key="label-delete").click().run()
+    assert len(names(saved)) == 1
+
+
+def test_in_your_data_and_no_markup_from_documents(saved: Desk) -> None:
+    shown = html(open_room("codebook"))
+    assert "Keywords hit</td><td>1</td><td>of 1 documents" in shown
+    assert "<img src=x" not in shown
+
+
+def test_import_and_a_file_that_is_none(saved: Desk) -> None:
+    at = open_room("codebook")
+    at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: a}, {name: A}]", "text/yaml")).run()
+    assert "two labels have the same name" in html(at)
+    at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: price}, {name: Staff}]", "text/yaml")).run()
+    assert "c.yaml is the draft now" in html(at)
+    assert names(saved) == ("price", "Staff")
+    assert codebooks.standing(saved).codebook.labels[0].id == PRICE
+
+
+def test_a_rating_has_a_scale(saved: Desk) -> None:
+    at = open_room("codebook")
+    at.segmented_control(key="book-kind").set_value("rating").run()
+    at.number_input(key="book-min").set_value(9).run()
+    assert "min must be below" in html(at)
+    at.number_input(key="book-min").set_value(0).run()
+    scale = codebooks.standing(saved).codebook.scale
+    assert scale is not None
+    assert (scale.min, scale.max) == (0, 5)
+
+
+def test_a_label_without_a_word_is_warned_of(desk: Desk) -> None:
+    codebooks.save(desk, load_yaml("labels: [{name: Other}]"))
+    assert "The built-in model cannot look for this" in html(open_room("codebook"))
+
+
+def test_compare(saved: Desk) -> None:
+    codebooks.save(saved, codebooks.change_label(BOOK, PRICE, name="Cost"), "renamed")
+    at = open_room("codebook")
+    button(at, "Compare")
+    shown = html(at)
+    assert "<del>Price</del> <ins>Cost</ins>" in shown
+    assert [each.label for each in at.button if each.label.startswith("Make v")] == ["Make v1 the newest again"]

@@ -1,0 +1,157 @@
+"""Data on a real workspace: bring, check, import, look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.codebook import load_yaml
+from core.studio import home
+from core.studio.desk import Desk
+from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+
+CSV = f"""id,text,Food,Service
+a,the soup was good,1,no
+b,{HOSTILE},0,yes
+c,nothing,0,maybe
+d,the soup was good,1,no
+e,,1,no
+f,some bread,1,no
+g,too,few
+""".encode()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    with studio(tmp_path, monkeypatch) as made:
+        yield home.create_project(made, "p")
+
+
+def bring(content: bytes, name: str = "soup.csv") -> AppTest:
+    at = open_room("data")
+    return at.file_uploader[0].set_value((name, content, "text/csv")).run()
+
+
+def test_from_a_file_to_documents(desk: Desk) -> None:
+    at = bring(CSV)
+    shown = html(at)
+    assert "Read 7, kept 5, rejected 2" in shown
+    assert "row 8: 3 fields, expected 4" in shown
+    assert "These labels are made from the gold columns" in shown
+    assert "<img src=x" not in shown
+    assert desk.store.documents.count() == 0
+    button(at, "Import 5")
+    shown = html(at)
+    assert "5 documents imported from soup.csv" in shown
+    assert "2 rows rejected." in shown
+    assert "<img src=x" not in shown
+    assert desk.store.documents.count() == 5
+    latest = desk.store.codebooks.latest()
+    assert latest is not None
+    assert latest.codebook.names == ("Food",)  # too much of Service is no gold value to take it for a label unasked
+
+
+def test_choices_change_what_would_be_kept(desk: Desk) -> None:
+    at = bring(CSV)
+    assert "1 text repeats an earlier one" in html(at)
+    at.segmented_control(key="take-duplicates").set_value("first").run()
+    assert "Read 7, kept 4, rejected 3" in html(at)
+    at.segmented_control(key="take-empties").set_value("keep").run()
+    assert "Read 7, kept 5, rejected 2" in html(at)
+    at.selectbox(key="map-id").set_value("").run()
+    at.selectbox(key="map-text").set_value("id").run()
+    assert "Read 7, kept 6, rejected 1" in html(at)
+    button(at, "Cancel")
+    assert "Bring your texts" in html(at)
+
+
+def test_gold_that_nobody_understands_gets_a_meaning(desk: Desk) -> None:
+    desk.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
+    at = bring(CSV)
+    assert "<b>maybe</b> in Service, once, first in row 4" in html(at)
+    at.segmented_control(key="map-value-0").set_value("yes").run()
+    assert "as you said" in html(at)
+    at.selectbox(key="map-gold-0-" + at_label(desk, "Food")).set_value("").run()
+    button(at, "Import 5")
+    assert [(item, value, count) for _, item, value, count in desk.store.documents.gold_counts()] == [
+        (at_label(desk, "Service"), False, 3), (at_label(desk, "Service"), True, 2),
+    ]  # fmt: skip
+
+
+def at_label(desk: Desk, name: str) -> str:
+    latest = desk.store.codebooks.latest()
+    assert latest is not None
+    label = latest.codebook.find(name)
+    assert label is not None
+    return label.id
+
+
+def test_read_otherwise(desk: Desk) -> None:
+    at = bring("text;n\nBär über Köln;1\n".encode("latin-1"), "b.csv")
+    assert at.selectbox(key="map-text").value == "text"
+    at.selectbox(key="read-delimiter").set_value(",").run()
+    assert at.selectbox(key="map-text").value == "text;n"
+    at.selectbox(key="read-delimiter").set_value("").run()
+    assert at.selectbox(key="map-text").value == "text"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", "is empty"), (b"id,text\n", "but no rows"), (b"PK\x03\x04" + b"\x00\xff" * 200, "is not text")],
+)
+def test_files_that_cannot_be_read(desk: Desk, content: bytes, words: str) -> None:
+    at = bring(content)
+    assert words in html(at)
+    assert "Bring your texts" in html(at)
+
+
+def test_by_path(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b"text\none two\n")
+    at = open_room("data")
+    at.text_input(key="data-path").set_value(str(tmp_path / "no.csv"))
+    button(at, "Read")
+    assert "There is no file" in html(at)
+    at.text_input(key="data-path").set_value(str(tmp_path / "x.csv"))
+    button(at, "Read")
+    assert "x.csv, not imported yet" in html(at)
+
+
+def test_more_data_for_a_project_that_has_some(desk: Desk) -> None:
+    button(bring(b"id,text\n1,one\n2,two\n"), "Import 2")
+    at = bring(b"id,text\n2,zwei\n3,drei\n")
+    assert "already has a document &#x27;2&#x27; with another text" in html(at)
+    assert next(each for each in at.button if each.key == "data-import").disabled
+    at.segmented_control(key="data-where").set_value("replace").run()
+    button(at, "Import 2")
+    assert [one.text for one in desk.store.documents.page()] == ["zwei", "drei"]
+    assert html(at).count("moot-line") >= 2  # both imports are listed
+
+
+def test_search_and_pages(desk: Desk) -> None:
+    rows = "".join(f"d{n},text number {n}\n" for n in range(120))
+    at = button(bring(b"id,text\n" + rows.encode()), "Import 120")
+    assert "1 to 50 of 120" in html(at)
+    at.text_input(key="data_search").set_value("number 11").run()
+    assert "1 to 11 of 11" in html(at)
+    at.text_input(key="data_search").set_value("zebra").run()
+    assert "No document holds these words." in html(at)
+
+
+def test_gold_mapped_anew(desk: Desk) -> None:
+    desk.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
+    at = bring(CSV)
+    at.segmented_control(key="gold_kind").set_value("none").run()
+    button(at, "Import 5")
+    assert "No gold labels" in html(at)
+    button(at, "Map gold columns")
+    button(at, "Replace the gold")
+    assert "5 documents have gold now" in html(at)
+    assert desk.store.documents.with_gold() == 5
+
+
+def test_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with studio(tmp_path, monkeypatch):
+        assert "No project is open" in html(open_room("data"))

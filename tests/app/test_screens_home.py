@@ -1,0 +1,96 @@
+"""Home on a real workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.studio import home, preferences
+from core.studio.workspace import Workspace
+from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    with studio(tmp_path, monkeypatch) as made:
+        yield made
+
+
+def test_the_first_minute(workspace: Workspace) -> None:
+    at = open_room("home")
+    shown = html(at)
+    assert "Let models argue about the label" in shown
+    assert "several of 5 labels, 96 reviews" in shown
+    assert "word-list baseline" in shown
+    at.button(key="open-hotel-aspects").click().run()
+    shown = html(at)
+    assert "hotel-aspects, what is next" in shown
+    assert "3 of 5" in shown
+    assert "96 documents" in shown
+
+
+def test_a_step_leads_to_its_room(workspace: Workspace) -> None:
+    home.create_project(workspace, "empty")
+    at = open_room("home")
+    at.button(key="go-data").click().run()
+    assert "Bring your texts" in html(at)
+
+
+def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspace) -> None:
+    home.ensure_sample(workspace)
+    at = open_room("home")
+    at.file_uploader[0].set_value(("my soups.csv", b"text,good\nhot soup,1\ncold soup,0\n", "text/csv")).run()
+    shown = html(at)
+    assert "my soups.csv, not imported yet" in shown
+    assert "Read 2, kept 2, rejected 0" in shown
+    assert at.text_input(key="new_project_name").value == "my soups"
+    button(at, "Import 2")
+    assert "2 documents imported from my soups.csv" in html(at)
+    assert sorted(desk.name for desk in workspace.desks()) == ["hotel-aspects", "my soups"]
+    assert workspace.desks()[0].store.documents.count() == 96
+
+
+def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: Workspace) -> None:
+    home.ensure_sample(workspace)
+    at = open_room("home")
+    at.file_uploader[0].set_value(("bad.csv", bytes(range(256)) * 20, "text/csv")).run()
+    assert "bad.csv is not text: it holds binary data." in html(at)
+    assert "Let models argue" in html(at)
+
+
+def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
+    home.ensure_sample(workspace)
+    at = open_room("home")
+    at.text_input(key="new_project_name").set_value("a/b")
+    button(at, "Create")
+    assert "A file cannot be called &#x27;a/b&#x27;." in html(at)
+    at.text_input(key="new_project_name").set_value("letters")
+    button(at, "Create")
+    assert "letters, what is next" in html(at)
+
+
+def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
+    home.ensure_sample(workspace)
+    broken = tmp_path / "<b>broken.duckdb"
+    broken.write_bytes(b"no database at all " * 500)
+    preferences.save(preferences.load().with_recent(broken))
+    at = open_room("home")
+    shown = html(at)
+    assert "not open, 10 kB" in shown
+    assert "<b><b>broken" not in shown
+    at.button(key="open-recent-0").click().run()
+    shown = html(at)
+    assert 'role="alert"' in shown
+    assert "hotel-aspects, what is next" in shown
+
+
+def test_no_hostile_name_becomes_markup(workspace: Workspace) -> None:
+    home.ensure_sample(workspace)
+    desk = workspace.desks()[0]
+    book = desk.store.codebooks.latest()
+    assert book is not None
+    desk.store.codebooks.save(book.codebook.model_copy(update={"name": HOSTILE}))
+    assert "<img src=x" not in html(open_room("home"))
+    assert "<img src=x" not in html(open_room("codebook"))
