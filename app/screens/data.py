@@ -133,7 +133,7 @@ def project(desk: Desk) -> None:
         with head:
             search = st.text_input(
                 "Search", key=prepare.SEARCH, placeholder="Search text and id", icon=":material/search:",
-                label_visibility="collapsed", width=260, on_change=state.forget, args=(TURN, TABLE),
+                label_visibility="collapsed", width=260, on_change=state.forget, args=(TURN,),
             )  # fmt: skip
         table(desk, codebook, search)
     with right:
@@ -148,10 +148,13 @@ def table(desk: Desk, codebook: Codebook | None, search: str) -> None:
     """A page of the documents, and the one that is selected in full."""
     turn = int(st.session_state.get(TURN, 1))
     total, documents = holdings.page(desk, search=search, offset=PAGE * (turn - 1), limit=PAGE)
+    if total and not documents:  # there are fewer pages than before
+        state.forget(TURN)
+        st.rerun()
     if not total:
         st.html('<div class="moot-line q">No document holds these words.</div>')
         return
-    place = view.document_table(documents, codebook, key=f"{TABLE}-{turn}", selectable=True, height=430)
+    place = view.document_table(documents, codebook, key=f"{TABLE}-{turn}-{search}", selectable=True, height=430)
     with st.container(horizontal=True, vertical_alignment="center"):
         first = PAGE * (turn - 1) + 1
         words = f"{first:,} to {first + len(documents) - 1:,} of {total:,}"

@@ -227,6 +227,7 @@ def in_data(found: InData) -> None:
     if found.with_gold:
         rows.append(("of those with the label in gold", f"{found.present_hit:,}", f"of {found.present:,}"))
         catches = ", ".join(f"“{word}” would find {count:,}" for word, count in found.catches[:3])
+        catches = catches or f"such as {', '.join(found.missed_ids)}"
         if found.missed:
             rows.append(("Gold that no keyword finds", f"{found.missed:,}", catches))
         rows.append(

@@ -51,26 +51,26 @@ class LiveRun:
         self, work: Work, documents: Documents, models: Models, store: TurnStore, sink: Sink, publish: Publish
     ) -> None:
         self._work = work
-        self._settings = work.settings
+        self._settings = work.run.settings
         self._documents = documents
         self._models = models
         self._sink = sink
         self._publish = publish
-        self._protocol = protocols.find(work.settings.protocol)
-        self._progress = Progress.of(work, time.monotonic())
-        self._budget = Budget(work.settings.budget_usd, work.cost_usd or 0.0)
+        self._protocol = protocols.find(work.run.settings.protocol)
+        self._progress = Progress.of(work.run, time.monotonic())
+        self._budget = Budget(work.run.settings.budget_usd, work.run.cost_usd or 0.0)
         self._caller = Caller(
-            settings=work.settings,
+            settings=work.run.settings,
             models=models,
             store=store,
             sink=sink,
             publish=publish,
             budget=self._budget,
             on_paid=self._progress.paid,
-            slots=asyncio.Semaphore(work.settings.concurrency),
+            slots=asyncio.Semaphore(work.run.settings.concurrency),
         )
         self._todo = deque(work.todo)
-        self._resumed = work.calls > 0
+        self._resumed = work.run.calls > 0
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
         self._streak = FailureStreak()
@@ -81,7 +81,7 @@ class LiveRun:
     @property
     def run_id(self) -> str:
         """The run this drives."""
-        return self._work.run_id
+        return self._work.run.run_id
 
     @property
     def ending(self) -> RunState | None:

@@ -12,7 +12,7 @@ from core.debate.events import Event
 from core.debate.turns import Ask, Usage, Verdict
 from core.documents import Document
 from core.llm.reply import ModelReply, OnDelta
-from core.runs import RunSettings, Seat, State
+from core.runs import RunRow, RunSettings, Seat, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +136,9 @@ Documents: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Document]]]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A run as the engine gets it: settings, the ids still to do, and what was done and spent before."""
+    """A run as the engine gets it: where it stands, and the ids still to do."""
 
-    run_id: str
-    settings: RunSettings
+    run: RunRow
     todo: tuple[str, ...]
-    documents: int
-    verdicts: int = 0
-    unresolved: int = 0
-    failed: int = 0
-    calls: int = 0
-    cached_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-    seconds: float = 0.0
     retry: int = 0
     """Raised by one each time unresolved documents are asked again, so that the same bad text is not served."""

@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from core.debate.events import RunState, RunStatus
-from core.engine.ports import Work
 from core.llm.reply import ModelReply
+from core.runs import RunRow
 
 RATE_WINDOW = 60.0
 """Seconds over which the rate is taken."""
@@ -33,20 +33,20 @@ class Progress:
     _ended: deque[float] = field(default_factory=deque)
 
     @classmethod
-    def of(cls, work: Work, now: float) -> Progress:
+    def of(cls, run: RunRow, now: float) -> Progress:
         """The progress of a run that starts or goes on now."""
         return cls(
-            run_id=work.run_id,
-            documents=work.documents,
-            verdicts=work.verdicts,
-            unresolved=work.unresolved,
-            failed=work.failed,
-            calls=work.calls,
-            cached_calls=work.cached_calls,
-            prompt_tokens=work.prompt_tokens,
-            completion_tokens=work.completion_tokens,
-            cost_usd=work.cost_usd,
-            seconds_before=work.seconds,
+            run_id=run.run_id,
+            documents=run.documents,
+            verdicts=run.verdicts,
+            unresolved=run.unresolved,
+            failed=run.failed,
+            calls=run.calls,
+            cached_calls=run.cached_calls,
+            prompt_tokens=run.prompt_tokens,
+            completion_tokens=run.completion_tokens,
+            cost_usd=run.cost_usd,
+            seconds_before=run.seconds,
             started=now,
         )
 

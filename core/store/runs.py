@@ -124,22 +124,8 @@ class Runs:
             "USING (document_id) WHERE run_id = $run ORDER BY position",
             {"run": run_id},
         )
-        return Work(
-            run_id=run_id,
-            settings=run.settings.model_copy(update={"budget_usd": run.budget_usd}),
-            todo=tuple(id for (id,) in todo),
-            documents=run.documents,
-            verdicts=run.verdicts,
-            unresolved=run.unresolved,
-            failed=run.failed,
-            calls=run.calls,
-            cached_calls=run.cached_calls,
-            prompt_tokens=run.prompt_tokens,
-            completion_tokens=run.completion_tokens,
-            cost_usd=run.cost_usd,
-            seconds=run.seconds,
-            retry=retry,
-        )
+        settings = run.settings.model_copy(update={"budget_usd": run.budget_usd})
+        return Work(run.model_copy(update={"settings": settings}), tuple(id for (id,) in todo), retry)
 
     def raise_budget(self, run_id: str, budget_usd: float, *, actor: str = "") -> RunRow:
         """Give the run another ceiling from its next start on; the run as it is then.

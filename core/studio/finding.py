@@ -22,6 +22,8 @@ from core.studio.differences import Piece, lines
 
 LOOKED_AT = 5_000
 """Documents that are looked through at most, drawn at random but always the same."""
+MISSED = 4
+"""Documents that no keyword finds, named at most."""
 STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
 
@@ -38,6 +40,8 @@ class InData:
     absent_hit: int
     by_word: tuple[tuple[str, int], ...]
     """Keyword -> documents that it stands in, the most first."""
+    missed_ids: tuple[str, ...]
+    """Some of the documents with the label in gold in which no keyword stands."""
     catches: tuple[tuple[str, int], ...]
     """Suggested word -> documents with the label in gold that no keyword finds and this word does."""
 
@@ -75,6 +79,7 @@ class RolePreview:
 class _Looked:
     """A document as far as keywords go: its text, and what gold says of each label."""
 
+    id: str
     text: str
     gold: dict[str, bool]
 
@@ -94,9 +99,11 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
     hit = [any(number in each for number in own) for each in found]
     counts = Counter(number for each in found for number in each)
     missed = [
-        each for each, one, is_hit in zip(found, looked, hit, strict=True) if one.gold.get(label_id) and not is_hit
+        (one.id, each)
+        for each, one, is_hit in zip(found, looked, hit, strict=True)
+        if one.gold.get(label_id) and not is_hit
     ]
-    catching = Counter(number for each in missed for number in each)
+    catching = Counter(number for _, each in missed for number in each)
     said = [(one.gold[label_id], is_hit) for one, is_hit in zip(looked, hit, strict=True) if label_id in one.gold]
     return InData(
         documents=len(looked),
@@ -107,6 +114,7 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
         present_hit=sum(present and is_hit for present, is_hit in said),
         absent_hit=sum(not present and is_hit for present, is_hit in said),
         by_word=tuple(sorted(((words[number], counts[number]) for number in own), key=lambda pair: -pair[1])),
+        missed_ids=tuple(id for id, _ in missed[:MISSED]),
         catches=tuple(sorted(((words[n], catching[n]) for n in offered if catching[n]), key=lambda pair: -pair[1])),
     )
 
@@ -122,7 +130,7 @@ def _sample(desk: Desk, mark: tuple[str, int, int, int]) -> tuple[_Looked, ...]:
         ids = desk.store.documents.ids()
         if len(ids) > LOOKED_AT:
             ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
-        known = tuple(_Looked(one.text, _present(one)) for one in desk.store.documents.load(ids))
+        known = tuple(_Looked(one.id, one.text, _present(one)) for one in desk.store.documents.load(ids))
         _trim(_samples, KEPT_SAMPLES)
         _samples[mark] = known
     return known

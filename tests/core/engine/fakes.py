@@ -14,7 +14,7 @@ from core.engine.live import LiveRun
 from core.engine.ports import AttemptRow, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.reply import ModelReply, OnDelta
 from core.prompts import shipped
-from core.runs import RunSettings, Seat, State
+from core.runs import RunRow, RunSettings, Seat, State
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
 SEAT = Seat(connection="fake", model="m")
@@ -60,22 +60,24 @@ class World:
     at_once: int = 0
     cancelled: int = 0
 
-    def work(self, run_settings: RunSettings, count: int = 3, **changes: object) -> Work:
+    def work(self, run_settings: RunSettings, count: int = 3, retry: int = 0) -> Work:
         """What is left of a run over documents d0, d1, ..."""
         ids = tuple(f"d{index}" for index in range(count))
         ended = [row.status for row in self.verdicts.values()]
         paid = [row for row in self.turns if not row.cached]
-        base = {
-            "run_id": "r1",
-            "settings": run_settings,
-            "todo": tuple(one for one in ids if one not in self.verdicts),
-            "documents": count,
-            "verdicts": ended.count("verdict"),
-            "unresolved": ended.count("unresolved"),
-            "failed": ended.count("failed"),
-            "calls": len(paid),
-        }
-        return Work(**(base | changes))
+        run = RunRow(
+            run_id="r1",
+            experiment_id="r1",
+            settings=run_settings,
+            state="queued",
+            created_at=0.0,
+            documents=count,
+            verdicts=ended.count("verdict"),
+            unresolved=ended.count("unresolved"),
+            failed=ended.count("failed"),
+            calls=len(paid),
+        )
+        return Work(run, tuple(one for one in ids if one not in self.verdicts), retry)
 
     def run(self, work: Work) -> LiveRun:
         """A live run in this world."""

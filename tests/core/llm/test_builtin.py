@@ -19,7 +19,6 @@ from core.llm import builtin
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "sample_data"
-MAMS = ROOT.parent / "shared" / "data" / "mams_acsa_test_val.csv"
 
 HOTEL = load_yaml(
     """
@@ -433,14 +432,3 @@ def test_on_the_sample_reviews() -> None:
     )
     assert judge >= 0.75
     assert judge >= max(extractor, critic)
-
-
-@pytest.mark.skipif(not MAMS.exists(), reason="a data set beside the checkout, not part of it")
-def test_on_real_restaurant_sentences() -> None:
-    template = load_yaml((SAMPLES / "templates" / "restaurant_aspects.yaml").read_text())
-    extractor, _, judge = macro_f1(template, MAMS)
-    assert judge >= 0.70
-    assert judge >= extractor
-    extractor, _, judge = macro_f1(WITHOUT_KEYWORDS, MAMS)
-    assert judge >= 0.70
-    assert judge >= extractor

@@ -74,8 +74,8 @@ def test_counts_tell_what_was_paid_and_what_came_from_the_store(project, run_id)
     assert (run.turns, run.calls, run.cached_calls) == (3, 2, 1)
     assert (run.prompt_tokens, run.completion_tokens, run.cost_usd) == (20, 10, 0.75)
     work = project.store.runs.work(run_id)
-    assert (work.todo, work.documents, work.verdicts, work.unresolved, work.failed) == (("d3",), 4, 1, 1, 1)
-    assert (work.calls, work.cached_calls, work.prompt_tokens, work.cost_usd, work.retry) == (2, 1, 20, 0.75, 0)
+    assert (work.todo, work.run.documents, work.run.verdicts, work.run.unresolved, work.run.failed) == (("d3",), 4, 1, 1, 1)
+    assert (work.run.calls, work.run.cached_calls, work.run.prompt_tokens, work.run.cost_usd, work.retry) == (2, 1, 20, 0.75, 0)
     assert project.store.runs.all() == [run]
 
 
@@ -145,8 +145,8 @@ def test_asking_unresolved_documents_again_keeps_what_was_said(project, run_id):
         debate(project, run_id, document_id, values)
     debate(project, run_id, "d3", OPEN, fault=Fault("stalled", "silence"))
     work = project.store.runs.work(run_id, retry_unresolved=True)
-    assert (work.todo, work.retry, work.calls) == (("d1", "d2"), 1, 8)
-    assert (work.verdicts, work.unresolved, work.failed) == (1, 0, 1)
+    assert (work.todo, work.retry, work.run.calls) == (("d1", "d2"), 1, 8)
+    assert (work.run.verdicts, work.run.unresolved, work.run.failed) == (1, 0, 1)
     assert project.store.transcripts.turns(run_id, "d1") == []
     assert len(project.store.transcripts.turns(run_id, "d1", superseded=True)) == 2
     assert project.store.runs.work(run_id).retry == 1
@@ -166,7 +166,7 @@ def test_asking_failed_documents_again_takes_up_their_paid_turns(project, run_id
     debate(project, run_id, "d3", OPEN, fault=Fault("stalled", "silence"))
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ()
     work = project.store.runs.work(run_id, retry_failed=True)
-    assert (work.todo, work.retry, work.failed) == (("d3",), 0, 0)
+    assert (work.todo, work.retry, work.run.failed) == (("d3",), 0, 0)
     debate(project, run_id, "d3")
     run = project.store.runs.get(run_id)
     assert (run.verdicts, run.failed, run.turns, run.calls, run.cached_calls) == (4, 0, 8, 8, 0)
@@ -192,11 +192,11 @@ def test_a_half_held_debate_starts_over_when_others_are_asked_again(project, run
 
 
 def test_a_raised_budget_holds_from_the_next_start_on(project, run_id):
-    assert project.store.runs.work(run_id).settings.budget_usd is None
+    assert project.store.runs.work(run_id).run.settings.budget_usd is None
     project.store.runs.raise_budget(run_id, 2.0, actor="me")
     run = project.store.runs.raise_budget(run_id, 3.5, actor="me")
     assert (run.budget_usd, run.settings.budget_usd) == (3.5, None)
-    assert project.store.runs.work(run_id).settings.budget_usd == 3.5
+    assert project.store.runs.work(run_id).run.settings.budget_usd == 3.5
     assert [(event.before, event.after) for event in project.store.events.all(kinds=["budget"])] == [
         (2.0, 3.5),
         (None, 2.0),

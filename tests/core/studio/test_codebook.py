@@ -234,6 +234,7 @@ def test_what_keywords_find(desk: Desk) -> None:
     assert (found.present_hit, found.missed, found.absent_hit) == (1, 1, 1)
     assert found.by_word == (("cheap", 2), ("per night", 1))
     assert found.catches == (("rate", 1),)
+    assert found.missed_ids == ("b",)
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated",))
     assert finding.in_your_data(desk, none, PRICE).idle == ("gold plated",)
 

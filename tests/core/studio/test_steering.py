@@ -135,7 +135,7 @@ def test_a_raised_budget_counts_from_the_next_start_on(desk: Desk) -> None:
     assert row.budget_usd == 2.5
     assert row.settings.budget_usd == 1.0  # what the run was started with stays as it was
     work = desk.store.runs.work(run.run_id)
-    assert work.settings.budget_usd == 2.5
+    assert work.run.settings.budget_usd == 2.5
     until(lambda: desk.state(run.run_id) == "done")
 
 
