@@ -432,3 +432,17 @@ def test_on_the_sample_reviews() -> None:
     )
     assert judge >= 0.75
     assert judge >= max(extractor, critic)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("The risotto was bland but the waiters were charming.", {"food", "staff"}),
+        ("Overpriced, and we waited an hour to be served.", {"price", "service"}),
+        ("Soft music and candles on a quiet corner.", {"ambience", "place"}),
+        ("See you next year.", set()),
+    ],
+)
+def test_a_codebook_without_keywords_still_labels_by_its_words(text: str, names: set[str]) -> None:
+    *_, ruling = debate(text, WITHOUT_KEYWORDS)
+    assert names <= set(present(ruling, WITHOUT_KEYWORDS)) if names else not present(ruling, WITHOUT_KEYWORDS)
