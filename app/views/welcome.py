@@ -157,7 +157,7 @@ def _action(step: Step, overview: Overview) -> str:
         case "data" if step.state != "done":
             return "Add data"
         case "codebook" if step.state != "done":
-            return "Write it"
+            return "Save it" if overview.draft else "Write it"
         case "run" if overview.last_state in ("running", "queued"):
             return "Watch"
         case "run" if overview.documents and overview.labels:

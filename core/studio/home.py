@@ -240,6 +240,7 @@ def overview(desk: Desk) -> Overview:
     documents = store.documents.count()
     rejected = sum(int(one.counts.get("rejected", 0)) for one in store.documents.imports())
     version = store.codebooks.latest()
+    draft = store.codebooks.draft() is not None
     labels = version.codebook.labels if version else ()
     plan = runs.recall(desk)
     roles = protocols.find(plan.protocol).role_names
@@ -250,7 +251,7 @@ def overview(desk: Desk) -> Overview:
         documents=documents,
         rejected=rejected,
         version=version.version if version else None,
-        draft=store.codebooks.draft() is not None,
+        draft=draft,
         labels=labels,
         protocol=plan.protocol,
         seats=tuple((role, plan.seat(role).spec) for role in roles),
@@ -261,7 +262,12 @@ def overview(desk: Desk) -> Overview:
         steps=_steps(
             (
                 ("data", "Data", documents > 0, _data_words(documents, rejected)),
-                ("codebook", "Codebook", bool(labels), _codebook_words(labels, version.version if version else None)),
+                (
+                    "codebook",
+                    "Codebook",
+                    bool(labels),
+                    _codebook_words(labels, version.version if version else None, draft),
+                ),
                 ("models", "Models", True, _seat_words({plan.seat(role).spec for role in roles}, len(roles))),
                 ("run", "Run", last is not None and state == "done", _run_words(last, state)),
                 ("review", "Review", documents > 0 and reviewed >= documents, _review_words(last, reviewed)),
@@ -288,8 +294,10 @@ def _data_words(documents: int, rejected: int) -> str:
     return f"{_count(documents, 'document')}{out}"
 
 
-def _codebook_words(labels: tuple[Label, ...], version: int | None) -> str:
-    return f"{_count(len(labels), 'label')}, v{version}" if labels else "Say what to look for."
+def _codebook_words(labels: tuple[Label, ...], version: int | None, draft: bool) -> str:
+    if labels:
+        return f"{_count(len(labels), 'label')}, v{version}{', and a draft' if draft else ''}"
+    return "A draft, not saved yet." if draft else "Say what to look for."
 
 
 def _seat_words(specs: set[str], seats: int) -> str:

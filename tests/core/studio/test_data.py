@@ -14,6 +14,7 @@ from core.studio import codebook as codebooks
 from core.studio import data, holdings, home
 from core.studio.data import GoldSource, Mapping
 from core.studio.desk import Desk
+from core.studio.importing import Importing
 from core.studio.workspace import Workspace
 
 CODEBOOK = load_yaml("labels: [{name: Food}, {name: Service}]")
@@ -99,6 +100,26 @@ def test_without_a_codebook_one_is_made_from_the_gold(desk: Desk) -> None:
     made = codebooks.current(desk)
     assert made == found.codebook
     assert [(bar.label, bar.count) for bar in holdings.overview(desk, made).bars] == [("good", 1), ("bad", 1)]
+
+
+def test_gold_goes_to_the_labels_of_a_draft_and_the_draft_stays(desk: Desk) -> None:
+    codebooks.keep(desk, CODEBOOK)
+    known = codebooks.known(desk)
+    data.take_in(desk, with_id(data.read(CSV, "soup.csv", known)), known)
+    assert desk.store.codebooks.latest() is None
+    assert codebooks.standing(desk).codebook == CODEBOOK
+    assert desk.store.documents.with_gold() == 3
+
+
+def test_an_import_runs_by_itself(desk: Desk) -> None:
+    job = Importing(with_id(data.read(CSV, "soup.csv", CODEBOOK)), CODEBOOK, lambda: desk)
+    assert job.wait(20)
+    where, made = job.result()
+    assert (where, made.counts["documents"], job.share) == (desk, 4, 1.0)
+    again = Importing(data.read(b"id,text\na,other\n", "x.csv"), None, lambda: desk)
+    again.wait(20)
+    with pytest.raises(InputError):
+        again.result()
 
 
 def test_no_gold_makes_no_codebook(desk: Desk) -> None:

@@ -83,6 +83,8 @@ def test_what_is_next(workspace: Workspace) -> None:
     assert (first.documents, first.version, first.runs, first.reviewed) == (0, None, 0, 0)
 
     desk.store.documents.add([Document("a", {"text": "x"})])
+    desk.store.codebooks.save_draft({"name": "begun"})
+    assert home.overview(desk).steps[1].words == "A draft, not saved yet."
     desk.store.codebooks.save(Codebook(labels=(Label(name="Food"),)))
     then = home.overview(desk)
     assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later"]
