@@ -6,14 +6,19 @@ import hashlib
 import json
 from typing import Any
 
+import orjson
+
 
 def canonical(value: Any) -> bytes:
     """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes.
 
-    Raises TypeError for values that JSON has no form for and ValueError for NaN and infinities.
+    NaN and infinities count as null. Raises TypeError for values that JSON has no form for.
     """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "surrogatepass")
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # lone surrogates and integers beyond 64 bits, which orjson refuses; or no JSON at all
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return text.encode("utf-8", "surrogatepass")
 
 
 def digest(value: Any, *, size: int = 16) -> str:

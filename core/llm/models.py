@@ -69,7 +69,7 @@ class ModelLibrary:
         seed = seat.sampling.seed
         if seed is not None:
             seed += settings.iteration
-        key = self._key(place)
+        key = await self._key(place)
         if place.dialect == "ollama":
             return await ollama_chat.ask(self.session, place, key, seat, ask, seed, on_delta)
         return await openai_chat.ask(self.session, place, key, seat, ask, seed, self._capabilities, on_delta)
@@ -110,11 +110,11 @@ class ModelLibrary:
             await asyncio.sleep(0)
             self._session = None
 
-    def _key(self, place: Connection) -> str | None:
+    async def _key(self, place: Connection) -> str | None:
         if place.base_url != self.connections[place.name].base_url:
             return None  # a resumed run points elsewhere than the connection does now: the key does not go there
         if place.name not in self._keys:
-            self._keys[place.name] = find_key(place)
+            self._keys[place.name] = await asyncio.to_thread(find_key, place)  # a keyring may take its time
         return self._keys[place.name]
 
     def forget_keys(self) -> None:

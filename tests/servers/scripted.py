@@ -61,6 +61,10 @@ class Scripted:
         self._loop.call_soon(self._ready.set)
         self._loop.run_forever()
         self._loop.run_until_complete(runner.cleanup())
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 
