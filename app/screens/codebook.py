@@ -69,8 +69,9 @@ def top(desk: Desk, standing: Standing) -> None:
             st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             files(desk, book)
-        if standing.dirty and standing.saved is not None:
-            st.button("Discard", on_click=discard, args=(desk,), help="Back to the saved version")
+        if standing.dirty:
+            back = "Back to the saved version" if standing.saved is not None else "Begin again"
+            st.button("Discard", on_click=discard, args=(desk,), help=back)
         if standing.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(desk)
         if st.button(f"Save as v{number}", type="primary", disabled=not standing.dirty, key="codebook-save"):
@@ -301,6 +302,9 @@ def prompts(desk: Desk, standing: Standing) -> None:
             error_box(error)
             return
         prompt_preview(shown, height=680)
+        if finding.protocol_for(book) is None:
+            words = f"No protocol gives {GETS[book.kind]} yet: these are the definitions that one will send."
+            st.html(f'<div class="moot-why">{escape(words)}</div>')
         if document is not None:
             words = f"Document {document.id}. Tokens are estimated by length.{marked}"
             st.html(f'<div class="moot-why">{escape(words)}</div>')

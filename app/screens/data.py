@@ -212,7 +212,7 @@ def remapping(desk: Desk, draft: Draft) -> None:
     with left, panel("Gold columns", f"{len(draft.table.columns) - 2} columns of the file", key="columns"):
         mapper.gold(draft, codebook, prepare.keep_remap)
         if found is not None:
-            mapper.unknown_values(draft, found.imported, prepare.keep_remap)
+            mapper.unknown_values(draft, found.imported, found.codebook, prepare.keep_remap)
         mapper.reasons(draft.mapping.reasons[-1:])
     with right:
         notice("info", "Texts, runs and reviews stay", "Only what counts as gold is replaced, for all documents.")

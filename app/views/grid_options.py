@@ -102,7 +102,7 @@ def options_of(
         "defaultColDef": {
             "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
             "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
-            "suppressKeyboardEvent": js("moot.ours"),
+            "suppressKeyboardEvent": js("moot.keyed"),
         },
         "columnTypes": {
             "moot": {
@@ -126,7 +126,6 @@ def options_of(
         },
         "getRowId": js("function(p){return p.data._id}"),
         "onCellClicked": js("moot.clicked"),
-        "onCellKeyDown": js("moot.keyed"),
         "onGridReady": js("moot.ready"),
         "rowSelection": {
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,

@@ -68,7 +68,7 @@ class Intake:
                 mapper.columns(self.draft, prepare.keep_intake)
                 mapper.gold(self.draft, self.codebook, prepare.keep_intake)
                 if trial is not None:
-                    mapper.unknown_values(self.draft, trial.imported, prepare.keep_intake)
+                    mapper.unknown_values(self.draft, trial.imported, trial.codebook, prepare.keep_intake)
                     if trial.made and trial.codebook is not None:
                         st.html(
                             '<div class="moot-fieldname">These labels are made from the gold columns and become '

@@ -101,7 +101,7 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         if picked is not None and picked != label.colour:
             fields.do(lambda book: codebooks.change_label(book, id, colour=picked))
             st.rerun()
-    field_name("Dimension" if codebook.kind == "rating" else "Description", end=words(label.description))
+    field_name("Description", end=words(label.description))
     key = f"label-description-{id}"
     st.text_area(
         "Description",

@@ -17,7 +17,7 @@ from core.documents import GOLD_RATER
 from core.studio import data
 from core.studio.data import Draft, GoldSource, Imported
 
-KIND = "gold_kind"
+KIND, RATERS, NEW_RATER = "gold_kind", "gold_raters", "gold_new_rater"
 TITLES = {
     "none": "none",
     "label": "a column for each label",
@@ -122,7 +122,8 @@ def _by_column(draft: Draft, kind: str, keep: Keep) -> None:
 
 
 def _by_label(draft: Draft, codebook: Codebook, keep: Keep) -> None:
-    raters = list(draft.mapping.raters) or [GOLD_RATER]
+    more: list[str] = st.session_state.get(RATERS, [])
+    raters = list(dict.fromkeys((*(draft.mapping.raters or (GOLD_RATER,)), *more)))
     named = {(source.rater, normal(source, codebook)): source.column for source in draft.mapping.gold}
     options = ["", *(name for name in draft.table.columns if name != draft.mapping.text)]
 
@@ -152,6 +153,14 @@ def _by_label(draft: Draft, codebook: Codebook, keep: Keep) -> None:
                         label_visibility="collapsed",
                     )
 
+    def another() -> None:
+        name = " ".join(st.session_state[NEW_RATER].split())
+        st.session_state[NEW_RATER] = ""
+        if name:
+            st.session_state[RATERS] = [*more, name]
+
+    st.text_input("Another rater", key=NEW_RATER, on_change=another, placeholder="a name, if several rated", width=260)
+
 
 def normal(source: GoldSource, codebook: Codebook) -> str:
     """The codebook's spelling of the label that a column holds."""
@@ -159,7 +168,7 @@ def normal(source: GoldSource, codebook: Codebook) -> str:
     return label.name if label is not None else source.name
 
 
-def unknown_values(draft: Draft, imported: Imported, keep: Keep) -> None:
+def unknown_values(draft: Draft, imported: Imported, codebook: Codebook | None, keep: Keep) -> None:
     """Gold cells that nobody can understand, with how often they occur and, where that helps, what they mean."""
     known = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
     mapped = list(draft.mapping.value_map)
@@ -171,9 +180,11 @@ def unknown_values(draft: Draft, imported: Imported, keep: Keep) -> None:
     rows += [(text, "as you said") for text in mapped]
     if not rows:
         return
+    rating = codebook is not None and codebook.kind == "rating"
     by_label = any(source.kind == "label" for source in draft.mapping.gold)
+    what = "no rating on the scale" if rating else "neither present nor absent" if by_label else "no label"
     st.html(
-        f'<div class="moot-fieldname">Values that are neither present nor absent <small>{len(imported.unknown_gold):,} '
+        f'<div class="moot-fieldname">Values that are {what} <small>{len(imported.unknown_gold):,} '
         "left; without a meaning they count as no gold</small></div>"
     )
 
@@ -187,6 +198,8 @@ def unknown_values(draft: Draft, imported: Imported, keep: Keep) -> None:
     for number, (text, words) in enumerate(rows):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f'<div class="moot-cell"><b>{escape(_short(text))}</b> {escape(words)}</div>', width="stretch")
+            if rating:
+                continue
             key = f"map-value-{number}"
             value = known.get(text.strip().casefold())
             titles = MEANT if by_label else {"open": "unknown", "no": "leave out"}
@@ -207,7 +220,7 @@ def _times(count: int) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    return text if len(text) <= 44 else f"{text[:44]}…"
 
 
 def reasons(told: Sequence[str]) -> None:
@@ -218,4 +231,4 @@ def reasons(told: Sequence[str]) -> None:
 
 def begin_anew() -> None:
     """Forget what the mapper's widgets hold: another file was read."""
-    state.forget(KIND)
+    state.forget(KIND, RATERS)

@@ -123,14 +123,14 @@ class ModelLibrary:
 
 
 async def _ask_builtin(ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta) -> ModelReply:
-    text = builtin.answer(ask, settings.codebook, document)
+    # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
+    text = await asyncio.to_thread(builtin.answer, ask, settings.codebook, document)
     if settings.pace > 0:
         for piece in _words(text):
             on_delta(piece, False)
             await asyncio.sleep(1 / settings.pace)
     else:
         on_delta(text, False)
-        await asyncio.sleep(0)
     counted = estimated(sum(len(message.content) for message in ask.messages), len(text))
     usage = Usage(counted.prompt_tokens, counted.completion_tokens, estimated=True)
     return ModelReply(text, usage=usage, cost_usd=0.0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook, Label
@@ -19,6 +21,9 @@ from core.runs import RunSettings
 from core.studio import runs
 from core.studio.desk import Desk
 from core.studio.differences import Piece, lines
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 LOOKED_AT = 5_000
 """Documents that are looked through at most, drawn at random but always the same."""
@@ -122,6 +127,7 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
 _samples: dict[tuple[str, int, int, int], tuple[_Looked, ...]] = {}
 _finds: dict[tuple[tuple[str, int, int, int], tuple[str, ...]], tuple[frozenset[int], ...]] = {}
 KEPT_SAMPLES, KEPT_FINDS = 2, 64
+_guard = threading.Lock()
 
 
 def _sample(desk: Desk, mark: tuple[str, int, int, int]) -> tuple[_Looked, ...]:
@@ -131,8 +137,7 @@ def _sample(desk: Desk, mark: tuple[str, int, int, int]) -> tuple[_Looked, ...]:
         if len(ids) > LOOKED_AT:
             ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
         known = tuple(_Looked(one.id, one.text, _present(one)) for one in desk.store.documents.load(ids))
-        _trim(_samples, KEPT_SAMPLES)
-        _samples[mark] = known
+        _remember(_samples, mark, known, KEPT_SAMPLES)
     return known
 
 
@@ -161,20 +166,21 @@ def _found(desk: Desk, mark: tuple[str, int, int, int], words: tuple[str, ...]) 
             )
         else:
             known = (frozenset(),) * len(looked)
-        _trim(_finds, KEPT_FINDS)
-        _finds[mark, words] = known
+        _remember(_finds, (mark, words), known, KEPT_FINDS)
     return known
 
 
 @lru_cache(maxsize=16)
 def _by_word(words: tuple[str, ...]) -> Codebook:
     """A codebook in which every word is a label of its own: one look through a text then tells them apart."""
-    return Codebook(labels=tuple(Label(name=f"word {n}", keywords=(word,)) for n, word in enumerate(words)))
+    return Codebook(labels=tuple(Label(name=f"zzq{n}", keywords=(word,)) for n, word in enumerate(words)))
 
 
-def _trim(cache: dict, most: int) -> None:  # type: ignore[type-arg]
-    while len(cache) >= most:
-        del cache[next(iter(cache))]
+def _remember(cache: dict[K, V], key: K, value: V, most: int) -> None:
+    with _guard:
+        while len(cache) >= most:
+            del cache[next(iter(cache))]
+        cache[key] = value
 
 
 # -- what a model is sent

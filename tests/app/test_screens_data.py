@@ -81,6 +81,19 @@ def test_gold_that_nobody_understands_gets_a_meaning(desk: Desk) -> None:
     ]  # fmt: skip
 
 
+def test_gold_by_two_raters(desk: Desk) -> None:
+    desk.store.codebooks.save(load_yaml("labels: [{name: Food}]"))
+    food = at_label(desk, "Food")
+    at = bring(b"id,text,Food,second\na,soup one,1,0\nb,soup two,0,0\n")
+    at.text_input(key="gold_new_rater").set_value("Ann").run()
+    at.selectbox(key=f"map-gold-1-{food}").set_value("second").run()
+    assert "Rater Ann" in html(at)
+    button(at, "Import 2")
+    assert desk.store.documents.gold_counts() == [
+        ("Ann", food, False, 2), ("gold", food, False, 1), ("gold", food, True, 1),
+    ]  # fmt: skip
+
+
 def at_label(desk: Desk, name: str) -> str:
     latest = desk.store.codebooks.latest()
     assert latest is not None

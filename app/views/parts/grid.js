@@ -64,29 +64,31 @@ window.moot = (() => {
 
   const act = (node, what) => node.setDataValue("_act", what + " " + (number + 1));
 
-  // ---- what the keyboard does. ours: true when the grid itself shall leave the key alone; the browser is stopped here
-  // too (Space would scroll), as keyed is told later.
+  // ---- what the keyboard does. The grid asks this before it acts on a key itself, while the key is being pressed; what
+  // it tells afterwards (onCellKeyDown) comes late, and by then quick hands are on the next row. True: the grid itself
+  // shall leave the key alone; the browser is stopped here too (Space would scroll).
 
   const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
   const undoKey = (event) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
+  const done = new WeakSet();
 
-  function ours(params) {
-    const key = params.event.key;
-    const wanted = undoKey(params.event) || (plain(params.event)
-      && ((key === " " && isLabel(params.column)) || key === "Enter" || key === "Backspace" || /^[1-9]$/.test(key)));
-    if (wanted) params.event.preventDefault();
-    return wanted;
+  function doneBy(params) {
+    const event = params.event, key = event.key;
+    if (undoKey(event)) return () => act(params.node, event.shiftKey ? "redo" : "undo");
+    if (!plain(event)) return null;
+    if (key === " " && isLabel(params.column)) return () => turn(params.api, params.node, params.column.getColId());
+    if (/^[1-9]$/.test(key)) return () => { const field = context(params.api).fields[Number(key) - 1]; if (field) turn(params.api, params.node, field); };
+    if (key === "Backspace") return () => act(params.node, "undo");
+    if (key === "Enter") return () => { act(params.node, "submit"); down(params); };
+    return null;
   }
 
   function keyed(params) {
-    const event = params.event, key = event.key, api = params.api;
-    const repeat = event.repeat;
-    if (undoKey(event)) { if (!repeat) act(params.node, event.shiftKey ? "redo" : "undo"); return; }
-    if (!plain(event)) return;
-    if (key === " " && isLabel(params.column)) { if (!repeat) turn(api, params.node, params.column.getColId()); }
-    else if (/^[1-9]$/.test(key)) { const field = context(api).fields[Number(key) - 1]; if (field && !repeat) turn(api, params.node, field); }
-    else if (key === "Backspace") { if (!repeat) act(params.node, "undo"); }
-    else if (key === "Enter" && !repeat) { act(params.node, "submit"); down(params); }
+    const event = params.event, what = doneBy(params);
+    if (!what) return false;
+    event.preventDefault();
+    if (event.type === "keydown" && !event.repeat && !done.has(event)) { done.add(event); what(); }
+    return true;
   }
 
   function down(params) {
@@ -206,5 +208,5 @@ window.moot = (() => {
     if (focus) focused = focus;
   }
 
-  return { get, set, clicked, ours, keyed, collect, wanted, focusOn, ready, flag, shown, Box, Squares, Badge, Head };
+  return { get, set, clicked, keyed, collect, wanted, focusOn, ready, flag, shown, Box, Squares, Badge, Head };
 })();
