@@ -146,11 +146,14 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
         return
     from core.studio import workspace as running
 
-    if "core.cli" not in sys.modules:
-        # Not started by the launcher, which prints or opens the address itself.
+    workspace = await run_in_threadpool(running.start)
+    if not workspace.desks():
+        # Started by streamlit run: the launcher opens a project and says the address before it serves.
+        from core.studio import home
+
+        await run_in_threadpool(home.open_last, workspace)
         port = config.get_option("server.port")
         print(f"Moot: open http://127.0.0.1:{port}{access().entrance}", file=sys.stderr, flush=True)
-    await run_in_threadpool(running.start)
     try:
         yield
     finally:
