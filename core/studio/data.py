@@ -33,7 +33,7 @@ from core.studio.desk import Desk
 
 __all__ = [
     "DELIMITERS", "SUFFIXES", "Draft", "GoldSource", "Import", "Imported", "Mapping", "Profile", "Rejected", "Table",
-    "Trial", "UnknownGold", "gold_draft", "gold_kinds", "of_kind", "propose", "read", "reason_words", "rejected_csv",
+    "Trial", "UnknownGold", "gold_draft", "gold_kinds", "of_kind", "propose", "read", "rejected_csv",
     "remap_gold", "reread", "stored_table", "take_in", "trial",
 ]  # fmt: skip
 
@@ -280,10 +280,3 @@ def remap_gold(desk: Desk, draft: Draft, codebook: Codebook | None) -> int:
     if found.made and found.codebook is not None:
         desk.store.codebooks.save(found.codebook, note="from the gold columns")
     return found.imported.with_gold
-
-
-def reason_words(imported: Imported, most: int = 5) -> str:
-    """Why rows were rejected, the first of them row by row."""
-    shown = "; ".join(str(row) for row in imported.rejected[:most])
-    more = len(imported.rejected) - most
-    return f"{shown}; and {more:,} more" if more > 0 else shown

@@ -1,0 +1,163 @@
+"""Whole runs against llama.cpp's own server with a toy model: it speaks word salad, but everything around it is real."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.cli.invoking import annotate, arguments, moot, rows, write
+from tests.servers.running import llama_cpp, mock_llm
+
+pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
+pytest.importorskip("gguf", reason="gguf is not installed")
+
+KEY = "sk-toy-0123456789"
+SALAD = ("--model", "toy/tiny-random", "--param", "max_tokens=48")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with llama_cpp(tmp_path_factory.mktemp("llama"), "--slots", "2", "--api-key", KEY) as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", KEY)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, *(f"The staff were friendly, breakfast was cold ({index})." for index in range(5)))
+    return tmp_path
+
+
+def get(url: str) -> Any:
+    request = urllib.request.Request(url, headers={"authorization": f"Bearer {KEY}"})
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+
+def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.02)
+
+
+def busy(url: str) -> int:
+    """How many of llama.cpp's slots work."""
+    return sum(slot["is_processing"] for slot in get(f"{url.removesuffix('/v1')}/slots"))
+
+
+def test_word_salad_is_unresolved_counted_by_the_server_and_paid_for_once(folder: Path, server: str) -> None:
+    chosen = ("--connection", f"toy={server}", *SALAD)
+    told = annotate(folder, *chosen).json
+    assert told["documents"] == told["verdicts"] + told["unresolved"] + told["failed"] == 5
+    assert (told["failed"], told["status"], told["cost_usd"]) == (0, "done", None)
+    assert told["unresolved"] >= 4
+    replies = rows(folder, "SELECT finish, prompt_tokens, completion_tokens, estimated FROM replies")
+    assert len(replies) == told["calls"]
+    assert (told["prompt_tokens"], told["completion_tokens"]) == tuple(sum(row[at] for row in replies) for at in (1, 2))
+    assert not any(row[3] for row in replies)
+    assert all(row[2] == 48 for row in replies if row[0] == "length")
+    assert all(raw for (raw,) in rows(folder, "SELECT text FROM replies")), "the raw text is kept"
+    again = annotate(folder, *chosen).json
+    assert (again["run_id"], again["calls"], again["cached_calls"]) == ("r0002", 0, told["calls"])
+
+
+def test_the_same_seed_gives_the_same_replies_and_another_gives_others(folder: Path, server: str) -> None:
+    chosen = ("--connection", f"toy={server}", *SALAD, "--limit", "2", "--concurrency", "1")
+    said = []
+    for project, seed in (("a.duckdb", 7), ("b.duckdb", 7), ("c.duckdb", 8)):
+        annotate(folder, *chosen, "--seed", seed, project=project)
+        said.append(rows(folder, "SELECT text FROM replies ORDER BY key", project))
+    assert said[0] == said[1] != said[2]
+
+
+def test_a_document_that_is_too_long_fails_alone(tmp_path: Path) -> None:
+    short = [f"The staff were friendly ({index})." for index in range(4)]
+    write(tmp_path, *short[:2], "word " * 2000, *short[2:])
+    with llama_cpp(tmp_path, "--slots", "2", "--api-key", KEY, "--ctx", "1280") as url:
+        told = annotate(tmp_path, "--connection", f"toy={url}", *SALAD, code=1)
+    assert (told.json["failed"], told.json["unresolved"] + told.json["verdicts"]) == (1, 4)
+    assert told.json["status"] == "done"
+    ((document, verdict),) = rows(tmp_path, "SELECT document_id, verdict FROM verdicts WHERE status = 'failed'")
+    assert (document, json.loads(verdict)["fault"]["kind"]) == ("d2", "context too long")
+    assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(1,)], "what cannot be helped is not tried again"
+
+
+def interrupted_twice(folder: Path, chosen: tuple[object, ...], under_way: Callable[[], bool]) -> tuple[int, Any, str]:
+    """Ctrl-C twice while calls are in flight: exit code, JSON, stderr."""
+    command = [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments(folder, *chosen))]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
+    until(under_way)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None, "the first Ctrl-C waits for what is in flight"
+    assert under_way()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    return process.returncode, json.loads(out.strip().splitlines()[-1]), err
+
+
+def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) -> None:
+    endless = ("--param", "temperature=0", "--param", "max_tokens=3000")  # greedy, this model never comes to an end
+    chosen = ("--connection", f"toy={server}", "--model", "toy/tiny-random", *endless, "--concurrency", "2")
+    code, told, err = interrupted_twice(
+        folder, chosen, lambda: (folder / "p.duckdb").exists() and busy(server) == 2
+    )
+    assert (code, told["status"], told["calls"], told["failed"]) == (3, "stopped", 0, 0), err
+    assert "--resume r0001" in err
+    assert "Traceback" not in err
+    until(lambda: busy(server) == 0, seconds=1)
+
+
+def test_ctrl_c_twice_frees_the_slots_of_the_mock_and_the_run_can_go_on(folder: Path) -> None:
+    with mock_llm(slots=4, ttft=0.01, tpt=0) as url:
+
+        def configure(**flags: object) -> None:
+            data = json.dumps(flags).encode()
+            urllib.request.urlopen(urllib.request.Request(f"{url}/config", data=data, method="POST")).close()
+
+        def under_way() -> bool:
+            stats = get(f"{url}/stats")
+            if stats["ok"] == 1:  # the probe: from now on, nothing is answered
+                configure(ttft=60)
+            return bool(stats["active"] == 3)
+
+        chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "3")
+        configure(ttft=0.2)
+        code, told, err = interrupted_twice(folder, chosen, under_way)
+        assert (code, told["status"], told["failed"]) == (3, "stopped", 0), err
+        until(lambda: get(f"{url}/stats")["active"] == 0, seconds=1)
+        assert get(f"{url}/stats")["cancelled"] == 3
+        configure(ttft=0.01)
+        done = annotate(folder, *chosen, "--resume", "r0001").json
+        assert (done["status"], done["verdicts"] + done["unresolved"], done["failed"]) == ("done", 5, 0)
+
+
+def test_models_says_what_a_server_offers_and_what_its_first_model_answers(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (one,) = moot("models", "--connection", f"toy={server}", "--probe", "--json").json["connections"]
+    assert (one["connection"], one["base_url"], one["error"]) == ("toy", server, None)
+    assert [model["name"] for model in one["models"]] == ["tiny-random"]
+    assert (one["probe"]["model"], one["probe"]["error"], one["probe"]["in_format"]) == ("tiny-random", None, False)
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-wrong-0123456789")
+    told = moot("models", "--connection", f"toy={server}", "--probe", "--json")
+    (one,) = told.json["connections"]
+    assert (one["kind"], one["models"]) == ("unauthorised", [])
+    assert "sk-wrong" not in told.stdout + told.stderr
