@@ -50,9 +50,7 @@ def plan_of(options: Mapping[str, Any]) -> runs.Plan:
     )
 
 
-def annotate_file(
-    workspace: Workspace, source: Source, codebook: Codebook, plan: runs.Plan, path: Path
-) -> Outcome:
+def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan: runs.Plan, path: Path) -> Outcome:
     """Read, check, probe, and only then write: import and debate. Any error before that leaves nothing behind."""
     imported = read_source(source, codebook)
     settings = runs.settle(plan, codebook, 0, workspace.models)

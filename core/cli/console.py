@@ -38,9 +38,12 @@ def print_json(result: Any) -> None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turns errors that a person can act on into a message on stderr and exit code 2."""
+    """Turns errors that a person can act on into a message on stderr and exit code 2, Ctrl-C outside a run into 3."""
     try:
         yield
+    except KeyboardInterrupt:
+        say("moot: interrupted")
+        raise SystemExit(INCOMPLETE) from None
     except MootError as error:
         say(f"moot: {error}")
         raise SystemExit(BAD) from error

@@ -22,6 +22,9 @@ from core.runs import RunSettings, Seat
 FLUSH_SECONDS = 0.05
 """Deltas are handed to the screen in batches, 20 times a second."""
 
+CUT = "cancelled"
+"""The kind of a try that was stopped while it spoke."""
+
 
 @dataclass(slots=True)
 class _Flight:
@@ -51,10 +54,17 @@ class Words:
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._sent = [0, 0]
+        self._said: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def said(self) -> str:
+        """All that came in this try, reasoning included."""
+        return "".join(self._said)
 
     def __call__(self, text: str, is_reasoning: bool) -> None:
         """Take one piece."""
+        self._said.append(text)
         (self._reasoning if is_reasoning else self._text).append(text)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
@@ -77,6 +87,7 @@ class Words:
     def restart(self) -> None:
         """Forget a try that was cut; the next delta starts at offset 0 again."""
         self.flush()
+        self._said.clear()
         self._sent = [0, 0]
 
 
@@ -136,7 +147,12 @@ class Caller:
             if isinstance(error, RateLimited) and error.retry_after:
                 gate.limited(error.retry_after)
             words.restart()
-            self._record(key, ask, place, error, time.monotonic() - began)
+            self._record(key, ask, place, error.kind, error.message, error.partial, time.monotonic() - began)
+            raise
+        except asyncio.CancelledError:
+            words.flush()
+            if words.said:  # what the server had written by then may have been billed
+                self._record(key, ask, place, CUT, "stopped while it spoke", words.said, time.monotonic() - began)
             raise
         gate.let_through()
         words.flush()
@@ -156,18 +172,18 @@ class Caller:
         await self.store.commit(stored)
         return stored
 
-    def _record(self, key: str, ask: Ask, place: Place, error: ModelError, seconds: float) -> None:
-        prompt = sum(len(message.content) for message in ask.messages) if error.partial else 0
+    def _record(self, key: str, ask: Ask, place: Place, kind: str, message: str, partial: str, seconds: float) -> None:
+        prompt = sum(len(message.content) for message in ask.messages) if partial else 0
         self.sink.attempt(
             AttemptRow(
                 run_id=place.run_id,
                 document_id=place.document.id,
                 role=place.role,
                 key=key,
-                kind=error.kind,
-                message=error.message,
-                text=error.partial,
-                usage=estimated(prompt, len(error.partial)),
+                kind=kind,
+                message=message,
+                text=partial,
+                usage=estimated(prompt, len(partial)),
                 seconds=seconds,
                 at=time.time(),
             )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from core import errors
 from core.llm.connections import Connection, find_key
+from core.llm.failures import hide_key
 
 LIST_SECONDS = 10.0
 
@@ -25,29 +26,31 @@ def list_models(place: Connection) -> tuple[ModelCard, ...]:
 
     Raises Unreachable, Unauthorised, or another ModelError that says what the server answered.
     """
-    match place.dialect:
-        case "builtin":
-            return (ModelCard("lexical", family="word lists"),)
-        case "ollama":
-            return _from_ollama(place)
-        case "openai":
-            return _from_openai(place)
+    if place.dialect == "builtin":
+        return (ModelCard("lexical", family="word lists"),)
+    key = find_key(place)
+    try:
+        listed = (_from_ollama if place.dialect == "ollama" else _from_openai)(place, key)
+    except errors.ModelError as error:
+        hide_key(error, key)
+        raise
+    return tuple(sorted(listed, key=lambda card: card.name))
 
 
-def _from_openai(place: Connection) -> tuple[ModelCard, ...]:
+def _from_openai(place: Connection, key: str | None) -> list[ModelCard]:
     import openai
     from openai import DefaultHttpx2Client, OpenAI
 
     client = OpenAI(
         base_url=place.base_url,
-        api_key=find_key(place) or "none",
+        api_key=key or "none",
         max_retries=0,
         timeout=LIST_SECONDS,
         http_client=DefaultHttpx2Client(follow_redirects=False, trust_env=False),
     )
     with client:
         try:
-            listed = [ModelCard(model.id) for model in client.models.list()]
+            return [ModelCard(str(model.id)) for model in client.models.list()]
         except openai.APIConnectionError as error:
             raise _unreachable(place, error) from error
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
@@ -60,47 +63,49 @@ def _from_openai(place: Connection) -> tuple[ModelCard, ...]:
                 "It may still answer: type the model's name yourself.",
             ) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
-            raise errors.MalformedStream(
-                f"{place.name} sent a list of models that cannot be read.", "Type the model's name yourself."
-            ) from error
-    return tuple(sorted(listed, key=lambda card: card.name))
+            raise _unreadable(place) from error
 
 
-def _from_ollama(place: Connection) -> tuple[ModelCard, ...]:
+def _from_ollama(place: Connection, key: str | None) -> list[ModelCard]:
     import httpx
     import ollama
 
-    key = find_key(place)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     client = ollama.Client(
         place.base_url, timeout=LIST_SECONDS, headers=headers, follow_redirects=False, trust_env=False
     )
     try:
-        listed = client.list().models
+        return [
+            ModelCard(
+                name=model.model or "",
+                size_bytes=int(model.size) if model.size else None,
+                family=(model.details.family or "") if model.details else "",
+                parameters=(model.details.parameter_size or "") if model.details else "",
+            )
+            for model in client.list().models
+        ]
     except (httpx.HTTPError, ConnectionError) as error:
         raise _unreachable(place, error) from error
     except ollama.ResponseError as error:
         if error.status_code in (401, 403):
             raise errors.Unauthorised(f"{place.name} answered {error.status_code}.", _key_remedy(place)) from error
         raise errors.BadRequest(f"{place.name} answered {error.status_code}: {error.error}.", "") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise _unreadable(place) from error
     finally:
         client._client.close()
-    cards = (
-        ModelCard(
-            name=model.model or "",
-            size_bytes=int(model.size) if model.size else None,
-            family=(model.details.family or "") if model.details else "",
-            parameters=(model.details.parameter_size or "") if model.details else "",
-        )
-        for model in listed
-    )
-    return tuple(sorted(cards, key=lambda card: card.name))
 
 
 def _unreachable(place: Connection, error: Exception) -> errors.Unreachable:
     return errors.Unreachable(
         f"{place.name} at {place.base_url} cannot be reached ({error}).",
         "Is the server running, and the address right?",
+    )
+
+
+def _unreadable(place: Connection) -> errors.MalformedStream:
+    return errors.MalformedStream(
+        f"{place.name} sent a list of models that cannot be read.", "Type the model's name yourself."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -28,6 +29,31 @@ _ADDRESS = "Check the address, which for most servers ends in /v1, and the model
 _PATIENCE = 300.0
 """Seconds of Retry-After beyond which waiting is left to the next try."""
 
+_SECRET = 8
+"""Characters from which on a key is one; below, it is a placeholder such as ``none`` that may stand in any sentence."""
+
+_TELLING = 12
+"""Characters of a key that give it away when a message was cut in the middle of it."""
+
+
+def redacted(text: str, key: str | None) -> str:
+    """``text`` without the key, should a server have sent it back, whole or cut short."""
+    if not key or len(key) < _SECRET:
+        return text
+    start = key[:_TELLING]
+    while (at := text.find(start)) >= 0:
+        same = next((i for i, (a, b) in enumerate(zip(text[at:], key, strict=False)) if a != b), len(key))
+        text = f"{text[:at]}[key]{text[at + same :]}"
+    return text
+
+
+def hide_key(error: ModelError, key: str | None) -> None:
+    """Take the key out of all that the error says. What caused it is let go of, as its words are the server's own."""
+    error.message, error.remedy = redacted(error.message, key), redacted(error.remedy, key)
+    error.partial = redacted(error.partial, key)
+    error.args = (error.message, error.remedy)
+    error.__cause__, error.__suppress_context__ = None, True
+
 
 def message_of(body: bytes) -> tuple[str, str]:
     """(message, code) out of an error body in any of the usual shapes; the body's beginning when it has none."""
@@ -47,23 +73,23 @@ def message_of(body: bytes) -> tuple[str, str]:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait (``Retry-After`` in seconds or as a date, ``retry-after-ms``), 0 to 300."""
-    if milliseconds := headers.get("retry-after-ms"):
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    seconds = _number(headers.get("retry-after", "")) if milliseconds is None else milliseconds / 1000
+    if seconds is None:
         try:
-            return min(max(float(milliseconds) / 1000, 0.0), _PATIENCE)
-        except ValueError:
-            pass
-    value = headers.get("retry-after")
-    if not value:
-        return None
+            moment = parsedate_to_datetime(headers.get("retry-after", ""))
+            seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return min(max(seconds, 0.0), _PATIENCE)
+
+
+def _number(text: str) -> float | None:
     try:
-        return min(max(float(value), 0.0), _PATIENCE)
+        number = float(text)
     except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
         return None
-    return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), _PATIENCE)
+    return None if math.isnan(number) else number
 
 
 def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat) -> ModelError:

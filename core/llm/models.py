@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import aiohttp
 
 from core.debate.turns import Ask, Usage
 from core.documents import Document
-from core.errors import NoSuchModel, UsageError
+from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import builtin, ollama_chat, openai_chat, prices
 from core.llm.capabilities import Capabilities
 from core.llm.connections import PRESETS, Connection, find_key
+from core.llm.failures import hide_key, redacted
 from core.llm.reply import ModelReply, OnDelta, estimated
 from core.runs import BUILTIN, RunSettings, Seat
 
@@ -70,9 +72,19 @@ class ModelLibrary:
         if seed is not None:
             seed += settings.iteration
         key = await self._key(place)
-        if place.dialect == "ollama":
-            return await ollama_chat.ask(self.session, place, key, seat, ask, seed, on_delta)
-        return await openai_chat.ask(self.session, place, key, seat, ask, seed, self._capabilities, on_delta)
+
+        def heard(text: str, is_reasoning: bool) -> None:
+            on_delta(redacted(text, key), is_reasoning)
+
+        try:
+            if place.dialect == "ollama":
+                reply = await ollama_chat.ask(self.session, place, key, seat, ask, seed, heard)
+            else:
+                reply = await openai_chat.ask(self.session, place, key, seat, ask, seed, self._capabilities, heard)
+        except ModelError as error:
+            hide_key(error, key)
+            raise
+        return replace(reply, text=redacted(reply.text, key), reasoning=redacted(reply.reasoning, key))
 
     def dearest(self, seat: Seat, ask: Ask) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""

@@ -11,7 +11,7 @@ from core.debate.turns import Ask, Usage
 from core.llm import prices, streams
 from core.llm.connections import Connection
 from core.llm.failures import from_event
-from core.llm.reply import ModelReply, OnDelta
+from core.llm.reply import ModelReply, OnDelta, count
 from core.runs import Seat
 
 CONTEXT_MARGIN = 512
@@ -68,7 +68,7 @@ def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     if event.get("done"):
         growing.finish = str(event.get("done_reason") or "stop")
         growing.usage = Usage(
-            prompt_tokens=int(event.get("prompt_eval_count") or 0),
-            completion_tokens=int(event.get("eval_count") or 0),
+            prompt_tokens=count(event.get("prompt_eval_count")),
+            completion_tokens=count(event.get("eval_count")),
             estimated=event.get("eval_count") is None,
         )

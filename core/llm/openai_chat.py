@@ -12,7 +12,7 @@ from core.llm import prices, streams
 from core.llm.capabilities import Capabilities
 from core.llm.connections import Connection
 from core.llm.failures import from_event
-from core.llm.reply import ModelReply, OnDelta
+from core.llm.reply import ModelReply, OnDelta, count
 from core.runs import Seat
 
 
@@ -106,9 +106,6 @@ def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
 
 
 def _usage(data: dict[str, Any]) -> Usage:
-    def count(value: Any) -> int:
-        return value if isinstance(value, int) and value > 0 else 0
-
     prompt = data.get("prompt_tokens_details") or {}
     completion = data.get("completion_tokens_details") or {}
     return Usage(

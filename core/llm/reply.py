@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from core.debate.turns import Usage
 
 CHARACTERS_PER_TOKEN = 4
 """For the estimate when a server reports no usage."""
+
+_MOST_TOKENS = 10**9
 
 OnDelta: TypeAlias = Callable[[str, bool], None]
 """Called with (text, is_reasoning) for every piece of a streamed reply."""
@@ -35,3 +37,8 @@ def estimated(prompt_characters: int, reply_characters: int) -> Usage:
         completion_tokens=-(-reply_characters // CHARACTERS_PER_TOKEN),
         estimated=True,
     )
+
+
+def count(told: Any) -> int:
+    """A number of tokens as a server tells it; 0 for what cannot be one."""
+    return told if isinstance(told, int) and 0 < told <= _MOST_TOKENS else 0

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import re
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -28,6 +30,10 @@ SILENCE_SECONDS = 180.0
 """Longest wait for the next byte, the first one included (a local server may read a long prompt for minutes)."""
 
 MAX_LINE = 8 * 1024 * 1024
+MAX_REPLY = 4_000_000
+"""Characters after which a reply is taken for one without an end, whatever limit the server was given."""
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -39,15 +45,28 @@ class Growing:
     reasoning: list[str] = field(default_factory=list)
     finish: str = ""
     usage: Usage | None = None
+    _halves: list[str] = field(default_factory=lambda: ["", ""])
+    _length: int = 0
 
     def add(self, text: Any, reasoning: Any) -> None:
-        """One piece; what is not a non-empty string is ignored."""
-        if isinstance(reasoning, str) and reasoning:
-            self.reasoning.append(reasoning)
-            self.on_delta(reasoning, True)
-        if isinstance(text, str) and text:
-            self.text.append(text)
-            self.on_delta(text, False)
+        """One piece; what is not a non-empty string is ignored. MalformedStream when there is no end to them."""
+        for piece, is_reasoning in ((reasoning, True), (text, False)):
+            if isinstance(piece, str) and (piece := self._mended(piece, is_reasoning)):
+                (self.reasoning if is_reasoning else self.text).append(piece)
+                self.on_delta(piece, is_reasoning)
+                self._length += len(piece)
+        if self._length > MAX_REPLY:
+            raise errors.MalformedStream(f"A reply of more than {MAX_REPLY} characters came, and no end of it.", "")
+
+    def _mended(self, piece: str, is_reasoning: bool) -> str:
+        """The piece, with characters made whole that a server cut in two, as those that count in UTF-16 do."""
+        piece = self._halves[is_reasoning] + piece
+        self._halves[is_reasoning] = ""
+        if not _HALF.search(piece):
+            return piece
+        if "\ud800" <= piece[-1] <= "\udbff":
+            piece, self._halves[is_reasoning] = piece[:-1], piece[-1]
+        return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
     @property
     def so_far(self) -> str:
@@ -147,8 +166,16 @@ def decoded(line: bytes, seat: Seat) -> dict[str, Any]:
     try:
         data = orjson.loads(line)
     except orjson.JSONDecodeError:
-        data = None
+        data = _with_halves(line)
     if not isinstance(data, dict):
         shown = line[:120].decode("utf-8", "replace")
         raise errors.MalformedStream(f"{seat.connection} sent something that is not JSON: {shown}", "")
     return data
+
+
+def _with_halves(line: bytes) -> Any:
+    """JSON in which half a character is escaped on its own: valid, though orjson refuses it. None for anything else."""
+    try:
+        return json.loads(line) if b"\\ud" in line.lower() else None
+    except (ValueError, RecursionError):
+        return None

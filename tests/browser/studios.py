@@ -14,11 +14,6 @@ from pathlib import Path
 
 from tests.servers.running import free_port, wait_for
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 ROOT = Path(__file__).parents[2]
 
 

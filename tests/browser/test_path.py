@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.studios import CHROMIUM, FLAGS, studio
+from tests.browser.studios import studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"),
-]
+pytestmark = pytest.mark.browser
 
 REVIEWS = """ref;review;Cleanliness;Service
 a1;"The room was spotless; the staff were kind.";1;1
@@ -35,16 +32,14 @@ SAID = f"() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.talk .said')]).map(
 
 
 @pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    with studio(tmp_path) as running, playwright.sync_playwright() as made:
-        chromium = made.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        context = chromium.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
+def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    with studio(tmp_path) as running:
+        context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
         context.set_default_timeout(30_000)
         page = context.new_page()
         page.goto(running.entrance)
         yield page
-        chromium.close()
+        context.close()
 
 
 def visit(page: Page, room: str) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,82 +11,28 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.store.project import Project
+from tests.browser.studios import studio
 from tests.core.studio import rooms_world
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def entrance(tmp_path_factory) -> Iterator[str]:
+def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The studio on a small project; the address that lets a browser in."""
     home = tmp_path_factory.mktemp("studio")
     path = home / "small.duckdb"
     # In a thread of its own: playwright keeps an event loop running in this one.
     with Project.open(path) as project, ThreadPoolExecutor(1) as pool:
         pool.submit(rooms_world.build, project, {"d6": HOSTILE}).result()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-c", "from core.cli import main; main()", "studio", "--project", str(path)]
-    command += ["--port", str(port), "--no-browser"]
-    own = {f"XDG_{name}_HOME": str(home) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    own["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
-    log = home / "log.txt"
-    with (
-        log.open("w") as out,
-        subprocess.Popen(command, stdout=out, stderr=out, cwd=ROOT, env={**os.environ, **own}) as studio,
-    ):
-        try:
-            yield _entrance(log, studio)
-        finally:
-            studio.terminate()
-            studio.wait(20)
-
-
-def _entrance(log: Path, studio: subprocess.Popen[bytes]) -> str:
-    import time
-    import urllib.request
-
-    for _ in range(300):
-        found = re.search(r"http://127\.0\.0\.1:\d+/moot/enter\?token=\S+", log.read_text())
-        if found:
-            try:
-                with urllib.request.urlopen(found[0].partition("/moot")[0] + "/_stcore/health", timeout=1):
-                    return found[0]
-            except OSError:
-                pass
-        assert studio.poll() is None, log.read_text()
-        time.sleep(0.2)
-    raise AssertionError(log.read_text())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield chromium
-        chromium.close()
+    with studio(home, "--project", str(path)) as running:
+        yield running.entrance
 
 
 @pytest.fixture

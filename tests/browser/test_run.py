@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.studios import CHROMIUM, FLAGS, Studio, studio
+from tests.browser.studios import Studio, studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium at /usr/bin/chromium"),
-]
+pytestmark = pytest.mark.browser
 
 ROOTS = "[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
 ENDED = f"""() => {ROOTS}.map(r => r.querySelector('[role=progressbar]')).filter(Boolean)
@@ -30,15 +27,6 @@ WORDS = (
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     with studio(tmp_path_factory.mktemp("studio")) as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    with playwright.sync_playwright() as made:
-        chromium = made.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

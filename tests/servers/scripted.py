@@ -43,7 +43,7 @@ class Scripted:
         self._thread.join()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+        body = await request.json() if request.method == "POST" else {}
         self.requests.append(body)
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         return await self.behave(request, body)
@@ -53,6 +53,8 @@ class Scripted:
         app = web.Application()
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_post("/api/chat", self._answer)
+        app.router.add_get("/v1/models", self._answer)
+        app.router.add_get("/api/tags", self._answer)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         self._loop.run_until_complete(runner.setup())
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -102,5 +104,37 @@ def saying(text: str, finish: str = "stop") -> Behaviour:
         ]
         usage = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
         return await stream(request, *words, event(piece(finish=finish)), event(usage), event(b"[DONE]"))
+
+    return behave
+
+
+ECJ = {
+    "extractor": "The aspects present in this review are: #Service",
+    "critic": "I agree. The aspects present in this review are: #Service",
+    "judge": "Final Decision: The present aspects are: Service",
+}
+"""Replies of the three roles that agree."""
+
+
+def role_of(body: dict[str, Any]) -> str:
+    """Which role of ecj a request is for; ``probe`` for the one before a run."""
+    head = body["messages"][0]["content"]
+    if body["messages"][0]["role"] != "system":
+        return "probe"
+    return next((role for role in ("critic", "judge") if f"You are the {role}" in head), "extractor")
+
+
+def asked(body: dict[str, Any]) -> str:
+    """The last thing that a request says."""
+    return str(body["messages"][-1]["content"])
+
+
+def debating(**replies: str | Behaviour) -> Behaviour:
+    """A server on which each role of ecj says its line: text, or a behaviour of its own."""
+    lines: dict[str, str | Behaviour] = {"probe": "none", **ECJ, **replies}
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        line = lines[role_of(body)]
+        return await (saying(line) if isinstance(line, str) else line)(request, body)
 
     return behave

@@ -1,4 +1,4 @@
-"""Whole runs against llama.cpp's own server with a toy model: it speaks word salad, but everything around it is real."""
+"""Whole runs against llama.cpp's own server with a toy model: it speaks word salad, but all around it is real."""
 
 from __future__ import annotations
 
@@ -116,9 +116,7 @@ def interrupted_twice(folder: Path, chosen: tuple[object, ...], under_way: Calla
 def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) -> None:
     endless = ("--param", "temperature=0", "--param", "max_tokens=3000")  # greedy, this model never comes to an end
     chosen = ("--connection", f"toy={server}", "--model", "toy/tiny-random", *endless, "--concurrency", "2")
-    code, told, err = interrupted_twice(
-        folder, chosen, lambda: (folder / "p.duckdb").exists() and busy(server) == 2
-    )
+    code, told, err = interrupted_twice(folder, chosen, lambda: (folder / "p.duckdb").exists() and busy(server) == 2)
     assert (code, told["status"], told["calls"], told["failed"]) == (3, "stopped", 0, 0), err
     assert "--resume r0001" in err
     assert "Traceback" not in err
@@ -134,7 +132,7 @@ def test_ctrl_c_twice_frees_the_slots_of_the_mock_and_the_run_can_go_on(folder: 
 
         def under_way() -> bool:
             stats = get(f"{url}/stats")
-            if stats["ok"] == 1:  # the probe: from now on, nothing is answered
+            if stats["ok"] >= 1:  # the probe: from now on, nothing is answered
                 configure(ttft=60)
             return bool(stats["active"] == 3)
 

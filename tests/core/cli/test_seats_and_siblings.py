@@ -1,0 +1,177 @@
+"""Who is asked, how often, and on how many documents: counted at the servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.cli.invoking import annotate, arguments, moot, rows, write
+from tests.servers.running import free_port, mock_llm
+from tests.servers.scripted import ECJ, Scripted, debating, role_of
+
+
+@pytest.fixture(scope="module")
+def mock() -> Iterator[str]:
+    with mock_llm(slots=8, ttft=0.005, tpt=0.0001) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[str]:
+    with mock_llm(slots=8, ttft=0.005, tpt=0.0001) as url:
+        yield url
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, *(f"Text {index}. The staff were friendly, breakfast was cold." for index in range(6)))
+    return tmp_path
+
+
+def counted(url: str) -> dict[str, Any]:
+    """The calls by role since the last time this was asked."""
+    with urllib.request.urlopen(f"{url}/stats") as response:
+        stats = json.load(response)
+    urllib.request.urlopen(urllib.request.Request(f"{url}/reset", data=b"", method="POST")).close()
+    return {**stats["by_role"], "all": stats["calls"], "api": stats["by_api"]}
+
+
+def test_each_role_is_asked_where_its_seat_is(folder: Path, mock: str, other: str) -> None:
+    counted(mock), counted(other)
+    seats = ("--role", "extractor=a/small", "--role", "judge=b/large")
+    told = annotate(folder, "--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", *seats).json
+    assert (told["status"], told["failed"]) == ("done", 0)
+    at_mock, at_other = counted(mock), counted(other)
+    probe = 1
+    assert at_mock["extractor"] == 6 + probe  # to the mock, a probe is an extractor's
+    assert (at_other["judge"], at_other["extractor"]) == (6, probe)
+    assert "critic" not in at_mock | at_other  # the built-in model sits there
+    assert told["calls"] == 18
+    seated = dict(rows(folder, "SELECT DISTINCT role, seat FROM turns"))
+    names = {role: (json.loads(seat)["connection"], json.loads(seat)["model"]) for role, seat in seated.items()}
+    assert names == {"extractor": ("a", "small"), "critic": ("builtin", "lexical"), "judge": ("b", "large")}
+
+
+def test_another_judge_pays_for_the_judge_alone(folder: Path, mock: str, other: str) -> None:
+    places = ("--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", "--model", "a/m")
+    annotate(folder, *places)
+    counted(mock), counted(other)
+    told = annotate(folder, *places, "--role", "judge=b/m").json
+    assert (told["calls"], told["cached_calls"]) == (6, 12)
+    assert counted(mock)["all"] == 1  # the probe
+    assert counted(other)["judge"] == 6
+
+
+def test_openai_and_ollama_sit_at_one_table(folder: Path, mock: str, other: str) -> None:
+    counted(other)
+    seats = ("--role", "extractor=a/m", "--role", "judge=ollama/m")
+    places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
+    told = annotate(folder, *places, *seats).json
+    assert (told["status"], told["failed"], told["cost_usd"]) == ("done", 0, None)
+    assert counted(other)["api"] == {"ollama": 7}
+
+
+def test_a_limit_takes_the_first_documents_and_the_rest_later(folder: Path, mock: str) -> None:
+    chosen = ("--connection", f"a={mock}/v1", "--model", "a/m")
+    first = annotate(folder, *chosen, "--limit", "2").json
+    assert (first["documents"], first["calls"]) == (2, 6)
+    assert rows(folder, "SELECT document_id FROM verdicts ORDER BY 1") == [("d0",), ("d1",)]
+    every = annotate(folder, *chosen, "--limit", "100").json
+    assert (every["documents"], every["calls"], every["cached_calls"]) == (6, 12, 6)
+
+
+def test_a_second_iteration_asks_anew_under_one_experiment(folder: Path, mock: str) -> None:
+    counted(mock)
+    chosen = ("--connection", f"a={mock}/v1", "--model", "a/m", "--iterations", "2", "--seed", "5", "--limit", "3")
+    told = annotate(folder, *chosen).json
+    assert [run["run_id"] for run in told["runs"]] == ["r0001", "r0002"]
+    assert [(run["documents"], run["calls"], run["cached_calls"], run["status"]) for run in told["runs"]] == [
+        (3, 9, 0, "done")
+    ] * 2
+    assert (told["run_id"], told["documents"], told["calls"], told["status"]) == ("r0001", 6, 18, "done")
+    assert told["documents"] == told["verdicts"] + told["unresolved"] + told["failed"]
+    assert counted(mock)["all"] == 18 + 1
+    assert rows(folder, "SELECT DISTINCT experiment_id FROM runs") == [("r0001",)]
+    again = annotate(folder, *chosen).json
+    assert (again["calls"], again["cached_calls"]) == (0, 18)
+
+
+def test_each_iteration_has_a_seed_of_its_own(folder: Path) -> None:
+    with Scripted(debating()) as server:
+        chosen = ("--connection", f"a={server.url}", "--model", "a/m", "--limit", "1", "--iterations", "2")
+        annotate(folder, *chosen, "--seed", "5")
+        seeds = [body["seed"] for body in server.requests if role_of(body) != "probe"]
+    assert seeds == [5, 5, 5, 6, 6, 6]
+
+
+def test_resuming_what_is_done_asks_nobody(folder: Path, mock: str) -> None:
+    chosen = ("--connection", f"a={mock}/v1", "--model", "a/m")
+    done = annotate(folder, *chosen).json
+    counted(mock)
+    again = annotate(folder, *chosen, "--resume", "r0001").json
+    assert counted(mock)["all"] == 0
+    assert {**again, "seconds": 0} == {**done, "seconds": 0}
+    told = annotate(folder, *chosen, "--resume", "r0009", code=2)
+    assert "There is no run 'r0009'" in told.stderr
+
+
+def test_resuming_without_the_connection_says_which(folder: Path) -> None:
+    with Scripted(debating(extractor="?")) as server:
+        annotate(folder, "--connection", f"a={server.url}", "--model", "a/m")
+    told = annotate(folder, "--resume", "r0001", code=2)
+    assert "Add --connection a=URL" in told.stderr
+
+
+def test_models_are_listed_and_probed_in_the_form_that_runs_expect(mock: str, other: str) -> None:
+    dead = free_port()
+    places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
+    told = moot("models", *places, "--connection", f"c=http://127.0.0.1:{dead}/v1", "--probe", "--json").json
+    a, ollama, c = told["connections"]
+    assert [one["connection"] for one in (a, ollama, c)] == ["a", "ollama", "c"]
+    for one in (a, ollama):
+        assert [model["name"] for model in one["models"]] == ["gpt-4o-mini", "mock"]
+        assert one["error"] is None
+        assert set(one["probe"]) == {"model", "error", "in_format", "seconds", "dropped"}
+        assert (one["probe"]["model"], one["probe"]["error"]) == ("gpt-4o-mini", None)
+    assert (ollama["models"][0]["parameters"], ollama["models"][0]["size_bytes"]) == ("7B", 4_000_000_000)
+    assert (c["kind"], c["models"], "probe" in c) == ("unreachable", [], False)
+
+
+def test_a_probe_tells_what_is_refused_and_whether_the_form_is_kept(folder: Path) -> None:
+    with Scripted(debating(probe="The aspects present in this text are: #Weather")) as server:
+        place = ("--connection", f"a={server.url}")
+        told = annotate(folder, *place, "--model", "a/m", "--limit", "1")
+        server.behave = debating(probe="I love rain.")
+        mute = annotate(folder, *place, "--model", "a/m", "--limit", "2")
+    assert "expected format" not in told.stderr
+    assert "it answers, but not in the expected format" in mute.stderr
+    assert mute.json["verdicts"] == 2
+    assert ECJ["judge"] in {text for (text,) in rows(folder, "SELECT text FROM replies")}
+
+
+def test_ctrl_c_before_the_run_has_begun_keeps_nothing(folder: Path) -> None:
+    with mock_llm(ttft=60) as url:
+        chosen = arguments(folder, "--connection", f"a={url}/v1", "--model", "a/m")
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from core.cli import main; main()", *map(str, chosen)],
+            stderr=subprocess.PIPE, text=True, env=dict(os.environ),
+        )  # fmt: skip
+        for _ in range(500):
+            with urllib.request.urlopen(f"{url}/stats") as response:
+                if json.load(response)["active"]:
+                    break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)
+    assert (process.returncode, said.strip().splitlines()[-1]) == (3, "moot: interrupted")
+    assert not (folder / "p.duckdb").exists()
