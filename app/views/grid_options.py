@@ -32,7 +32,7 @@ def options_of(
             "headerName": "",
             "children": [
                 {
-                    "field": "_id", "colId": "_id", "headerName": "id", "width": 54,
+                    "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 150,
                     "cellClass": "id", "cellClassRules": {"shown": js("moot.shown")},
                 },
                 {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 140, "cellClass": "text",
@@ -131,6 +131,7 @@ def options_of(
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
         },
         "selectionColumnDef": {"width": 34, "suppressHeaderMenuButton": True, "resizable": False, "pinned": None},
+        "autoSizeStrategy": {"type": "fitCellContents", "colIds": ["_id"]},
         "rowHeight": LINE,
         "headerHeight": 28,
         "groupHeaderHeight": 24,

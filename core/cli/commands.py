@@ -13,6 +13,7 @@ from core import __version__
 from core.cli.console import explained, print_json, say
 
 PROJECT = click.Path(dir_okay=False, path_type=Path)
+COUNTS = ("n", "tp", "fp", "fn", "tn")
 
 
 def _project_option(required: bool) -> Callable[[Any], Any]:
@@ -159,8 +160,9 @@ def evaluate_command(project: Path, runs: tuple[str, ...], as_json: bool) -> Non
         return
     for report in reports:
         click.echo(f"{report['run_id']} {report['protocol']}: n {report['n']}, left out {report['excluded']}")
-        for name, scores in (("macro", report["macro"]), ("micro", report["micro"]), *report["labels"].items()):
-            shown = "  ".join(f"{key} {_figure(scores[key])}" for key in ("precision", "recall", "f1"))
+        means = {name: report[name] for name in ("macro", "micro") if name in report}
+        for name, scores in (means | report["labels"]).items():
+            shown = "  ".join(f"{key} {_figure(value)}" for key, value in scores.items() if key not in COUNTS)
             click.echo(f"  {name:<20} {shown}")
 
 

@@ -24,7 +24,7 @@ calls * hold / slots.  `--jitter J` draws the number of tokens uniformly from
 [1-J, 1+J] * tokens, seeded by the prompt, so that the same prompt always gets
 the same answer and the same length.
 
-Answers depend on the role found in the system prompt ("judge", "critic",
+Answers depend on the role that the system prompt names first ("judge", "critic",
 otherwise extractor) and on keywords in the last user message, and are the
 same for the same prompt.
 
@@ -101,7 +101,8 @@ def make_answer(messages, digest):
     users = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     last = users[-1] if users else ""
     head = system or last[:200].lower()
-    role = "judge" if "judge" in head else "critic" if "critic" in head else "extractor"
+    spoken_to = {w: head.find(w) for w in ("annotator", "extractor", "critic", "judge") if w in head}
+    role = min(spoken_to, key=spoken_to.get, default="extractor").replace("annotator", "extractor")
     low = last.lower()
     found = [a for a, keys in ASPECTS.items() if any(k in low for k in keys)] or ["Service"]
     if role == "extractor" and digest[0] < 77 and len(found) > 1:  # 30%: misses one
