@@ -127,11 +127,11 @@ def options_of(
         "getRowId": js("function(p){return p.data._id}"),
         "onCellClicked": js("moot.clicked"),
         "onGridReady": js("moot.ready"),
+        "onFirstDataRendered": js("moot.fitted"),
         "rowSelection": {
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
         },
         "selectionColumnDef": {"width": 34, "suppressHeaderMenuButton": True, "resizable": False, "pinned": None},
-        "autoSizeStrategy": {"type": "fitCellContents", "colIds": ["_id"]},
         "rowHeight": LINE,
         "headerHeight": 28,
         "groupHeaderHeight": 24,

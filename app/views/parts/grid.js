@@ -208,5 +208,8 @@ window.moot = (() => {
     if (focus) focused = focus;
   }
 
-  return { get, set, clicked, keyed, collect, wanted, focusOn, ready, flag, shown, Box, Squares, Badge, Head };
+  // As wide as the ids are, within the bounds of the column. (autoSizeStrategy would do, but it warns of the columns that flex.)
+  const fitted = (event) => event.api.autoSizeColumns(["_id"]);
+
+  return { get, set, clicked, keyed, collect, wanted, focusOn, ready, fitted, flag, shown, Box, Squares, Badge, Head };
 })();
