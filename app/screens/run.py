@@ -134,10 +134,12 @@ def start(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) ->
     steering.start(desk, made)
     state.set_up(False)
     state.look_at_run(made[0].run_id)
-    poor = [probe for probe in probes if probe.error is not None or not probe.in_format]
-    if poor:
-        who = ", ".join(dict.fromkeys(probe.seat.spec for probe in poor))
-        state.say_next("warn", f"{who} did not answer in the expected format", "Started all the same.")
+    failed = [f"{probe.error.message} {probe.error.remedy}".strip() for probe in probes if probe.error is not None]
+    odd = ", ".join(dict.fromkeys(probe.seat.spec for probe in probes if probe.error is None and not probe.in_format))
+    if failed:
+        state.say_next("warn", "Started, although not every seat answered", "\n".join(dict.fromkeys(failed)))
+    elif odd:
+        state.say_next("warn", f"{odd} did not answer in the expected format", "Started all the same.")
     st.rerun()
 
 

@@ -13,11 +13,13 @@ from core.debate.turns import Ask, Message
 from core.documents import Document
 from core.engine.limits import retrying
 from core.engine.ports import Models
-from core.errors import ModelError, NoSuchModel, Unauthorised, Unreachable
+from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
 from core.llm.reply import ModelReply
 from core.runs import RunSettings, Seat
 
 PROBE_ATTEMPTS = 3
+PROBE_SECONDS = 45.0
+"""How long a seat is waited for, retries included: somebody sits before it. Enough for most models to be loaded."""
 STOPPING = (Unreachable, Unauthorised, NoSuchModel)
 """What stops a run before it starts. Whatever else a probe meets is recorded, and the run goes on."""
 
@@ -41,7 +43,8 @@ class Probe:
 
 
 async def probe_seats(settings: RunSettings, models: Models) -> tuple[Probe, ...]:
-    """Probe every distinct seat of a run, in parallel, with a few retries; 401, 403 and 404 are not retried."""
+    """Probe every distinct seat of a run, in parallel, with a few retries; 401, 403 and 404 are not retried. One that
+    keeps silent is given up after ``PROBE_SECONDS``."""
     seats: dict[Seat, list[str]] = {}
     for role, seat in settings.seats.items():
         seats.setdefault(seat, []).append(role)
@@ -53,11 +56,18 @@ async def _probe(seat: Seat, roles: Iterable[str], settings: RunSettings, models
     own = settings.model_copy(update={"codebook": codebook, "pace": 0.0})
     began = time.monotonic()
     try:
-        reply: ModelReply = await retrying(lambda _state: None, PROBE_ATTEMPTS)(
-            models.ask, seat, ask, own, document, lambda _text, _is_reasoning: None
-        )
+        async with asyncio.timeout(PROBE_SECONDS):
+            reply: ModelReply = await retrying(lambda _state: None, PROBE_ATTEMPTS)(
+                models.ask, seat, ask, own, document, lambda _text, _is_reasoning: None
+            )
     except ModelError as error:
         return Probe(seat, tuple(roles), time.monotonic() - began, error)
+    except TimeoutError:
+        silent = TimedOut(
+            f"{seat.model} at {seat.connection} did not answer within {PROBE_SECONDS:.0f} s.",
+            "It may still be loading, or the server hangs.",
+        )
+        return Probe(seat, tuple(roles), time.monotonic() - began, silent)
     reading = read(reply.text, "labels", codebook, finish=reply.finish)
     return Probe(seat, tuple(roles), time.monotonic() - began, None, reading.readable, reply.dropped)
 

@@ -141,7 +141,8 @@ def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...
             return (GoldSource(name, "list"),), f"'{name}' is gold: it lists labels."
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
     if binaries:
-        return tuple(map(GoldSource, binaries)), f"Gold for {len(binaries)} labels: columns of 1 and 0, or yes and no."
+        labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
+        return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."
     for name, column in cells.items():
         if _CHOICES.search(name.casefold()) and kinds[name] in ("names", "rating") and _few(column, _MAX_CHOICES):
             return (GoldSource(name, "choice"),), f"'{name}' is gold: it holds one of few labels."

@@ -83,11 +83,14 @@ def connection(name: str, url: str, dialect: Dialect | None = None) -> Connectio
 
 
 def find_key(place: Connection) -> str | None:
-    """The key for a connection from the environment, else from the system keyring, else None. Kept nowhere else."""
+    """The key for a connection from the environment, else from the system keyring, else None. Kept nowhere else.
+
+    White space in it is what pasting brought along: it could not be sent, and is left out.
+    """
     for variable in place.environment_variables:
-        if value := os.environ.get(variable, "").strip():
+        if value := "".join(os.environ.get(variable, "").split()):
             return value
-    return _keyring_get(place.name)
+    return "".join((_keyring_get(place.name) or "").split()) or None
 
 
 def remember_key(place: Connection, key: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from core import errors
+from core.documents import storable
 from core.errors import ModelError
 from core.runs import Seat
 
@@ -25,7 +26,10 @@ _QUOTA = re.compile(
 )
 _FILTER = re.compile(r"content_filter|content_policy|safety system|content management policy", re.IGNORECASE)
 _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
-_ADDRESS = "Check the address, which for most servers ends in /v1, and the model."
+ADDRESS_REMEDY = "Check the address, which for most servers ends in /v1, and the model."
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_SHOWN = 500
+"""Characters of a server's own words that are kept."""
 _PATIENCE = 300.0
 """Seconds of Retry-After beyond which waiting is left to the next try."""
 
@@ -55,20 +59,29 @@ def hide_key(error: ModelError, key: str | None) -> None:
     error.__cause__, error.__suppress_context__ = None, True
 
 
-def message_of(body: bytes) -> tuple[str, str]:
+def told(body: bytes) -> tuple[str, str]:
     """(message, code) out of an error body in any of the usual shapes; the body's beginning when it has none."""
     try:
         data: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return body[:300].decode("utf-8", "replace").strip(), ""
+        return plain(body[:_SHOWN].decode("utf-8", "replace")), ""
+    text, code = _picked(data)
+    return text or plain(body[:_SHOWN].decode("utf-8", "replace")), code
+
+
+def plain(text: object) -> str:
+    """What a server says, in one line that can be shown anywhere: no control characters, no halves of characters."""
+    return _CONTROL.sub(" ", storable(str(text)[:_SHOWN])).strip()
+
+
+def _picked(data: Any) -> tuple[str, str]:
     if isinstance(data, list) and data:
         data = data[0]
     inner = data.get("error", data) if isinstance(data, dict) else data
-    if isinstance(inner, dict):
-        text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
-        code = inner.get("code") or inner.get("type") or ""
-        return str(text)[:500] or body[:300].decode("utf-8", "replace"), f"{code} {inner.get('type') or ''}"
-    return str(inner)[:500], ""
+    if not isinstance(inner, dict):
+        return plain(inner), ""
+    text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
+    return plain(text), plain(f"{inner.get('code') or ''} {inner.get('type') or ''}")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -94,7 +107,10 @@ def _number(text: str) -> float | None:
 
 def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat) -> ModelError:
     """The error for an HTTP status that is not 200."""
-    text, code = message_of(body)
+    return _error(status, *told(body), headers, seat)
+
+
+def _error(status: int, text: str, code: str, headers: Mapping[str, str], seat: Seat) -> ModelError:
     said = f"{seat.connection} answered {status} for {seat.model}" + (f": {text}" if text else "")
     whole = f"{text} {code}"
     if status in (401, 403):
@@ -102,7 +118,7 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat
     if status == 402 or (status in (429, 403, 400) and _QUOTA.search(whole)):
         return errors.QuotaSpent(f"{said}.", "Add credit with the provider, then resume the run.")
     if status == 404:
-        remedy = "Choose a model that the server lists." if _MODEL.search(whole) else _ADDRESS
+        remedy = "Choose a model that the server lists." if _MODEL.search(whole) else ADDRESS_REMEDY
         return errors.NoSuchModel(f"{said}.", remedy)
     if status == 429:
         return errors.RateLimited(f"{said}.", "Lower the concurrency.", retry_after=retry_after(headers))
@@ -122,13 +138,12 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat
 
 def from_event(event: Any, seat: Seat) -> ModelError:
     """The error for an error event in a stream that had begun with 200."""
-    text, code = message_of(orjson.dumps(event))
+    text, code = _picked(event)
     status = event.get("code") if isinstance(event, dict) else None
     if isinstance(status, int) and 400 <= status < 600:
-        return from_status(status, orjson.dumps({"error": event}), {}, seat)
-    whole = f"{text} {code}"
-    if _CONTEXT.search(whole):
-        return from_status(413, orjson.dumps({"error": event}), {}, seat)
+        return _error(status, text, code, {}, seat)
+    if _CONTEXT.search(f"{text} {code}"):
+        return _error(413, text, code, {}, seat)
     if "rate_limit" in code:
         return errors.RateLimited(f"{seat.connection} stopped in mid-stream: {text}.", "Lower the concurrency.")
     return errors.ServerFault(f"{seat.connection} stopped in mid-stream: {text}.", "The server may recover.")

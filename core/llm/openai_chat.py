@@ -11,7 +11,7 @@ from core.debate.turns import Ask, Usage
 from core.llm import prices, streams
 from core.llm.capabilities import Capabilities
 from core.llm.connections import Connection
-from core.llm.failures import from_event
+from core.llm.failures import from_event, plain
 from core.llm.reply import ModelReply, OnDelta, count
 from core.runs import Seat
 
@@ -75,6 +75,7 @@ async def _receive(response: aiohttp.ClientResponse, seat: Seat, growing: stream
         return
     async for line in streams.lines(response, seat):
         if not line.startswith(b"data:"):
+            growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
             continue
         data = line[5:].strip()
         if data == b"[DONE]":
@@ -86,8 +87,8 @@ async def _receive(response: aiohttp.ClientResponse, seat: Seat, growing: stream
 
 def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     """One event of a stream, or a whole reply that was not streamed: they differ in ``delta`` and ``message``."""
-    if event.get("error"):
-        raise from_event(event["error"], seat)
+    if event.get("error") or event.get("object") == "error":
+        raise from_event(event.get("error") or event, seat)
     if isinstance(event.get("usage"), dict):
         growing.usage = _usage(event["usage"])
     choices = event.get("choices")
@@ -100,7 +101,7 @@ def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
         if isinstance(part, dict):
             growing.add(part.get("content"), part.get("reasoning_content") or part.get("reasoning"))
             if part.get("refusal"):
-                raise errors.Refused(f"{seat.model} declined: {part['refusal']}", "Another model may take it.")
+                raise errors.Refused(f"{seat.model} declined: {plain(part['refusal'])}", "Another model may take it.")
         if choice.get("finish_reason"):
             growing.finish = str(choice["finish_reason"])
 

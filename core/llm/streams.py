@@ -12,6 +12,7 @@ import contextlib
 import json
 import re
 import ssl
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ import orjson
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm.failures import from_status
+from core.llm.failures import ADDRESS_REMEDY, from_status
 from core.llm.reply import ModelReply, OnDelta, estimated
 from core.runs import Seat
 
@@ -47,9 +48,11 @@ class Growing:
     usage: Usage | None = None
     _halves: list[str] = field(default_factory=lambda: ["", ""])
     _length: int = 0
+    _heard_at: float = field(default_factory=time.monotonic)
 
     def add(self, text: Any, reasoning: Any) -> None:
         """One piece; what is not a non-empty string is ignored. MalformedStream when there is no end to them."""
+        self._heard_at = time.monotonic()
         for piece, is_reasoning in ((reasoning, True), (text, False)):
             if isinstance(piece, str) and (piece := self._mended(piece, is_reasoning)):
                 (self.reasoning if is_reasoning else self.text).append(piece)
@@ -68,6 +71,11 @@ class Growing:
             piece, self._halves[is_reasoning] = piece[:-1], piece[-1]
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
+    def wait(self, seat: Seat) -> None:
+        """A sign of life came, but no event. Raises Stalled or TimedOut when there were only such for too long."""
+        if time.monotonic() - self._heard_at > SILENCE_SECONDS:
+            raise _timed_out(seat, self)
+
     @property
     def so_far(self) -> str:
         """The text until now."""
@@ -85,7 +93,9 @@ class Growing:
         text, reasoning = self.so_far, "".join(self.reasoning)
         if not text.strip() and self.finish != "length":
             raise errors.EmptyReply(f"{seat.model} at {seat.connection} answered without a word.", "")
-        usage = self.usage or estimated(prompt_characters, len(text) + len(reasoning))
+        usage = self.usage
+        if usage is None or not (usage.prompt_tokens or usage.completion_tokens):  # nothing said, or nothing but zeros
+            usage = estimated(prompt_characters, len(text) + len(reasoning))
         finish = "length" if self.finish in ("length", "max_tokens") else "stop"
         return ModelReply(text, reasoning, finish, usage, cost(usage), dropped)
 
@@ -112,12 +122,19 @@ async def post(
         ) as response:
             if response.status != 200:
                 raise from_status(response.status, await response.content.read(65536), response.headers, seat)
+            if response.content_type == "text/html":
+                raise errors.MalformedStream(f"{seat.connection} sent a web page, not a reply.", ADDRESS_REMEDY)
             yield response
     except errors.ModelError as error:
         error.partial = growing.so_far
         raise
     except aiohttp.ServerTimeoutError as error:
-        raise _timed_out(seat, growing, error) from error
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            raise errors.Unreachable(
+                f"{seat.connection} at {seat.base_url} did not accept a connection within {CONNECT_SECONDS:.0f} s.",
+                "Is the server running, and is the address right?",
+            ) from error
+        raise _timed_out(seat, growing) from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
         raise errors.Unreachable(
             f"{seat.connection} at {seat.base_url} cannot be reached ({_short(error)}).",
@@ -129,12 +146,7 @@ async def post(
         raise cut from error
 
 
-def _timed_out(seat: Seat, growing: Growing, error: Exception) -> errors.ModelError:
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return errors.Unreachable(
-            f"{seat.connection} at {seat.base_url} did not accept a connection within {CONNECT_SECONDS:.0f} s.",
-            "Is the server running, and is the address right?",
-        )
+def _timed_out(seat: Seat, growing: Growing) -> errors.ModelError:
     kind = errors.Stalled if growing.text or growing.reasoning else errors.TimedOut
     failed = kind(f"{seat.model} at {seat.connection} was silent for {SILENCE_SECONDS:.0f} s.", "")
     failed.partial = growing.so_far

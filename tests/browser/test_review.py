@@ -141,6 +141,25 @@ def test_the_keyboard(page):
     status(page, "d2", "Draft")
 
 
+def test_hurried_keys_each_reach_the_row_they_were_meant_for(page):
+    """Keys pressed without a pause, as a slow machine hands them on: submitting moves to the next row at once."""
+    review(page)
+    rows = ("d0", "d1", "d2", "d3")
+    before = {row: cell(page, row, "a").get_by_role("checkbox").get_attribute("aria-checked") for row in rows}
+    page.frame_locator("iframe").locator('[row-id="d0"] [col-id="_text"]').click()
+    for _ in rows:
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+    for row in rows:
+        status(page, row, "Submitted")
+        said(page, row, "a", "absent" if before[row] == "true" else "present")
+    for _ in rows:  # each label and each submission is an act of its own
+        page.keyboard.press("Backspace")
+        page.keyboard.press("Backspace")
+    for row in rows:
+        said(page, row, "a", "present" if before[row] == "true" else "absent")
+
+
 def test_an_unreadable_label_can_be_decided(page):
     review(page)
     said(page, "d4", "a", "?")

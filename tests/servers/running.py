@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,8 +13,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
+AIMOCK = "@copilotkit/aimock@1.43.0"
 
 
 def free_port() -> int:
@@ -73,3 +77,26 @@ def llama_cpp(folder: Path, *options: str) -> Iterator[str]:
     command = [sys.executable, str(HERE / "serve_llamacpp.py"), str(model), "--port", str(port), *options]
     with running(command, f"http://127.0.0.1:{port}/health"):
         yield f"http://127.0.0.1:{port}/v1"
+
+
+def find_aimock() -> Path:
+    """aimock's own program, fetched from npm once and kept in npm's cache. RuntimeError saying what is missing."""
+    if shutil.which("npx") is None:
+        raise RuntimeError("npx, and with it node 20.15 or later, is not installed")
+    command = ["npx", "-y", "-p", AIMOCK, "-c", "command -v llmock"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"npx cannot fetch {AIMOCK}: {done.stderr.strip()[-300:]}")
+    return Path(done.stdout.strip().splitlines()[-1]).resolve()
+
+
+@contextlib.contextmanager
+def aimock(program: Path, folder: Path, fixtures: list[dict[str, Any]]) -> Iterator[str]:
+    """aimock with these answers, the first that matches wins; gives its address without a path."""
+    (folder / "fixtures.json").write_text(json.dumps({"fixtures": fixtures}), encoding="utf-8")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    # npx itself is not kept running: it would leave node behind when it is ended
+    command = ["node", str(program), "-p", str(port), "-f", str(folder / "fixtures.json"), "--log-level", "silent"]
+    with running(command, f"{url}/health"):
+        yield url

@@ -3,6 +3,7 @@
 const RETRY = [0.3, 0.6, 1.2, 2.5, 5, 8];
 const DWELL = 2600;   // ms on a debate that has ended before the next one is shown
 const DWELL_KEYS = 9000;
+const RELIST = 4000;   // ms between two looks at the list of finished debates while it is open
 const WORDS = 26;     // a second, in a replay
 const ENDED = { done: "ok", stopped: "warn", failed: "bad", paused: "warn" };
 
@@ -217,7 +218,17 @@ class BoardView {
   ask(change) {
     Object.assign(this.list, change);
     const { query, status, offset } = this.list;
+    this.listed = this.status ? this.status.verdicts + this.status.unresolved + this.status.failed : null;
+    this.listedAt = performance.now();
     this.send({ type: "finished", query, status, offset });
+  }
+
+  // The list of finished debates while more of them end: now and then, and at once when the run comes to rest.
+  listAgain(now) {
+    const { verdicts, unresolved, failed } = this.status;
+    const ended = verdicts + unresolved + failed;
+    if (this.mode !== "finished" || ended === this.listed || (!now && performance.now() < this.listedAt + RELIST)) return;
+    this.ask({});
   }
 
   take(message) {
@@ -257,10 +268,13 @@ class BoardView {
     this.samples.push({ at: performance.now(), calls: status.calls + status.cached_calls });
     while (this.samples.length > 2 && this.samples[0].at < performance.now() - 60000) this.samples.shift();
     this.mark("strip");
+    this.root.classList.toggle("still", !["running", "queued"].includes(status.state));
     if (["done", "stopped", "failed"].includes(status.state)) {
       for (const [id, tile] of [...this.tiles]) if (!tile.status) { this.tiles.delete(id); this.slots = this.slots.map((s) => (s === id ? null : s)); }
+      if (!this.slots.some(Boolean)) this.slots = [];
       this.mark("wall");
     }
+    this.listAgain(before !== status.state);
     if (status.state === this.data.state) this.told = "";
     else if (this.data.state && status.state !== this.told) {
       this.told = status.state;

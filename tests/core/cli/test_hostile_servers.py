@@ -68,7 +68,7 @@ def echo(status: int, before: str = "") -> Behaviour:
 
 
 async def echo_raw(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-    return web.Response(status=500, text="x" * 282 + KEY)  # cut in the middle of the key
+    return web.Response(status=500, text="x" * 482 + KEY)  # cut in the middle of the key
 
 
 async def echo_escaped(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:

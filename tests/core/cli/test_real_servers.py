@@ -121,6 +121,8 @@ def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) ->
     assert "--resume r0001" in err
     assert "Traceback" not in err
     until(lambda: busy(server) == 0, seconds=1)
+    cut = rows(folder, "SELECT kind, text <> '' AND completion_tokens > 0 FROM attempts")
+    assert cut == [("cancelled", True)] * 2, "what was written by then may have been billed"
 
 
 def test_ctrl_c_twice_frees_the_slots_of_the_mock_and_the_run_can_go_on(folder: Path) -> None:

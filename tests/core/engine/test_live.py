@@ -210,3 +210,22 @@ def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
     assert any("Price" in note for note in verdict.notes)
     reached = next(event for event in world.events if isinstance(event, VerdictReached))
     assert reached.status == "verdict"
+
+
+def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> None:
+    world = World()
+
+    async def speaking(seat, ask, run_settings, document, on_delta):
+        on_delta("The aspects are ", False)
+        await asyncio.sleep(60)
+
+    world.ask = speaking
+
+    async def stopped() -> RunStatus:
+        live = world.run(world.work(settings(concurrency=2), count=4))
+        asyncio.get_running_loop().call_later(0.05, live.stop)
+        return await live.run()
+
+    assert asyncio.run(stopped()).state == "stopped"
+    assert [(row.kind, row.text) for row in world.attempts] == [("cancelled", "The aspects are ")] * 2
+    assert all(row.usage.prompt_tokens > 0 and row.usage.estimated for row in world.attempts)

@@ -1,0 +1,78 @@
+"""Whole runs against aimock from npm: the OpenAI and the Ollama API as somebody else understood them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.cli.invoking import annotate, moot, rows, write
+from tests.servers.running import aimock, find_aimock
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    try:
+        return find_aimock()
+    except RuntimeError as missing:
+        pytest.skip(str(missing))
+
+
+def fixture(
+    head: str, content: str | None = None, *, user: str = "", once: bool = False, **more: Any
+) -> dict[str, Any]:
+    """An answer to the role whose system prompt begins so; ``once`` for the first such request alone."""
+    match = {"systemMessage": head} | ({"userMessage": user} if user else {}) | ({"sequenceIndex": 0} if once else {})
+    response = more.pop("response", None) or {"content": content, "reasoning": more.pop("reasoning", "")}
+    return {"match": match, "response": response, **more}
+
+
+LIMITED = {"error": {"message": "Slow down", "type": "rate_limit_error"}, "status": 429, "retryAfter": 1}
+BROKEN = {"error": {"message": "Out of order", "type": "server_error"}, "status": 500}
+SERVICE = "The aspects present in this review are: #Service"
+ANSWERS = [
+    {
+        "match": {"userMessage": "the weather"},
+        "response": {"content": "The aspects present in this text are: #Weather"},
+    },
+    fixture("You are an annotator", user="Text 1.", once=True, response=LIMITED),
+    fixture(
+        "You are an annotator", f"{SERVICE}, and more", user="Text 2.", once=True, truncateAfterChunks=3, latency=30
+    ),
+    fixture("You are the critic", user="Text 3.", once=True, response=BROKEN),
+    # a character a chunk, by which aimock means half of an emoji
+    fixture("You are an annotator", f"Kind 😀 staff.\n{SERVICE}", reasoning="Hm 😀.", chunkSize=1),
+    fixture("You are the critic", f"I agree. {SERVICE}"),
+    fixture("You are the judge", "Final Decision: The present aspects are: Service", reasoning="So be it."),
+]
+
+
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+def test_a_run_gets_through_limits_cuts_and_faults(tmp_path: Path, program: Path, dialect: str) -> None:
+    write(tmp_path, *(f"Text {index}. The staff were kind." for index in range(4)))
+    with aimock(program, tmp_path, ANSWERS) as url:
+        place = f"{dialect}={url}/v1" if dialect == "openai" else f"{dialect}={url}"
+        chosen = ("--connection", place, "--model", f"{dialect}/gpt-4o")
+        told = annotate(tmp_path, *chosen).json
+        again = annotate(tmp_path, *chosen).json
+        (listed,) = moot("models", "--connection", place, "--probe", "--json").json["connections"]
+    assert (told["verdicts"], told["failed"], told["calls"], told["status"]) == (4, 0, 12, "done")
+    assert (again["calls"], again["cached_calls"]) == (0, 12)
+    assert told["seconds"] >= 1, "the server asked for a second"
+    tries = rows(tmp_path, "SELECT document_id, role, kind FROM attempts ORDER BY ALL")
+    assert tries == [
+        ("d1", "extractor", "rate limited"), ("d2", "extractor", "cut stream"), ("d3", "critic", "server fault"),
+    ]  # fmt: skip
+    ((partial,),) = rows(tmp_path, "SELECT text FROM attempts WHERE document_id = 'd2'")
+    assert partial, "what came before the cut is kept, as it may have been billed"
+    assert SERVICE.startswith(partial)
+    said = dict(rows(tmp_path, "SELECT text, reasoning FROM replies"))
+    thought = dialect == "openai"  # aimock's Ollama does not think
+    assert said[f"Kind 😀 staff.\n{SERVICE}"] == ("Hm 😀." if thought else "")
+    assert said["Final Decision: The present aspects are: Service"] == ("So be it." if thought else "")
+    # aimock's Ollama reports zeros for every reply: that is no count
+    assert set(rows(tmp_path, "SELECT estimated FROM replies")) == {(dialect == "ollama",)}
+    assert told["prompt_tokens"] > 12 < told["completion_tokens"]
+    assert listed["probe"]["error"] is None
+    assert listed["probe"]["in_format"] is True

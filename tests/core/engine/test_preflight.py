@@ -1,0 +1,30 @@
+"""The tiny request to each seat: answered, silent, or refused."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.engine import preflight
+from core.errors import NoSuchModel
+from tests.core.engine.fakes import World, settings
+
+
+def test_a_silent_seat_is_given_up_after_a_while_and_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "PROBE_SECONDS", 0.05)
+    world = World(slow=30.0)
+    (probe,) = asyncio.run(preflight.probe_seats(settings("single"), world))
+    assert probe.error is not None
+    assert probe.error.kind == "timed out"
+    assert not probe.stops
+    assert probe.seconds < 5
+    assert world.cancelled == 1
+
+
+def test_a_model_that_the_server_does_not_know_stops_the_run_at_once() -> None:
+    world = World(script=lambda _ask, _document, _times: NoSuchModel("fake does not know m.", "Choose another."))
+    (probe,) = asyncio.run(preflight.probe_seats(settings("ecj"), world))
+    assert probe.roles == ("extractor", "critic", "judge")
+    assert probe.stops
+    assert len(world.asked) == 1

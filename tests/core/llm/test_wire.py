@@ -1,0 +1,215 @@
+"""What comes over the wire may be anything: it becomes a reply or a ModelError, and never tells the key."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core import errors
+from core.codebook import Codebook, Label
+from core.debate.turns import Ask, Message
+from core.documents import Document
+from core.llm import ollama_chat, openai_chat, streams
+from core.llm.connections import Dialect, connection
+from core.llm.failures import from_event, from_status, redacted, retry_after
+from core.llm.models import ModelLibrary
+from core.llm.reply import ModelReply
+from core.runs import RunSettings, Seat
+from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
+
+SEAT = Seat(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
+KEY = "sk-secret-Zx81kq0Pw7"
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def ask(
+    behave: Behaviour, dialect: Dialect = "openai", on_delta: Callable[[str, bool], None] | None = None
+) -> ModelReply:
+    async def go(server: Scripted) -> ModelReply:
+        url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
+        models = ModelLibrary([connection("local", url, dialect)])
+        seat = models.seated(Seat(connection="local", model="m"))
+        book = Codebook(labels=(Label(name="A"),))
+        run = RunSettings(protocol="single", codebook=book, seats={"annotator": seat}, templates={})
+        request = Ask("annotator", (Message("user", "Text."),), expects="labels")
+        try:
+            return await models.ask(seat, request, run, Document("1", {"text": "T"}), on_delta or (lambda *_: None))
+        finally:
+            await models.close()
+
+    with Scripted(behave) as server:
+        return asyncio.run(go(server))
+
+
+def sending(*events: bytes) -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return await stream(request, *events)
+
+    return behave
+
+
+def test_characters_that_a_server_cuts_in_two_are_made_whole() -> None:
+    heard: list[str] = []
+    halves = [event(b'{"choices": [{"delta": {"content": "%s"}}]}' % half) for half in (rb"a \ud83d", rb"\uDE00 b")]
+    lone = event(rb'{"choices": [{"delta": {"content": "\udc00 c \ud83d"}, "finish_reason": "stop"}]}')
+    reply = ask(sending(*halves, lone), on_delta=lambda text, _: heard.append(text))
+    assert reply.text == "".join(heard) == "a \U0001f600 b\ufffd c "
+
+
+def test_lines_end_and_begin_as_servers_like_it() -> None:
+    whole = json.dumps(piece("né", finish="stop"), ensure_ascii=False).encode()
+    at = whole.index("é".encode()) + 1  # in the middle of a character
+    parts = [
+        b": waiting\r\n\r\n",
+        b"event: message\r\nid: 3\r\ndata:" + whole[:at],
+        whole[at:] + b"\r\n\r\ndata:[DONE]",
+    ]
+    assert ask(sending(*parts)).text == "né"
+
+
+def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MAX_REPLY", 100)
+    with pytest.raises(errors.MalformedStream, match="no end"):
+        ask(sending(*[event(piece("on and on "))] * 50))
+
+
+def test_comments_that_keep_a_stream_alive_are_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "SILENCE_SECONDS", 0.3)
+
+    def pinging(*first: bytes, last: bytes = b"") -> Behaviour:
+        async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+            response = web.StreamResponse()
+            await response.prepare(request)
+            for data in (*first, *[b": PROCESSING\n\n"] * (3 if last else 40)):
+                await response.write(data)
+                await asyncio.sleep(0.05)
+            await response.write(last)
+            return response
+
+        return behave
+
+    with pytest.raises(errors.TimedOut):
+        ask(pinging())
+    with pytest.raises(errors.Stalled) as caught:
+        ask(pinging(event(piece("half"))))
+    assert caught.value.partial == "half"
+    assert ask(pinging(last=event(piece("yes", finish="stop")))).text == "yes"
+
+
+@pytest.mark.parametrize("count", ["many", -3, 2**40, 10**30, None, [1], True, 1.5])
+def test_token_counts_that_cannot_be_are_none(count: Any) -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": count, "completion_tokens": count}}
+    reply = ask(sending(event(piece("yes", finish="stop")), event(usage)))
+    assert reply.usage.completion_tokens in (0, 1)
+    line = {"message": {"content": "yes"}, "done": True, "eval_count": count, "prompt_eval_count": count}
+    reply = ask(sending(json.dumps(line).encode()), "ollama")
+    assert reply.usage.completion_tokens in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("7", 7.0), ("nan", None), ("inf", 300.0), ("-5", 0.0), ("soon", None), ("", None), ("1e400", 300.0)],
+)
+def test_retry_after_is_a_number_of_seconds_within_reason(said: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": said}) == seconds
+    if seconds != 7.0:
+        assert retry_after({"retry-after": "7", "retry-after-ms": said}) == (7.0 if seconds is None else seconds)
+
+
+def test_retry_after_may_be_a_date_with_or_without_a_zone() -> None:
+    moment = datetime.now(UTC) + timedelta(seconds=60)
+    for said in (format_datetime(moment, usegmt=True), format_datetime(moment).replace("+0000", "-0000")):
+        assert 50 < (retry_after({"retry-after": said}) or 0) <= 60
+
+
+@given(JUNK | st.fixed_dictionaries({}, optional=dict.fromkeys(("choices", "usage", "error", "message", "done"), JUNK)))
+@settings(max_examples=150, deadline=None)
+def test_any_event_is_taken_or_told_apart(data: Any) -> None:
+    for dialect in (openai_chat, ollama_chat):
+        growing = streams.Growing(lambda *_: None)
+        with contextlib.suppress(errors.ModelError):
+            dialect._take(streams.decoded(json.dumps(data).encode(), SEAT), SEAT, growing)
+            growing.finished(SEAT, 10, lambda _: None, ())
+
+
+@given(st.integers(300, 599), st.binary(max_size=40) | JUNK.map(lambda data: json.dumps(data).encode()))
+@settings(max_examples=150, deadline=None)
+def test_any_error_body_gives_a_model_error(status: int, body: bytes) -> None:
+    assert isinstance(from_status(status, body, {}, SEAT), errors.ModelError)
+    with contextlib.suppress(ValueError):
+        data = json.loads(body, parse_constant=lambda _: None)
+        assert isinstance(from_event(data, SEAT), errors.ModelError)
+
+
+def test_a_web_page_is_no_reply_and_hints_at_the_address() -> None:
+    async def page(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(text="<!doctype html><p>Welcome", content_type="text/html")
+
+    for dialect in ("openai", "ollama"):
+        with pytest.raises(errors.MalformedStream, match="ends in /v1"):
+            ask(page, dialect)  # type: ignore[arg-type]
+
+
+def test_an_error_object_in_the_place_of_a_reply_is_an_error() -> None:
+    async def vllm(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response({"object": "error", "message": "maximum context length is 9", "code": 400})
+
+    with pytest.raises(errors.ContextTooLong):
+        ask(vllm)
+
+
+def test_white_space_that_pasting_brought_into_a_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", f" {KEY[:9]}\n  {KEY[9:]}\r\n")
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+        return await stream(request, event(piece("yes", finish="stop")))
+
+    assert ask(behave).text == "yes"
+
+
+def test_what_a_server_says_can_be_shown_anywhere() -> None:
+    body = rb'{"error": {"message": "one\n\u001b[2Jtwo \udc00 three"}}'
+    half = event(b'{"error": {"message": "\\u001b[2J \\udc00", "code": 500}}')
+    assert "\x1b" not in str(from_status(500, body.replace(rb" \udc00", b""), {}, SEAT))
+    for behave in (sending(half), sending(event(rb'{"choices": [{"delta": {"refusal": "\ud83d no"}}]}'))):
+        with pytest.raises(errors.ModelError) as caught:
+            ask(behave)
+        assert str(caught.value).encode().decode().isprintable()
+
+
+def test_a_key_is_taken_out_whole_or_cut_and_a_placeholder_is_not() -> None:
+    assert redacted(f"a {KEY}, {KEY}b {KEY[:15]}", KEY) == "a [key], [key]b [key]"
+    assert redacted("sk-secret is the beginning of many", KEY) == "sk-secret is the beginning of many"
+    assert redacted("none of it, to none", "none") == "none of it, to none"
+    assert redacted("", KEY) == ""
+    assert redacted("as it was", None) == "as it was"
+
+
+def test_an_echoed_key_is_in_no_part_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
+    heard: list[str] = []
+    with pytest.raises(errors.ServerFault) as caught:
+        ask(
+            sending(event(piece(f"so far {KEY}")), event({"error": {"message": f"bad key {KEY}"}})),
+            on_delta=lambda text, _: heard.append(text),
+        )
+    error = caught.value
+    shown = "".join(traceback.format_exception(error)) + repr(error) + error.partial + "".join(heard)
+    assert error.partial == "so far [key]"
+    assert KEY not in shown
