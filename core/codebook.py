@@ -22,6 +22,7 @@ COLOURS = 8
 """Number of label colours; ``Label.colour`` is 1 to COLOURS (tokens l1 to l8)."""
 
 _STRIPPED = re.compile(r"[#*\"'`“”‘’«»]")
+_DOUBLE_QUOTE = re.compile(r"[\"“”„«»]")
 _SPACE = re.compile(r"\s+")
 
 
@@ -61,7 +62,7 @@ class Label(_Frozen):
     @field_validator("name")
     @classmethod
     def _usable_name(cls, name: str) -> str:
-        name = _one_line(name)
+        name = _DOUBLE_QUOTE.sub("'", _one_line(name))  # a double one would open a quotation wherever it is named
         if not normalise(name):
             raise ValueError("a label needs a name")
         if normalise(name) in RESERVED_NAMES:

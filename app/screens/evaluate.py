@@ -190,7 +190,11 @@ def _score_rows(found: Evaluation, others: list[evaluate.RoleResult]) -> list[ch
     scored = sum(label.counts.positives > 0 for label in found.labels)
     means = {role.role: (macro.precision, macro.recall, macro.f1) for role in others if (macro := role.scores.macro)}
     mean = charts.ScoreRow(
-        "Macro", f"{scored} labels", 0, (found.macro.precision, found.macro.recall, found.macro.f1), means
+        "Macro",
+        f"{scored} label{'' if scored == 1 else 's'}",
+        0,
+        (found.macro.precision, found.macro.recall, found.macro.f1),
+        means,
     )
     return [*rows, mean]
 

@@ -98,7 +98,7 @@ def _from_ollama(place: Connection, key: str | None) -> list[ModelCard]:
 
 def _unreachable(place: Connection, error: Exception) -> errors.Unreachable:
     return errors.Unreachable(
-        f"{place.name} at {place.base_url} cannot be reached ({error}).",
+        f"{place.name} at {place.base_url} cannot be reached ({str(error).rstrip('.')}).",
         "Is the server running, and the address right?",
     )
 

@@ -61,6 +61,10 @@ def test_names_are_found_after_normalisation_and_never_by_nearness() -> None:
     assert book.find("Room Servic") is None
 
 
+def test_a_double_quote_in_a_name_becomes_a_single_one() -> None:
+    assert Label(name='the "view"').name == "the 'view'"
+
+
 def test_numbers_in_yaml_are_words_where_words_are_meant() -> None:
     book = load_yaml("labels: [{name: 2024, keywords: [5, yes, 1.5], include: null}]")
     assert book.labels[0].name == "2024"
