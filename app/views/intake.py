@@ -75,6 +75,8 @@ class Intake:
                             "version 1 of the codebook</div>"
                         )
                         tags(trial.codebook.labels)
+                        if trial.words:
+                            st.html(f'<div class="moot-why">{escape(trial.words)}</div>')
                 mapper.reasons(self.draft.mapping.reasons)
         with right:
             self.destination()

@@ -336,6 +336,40 @@ def starters(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(keyword for word in words for keyword in find(word)))
 
 
+def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
+    """A codebook whose labels are nothing but names, with words for those that are known: the shipped template that
+    knows most of the names lends its definitions, other common aspects get their starter keywords.
+
+    Gives it with a sentence that says where the words are from, empty when none was known. Names, ids and colours stay.
+    """
+    if codebook.kind != "multilabel":
+        return codebook, ""
+
+    def known(template: Template) -> int:
+        return sum(template.codebook.find(label.name) is not None for label in codebook.labels)
+
+    best = max((one for one in templates() if one.codebook.kind == codebook.kind), key=known)
+    lends = 2 * known(best) > len(codebook.labels)
+
+    def filled(label: Label) -> Label:
+        lent = best.codebook.find(label.name) if lends else None
+        if lent is None:
+            return label.model_copy(update={"keywords": label.keywords or starters(label.name)})
+        words = ("description", "include", "exclude", "keywords")
+        return label.model_copy(update={name: getattr(label, name) or getattr(lent, name) for name in words})
+
+    labels = tuple(map(filled, codebook.labels))
+    if labels == codebook.labels:
+        return codebook, ""
+    if not lends:
+        return codebook.model_copy(
+            update={"labels": labels}
+        ), "Keywords are those of common aspects; change them freely."
+    whole = {name: getattr(best.codebook, name) for name in ("unit", "domain", "guideline")}
+    told = f"Their definitions are those of the template '{best.codebook.name}'; change them freely."
+    return codebook.model_copy(update={"labels": labels, **whole}), told
+
+
 def suggestions(codebook: Codebook, label_id: str, most: int = 12) -> tuple[str, ...]:
     """Starter keywords that neither this label nor another has yet."""
     taken = {normalise(word) for label in codebook.labels for word in label.keywords}

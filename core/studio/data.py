@@ -29,6 +29,7 @@ from core.ingest import (
 )
 from core.ingest.delimited import DELIMITERS
 from core.store.documents import Import, RejectedRow
+from core.studio.codebook import prefilled
 from core.studio.desk import Desk
 
 __all__ = [
@@ -83,6 +84,8 @@ class Trial:
     changed: tuple[str, ...]
     """Ids of those among them whose text differs, at most some."""
     seconds: float = 0.0
+    words: str = ""
+    """Where the words of a codebook that was ``made`` are from."""
 
 
 # -- reading
@@ -156,15 +159,17 @@ def trial(draft: Draft, codebook: Codebook | None, desk: Desk | None = None) -> 
     """Count what the import would bring. Raises UsageError for a mapping that does not fit, CodebookError for gold
     columns that make no codebook."""
     began = time.perf_counter()
-    used, made = codebook, False
+    used, made, words = codebook, False, ""
     if codebook is None or not codebook.labels:
-        used = (
-            codebook_from_gold(draft.table, draft.mapping, name=Path(draft.name).stem) if draft.mapping.gold else None
-        )
+        used = None
+        if draft.mapping.gold:
+            bare = codebook_from_gold(draft.table, draft.mapping, name=Path(draft.name).stem)
+            used, words = prefilled(bare)
         made = used is not None
     imported = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
     known, changed = _known(desk, imported.documents) if desk is not None and draft.where == "add" else (0, ())
-    return Trial(imported, profile(imported.documents), used, made, known, changed, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return Trial(imported, profile(imported.documents), used, made, known, changed, seconds, words)
 
 
 def _known(desk: Desk, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:

@@ -279,3 +279,25 @@ def test_a_label_without_a_usable_word_is_told() -> None:
     book = Codebook(labels=(Label(name="Other"),))
     assert "has no word" in codebooks.warnings(book)[0]
     assert codebooks.warnings(Codebook()) == []
+
+
+def test_labels_that_a_template_knows_get_its_words_and_keep_their_names() -> None:
+    bare = Codebook(labels=(Label(name="Food"), Label(name="staff"), Label(name="miscellaneous"), Label(name="price")))
+    book, told = codebooks.prefilled(bare)
+    assert "Restaurant aspects" in told
+    assert book.names == bare.names
+    assert [label.id for label in book.labels] == [label.id for label in bare.labels]
+    food, staff, miscellaneous, price = book.labels
+    assert food.description
+    assert "waiter" in staff.keywords
+    assert price.keywords
+    assert not miscellaneous.description
+    assert book.unit != bare.unit
+
+
+def test_common_aspects_get_starter_keywords_and_unknown_names_nothing() -> None:
+    book, told = codebooks.prefilled(Codebook(labels=(Label(name="Battery"), Label(name="xyzzy"), Label(name="qwert"))))
+    assert book.labels[0].keywords
+    assert not book.labels[1].keywords
+    assert "common aspects" in told
+    assert codebooks.prefilled(Codebook(labels=(Label(name="xyzzy"),)))[1] == ""
