@@ -172,6 +172,9 @@ def test_ctrl_c_before_the_run_has_begun_keeps_nothing(folder: Path) -> None:
                     break
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=10)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, said.strip().splitlines()[-1]) == (3, "moot: interrupted")
     assert not (folder / "p.duckdb").exists()
