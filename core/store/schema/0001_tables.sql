@@ -80,3 +80,19 @@ CREATE TABLE annotations (
     turn INTEGER,                   -- NULL for the verdict
     item VARCHAR NOT NULL, value VARCHAR, reason VARCHAR NOT NULL
 );
+
+-- How sure an annotator (the student) is of the value it gives an item, from 0 to 1. Written anew at each training.
+CREATE TABLE certainties (
+    annotator VARCHAR NOT NULL, document_id VARCHAR NOT NULL, item VARCHAR NOT NULL, certainty DOUBLE NOT NULL
+);
+-- The reviewed documents that read most like a document that waits, with their cosine similarity. As fresh as those.
+CREATE TABLE neighbours (document_id VARCHAR NOT NULL, precedent_id VARCHAR NOT NULL, similarity DOUBLE NOT NULL);
+-- Trained students. body is a skops file, card says what it was trained on.
+CREATE TABLE students (
+    hash VARCHAR PRIMARY KEY, body BLOB NOT NULL, facts VARCHAR NOT NULL, card VARCHAR NOT NULL, unix_time DOUBLE NOT NULL
+);
+-- Words that went from a reviewed document into the codebook: part is include, exclude or keywords of the label.
+CREATE TABLE examples (
+    document_id VARCHAR NOT NULL, label VARCHAR NOT NULL, part VARCHAR NOT NULL, text VARCHAR NOT NULL,
+    codebook_version INTEGER NOT NULL, unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL
+);

@@ -70,6 +70,23 @@ FROM (
     )
 );
 
+-- Documents whose verdict on an item differs from what was settled about a document that reads much like them.
+CREATE VIEW near_otherwise AS
+SELECT said.run_id AS run_id, document_id, said.item AS item, precedent_id, similarity
+FROM neighbours JOIN (SELECT * FROM annotations WHERE annotator = 'verdict') AS said USING (document_id)
+JOIN reviewed_labels AS settled ON settled.document_id = precedent_id AND settled.item = said.item
+WHERE said.value <> settled.value;
+
+-- Documents from which words were taken into the codebook that a run works with. They are no test of that run.
+CREATE VIEW guarded AS
+SELECT DISTINCT run_id, document_id
+FROM examples JOIN (
+    SELECT run_id, unnest(from_json(json_extract(settings, '$.codebook.labels'),
+        '[{"id":"VARCHAR","include":["VARCHAR"],"exclude":["VARCHAR"],"keywords":["VARCHAR"]}]')) AS known
+    FROM runs
+) ON known.id = label AND list_contains(
+    CASE part WHEN 'include' THEN known.include WHEN 'exclude' THEN known.exclude ELSE known.keywords END, text);
+
 -- {"name": value, ...} from a list of {name, says}; says is JSON text or NULL.
 CREATE MACRO aspect_json(pairs) AS ('{' || array_to_string(
     list_transform(pairs, lambda pair: to_json(pair.name)::VARCHAR || ': ' || coalesce(pair.says, 'null')), ', ') || '}')::JSON;
