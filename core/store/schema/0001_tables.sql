@@ -96,3 +96,9 @@ CREATE TABLE examples (
     document_id VARCHAR NOT NULL, label VARCHAR NOT NULL, part VARCHAR NOT NULL, text VARCHAR NOT NULL,
     codebook_version INTEGER NOT NULL, unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL
 );
+-- Why a person should look at a document of a run: derived, kept so that a page of a large run is quick (store/cues).
+CREATE TABLE cues (
+    run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, reasons INTEGER NOT NULL,  -- bits
+    quotes INTEGER NOT NULL, supported INTEGER NOT NULL, seen DOUBLE NOT NULL
+);
+CREATE TABLE cue_states (run_id VARCHAR PRIMARY KEY, basis VARCHAR NOT NULL, verdicts VARCHAR NOT NULL);
