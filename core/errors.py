@@ -50,7 +50,12 @@ class CodebookError(MootError):
 
 
 class PromptError(MootError):
-    """A prompt template is missing, malformed or asks for something it may not have."""
+    """A prompt template is missing, malformed or asks for something it may not have. ``line`` is where, 0 when no line
+    is to blame."""
+
+    def __init__(self, message: str, remedy: str = "", *, line: int = 0) -> None:
+        super().__init__(message, remedy)
+        self.line = line
 
 
 class ExportError(MootError):

@@ -35,7 +35,8 @@ def test_a_text_that_knows_the_tags_loses_its_brackets() -> None:
         ("## user\n{{ labels.__class__ }}", "unsafe"),
         ("## user\n{% for %}", "line"),
         ("## system\nonly this", "user"),
-        ("## user\n{{ unit + 1 }}", "t:"),
+        ("## user\n{{ unit + 1 }}", "t, line 2:"),
+        ("## system\nfine\n\n## user\n\n{{ unknown }}", "line 6: .unknown. is undefined"),
     ],
 )
 def test_a_bad_template_says_what_is_wrong(text: str, says: str) -> None:

@@ -9,27 +9,23 @@ caches hit; the document comes last.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeVar
-
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from typing import Any, cast
 
 from core import resources
 from core.codebook import Codebook
-from core.debate.turns import Message
+from core.debate.turns import Message, Speaker
 from core.documents import Document
 from core.errors import PromptError
 from core.hashing import digest
+from core.prompts import isolation, rendering
+from core.prompts.rendering import Parts, Trouble
 from core.runs import Template as FrozenTemplate
 
 SHARED = "shared"
 DEFINITIONS, REASK = "definitions", "reask"
 
-T = TypeVar("T")
-
-_PART = re.compile(r"^## (system|user)[ \t]*\n", re.MULTILINE)
 _FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
 _TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis)\b)", re.IGNORECASE)
 
@@ -76,34 +72,32 @@ def definitions(template: FrozenTemplate, codebook: Codebook) -> str:
 
 def render_text(template: FrozenTemplate, values: Mapping[str, Any]) -> str:
     """The text that a template without parts gives for these variables. Raises PromptError."""
-    return _guarded(template, lambda: _compiled_text(template.text).render(values).strip())
+    return "".join(text for _, text in _filled(template, values, parts=False))
 
 
 def render(template: FrozenTemplate, values: Mapping[str, Any]) -> tuple[Message, ...]:
     """The messages that a template with parts gives for these variables.
 
-    Raises PromptError for bad syntax, unknown variables, forbidden access, or a template without a user message.
+    Raises PromptError for bad syntax, unknown variables, forbidden access, a template without a user message, and one
+    that takes too long or grows too large.
     """
-    messages = _guarded(
-        template,
-        lambda: tuple(Message(speaker, part.render(values).strip()) for speaker, part in _compiled(template.text)),
-    )
-    if not any(message.role == "user" and message.content for message in messages):
+    messages = tuple(Message(cast(Speaker, who), text) for who, text in _filled(template, values, parts=True))
+    if not any(message.role == "user" for message in messages):
         raise PromptError(f"{template.name}: there is no '## user' part, or it is empty.", "A model needs one.")
-    return tuple(message for message in messages if message.content)
+    return messages
 
 
-def _guarded(template: FrozenTemplate, rendering: Callable[[], T]) -> T:
+def _filled(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool) -> Parts:
+    """A shipped template is filled in here; whatever else it is called, any other text goes to a process that can be
+    ended."""
+    fill = rendering.fill if template.text in _shipped_texts() else isolation.fill
     try:
-        return rendering()
-    except UndefinedError as error:
+        return fill(template.text, values, parts=parts)
+    except Trouble as trouble:
+        where = f"{template.name}, line {trouble.line}" if trouble.line else template.name
         raise PromptError(
-            f"{template.name}: {error.message}.", "The variables are listed beside the editor."
-        ) from error
-    except TemplateSyntaxError as error:
-        raise PromptError(f"{template.name}, line {error.lineno}: {error.message}.", "Mend the line.") from error
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-        raise PromptError(f"{template.name}: {error}.", "Mend the template.") from error
+            f"{where}: {trouble.message}.", "Mend it in the Lab, or go back to the shipped one.", line=trouble.line
+        ) from trouble
 
 
 def _newest(folder: str) -> dict[str, FrozenTemplate]:
@@ -120,21 +114,8 @@ def _newest(folder: str) -> dict[str, FrozenTemplate]:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
-    )
-
-
-@lru_cache(maxsize=256)
-def _compiled(text: str) -> tuple[tuple[Any, Template], ...]:
-    pieces = _PART.split(text)
-    return tuple((speaker, _compiled_text(body)) for speaker, body in zip(pieces[1::2], pieces[2::2], strict=True))
-
-
-@lru_cache(maxsize=256)
-def _compiled_text(text: str) -> Template:
-    return _environment().from_string(text)
+def _shipped_texts() -> frozenset[str]:
+    return frozenset(path.read_text(encoding="utf-8") for path in resources.folder("prompts").rglob("*.md"))
 
 
 @lru_cache(maxsize=64)

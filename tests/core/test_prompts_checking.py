@@ -1,0 +1,45 @@
+"""Problems of a template, at the line of the file they stand in."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.prompts.checking import LONGEST_TEMPLATE, check, used
+
+KNOWN = ("document", "unit", "extraction")
+HEAD = "## system\nYou label a {{ unit }}.\n\n## user\n"
+
+
+def told(text: str) -> list[tuple[int, str, str]]:
+    found = check(text, KNOWN, wanted=("extraction",), needed=("document",))
+    return [(problem.line, problem.weight, problem.message) for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        (HEAD + "{{ document }} {{ extraction }}", []),
+        (HEAD + "{{ document }}", [(0, "warning", "{{ extraction }} is left out")]),
+        (HEAD + "{{ extraction }}", [(0, "error", "{{ document }} is missing")]),
+        (HEAD + "x\n{{ document }} {{ dokument }}", [(6, "error", "there is no variable 'dokument'")]),
+        (HEAD + "{{ document }}\n{% if unit %}", [(6, "error", "Unexpected end of template")]),
+        (HEAD + "{% set x = unit %}{{ x }}{{ document }}{{ extraction }}", []),
+        ("## system\n{{ unit }}", [(0, "error", "there is no '## user' part, or it is empty")]),
+        ("Hello\n" + HEAD + "{{ document }}{{ extraction }}", [(1, "warning", "'Hello' stands before the first part")]),
+        ("x" * (LONGEST_TEMPLATE + 1), [(0, "error", "a template may have 100,000 characters")]),
+    ],
+)
+def test_problems_and_their_lines(text: str, problems: list[tuple[int, str, str]]) -> None:
+    found = told(text)
+    assert [(line, weight) for line, weight, _ in found] == [(line, weight) for line, weight, _ in problems]
+    assert all(message.startswith(start) for (_, _, message), (_, _, start) in zip(found, problems, strict=True))
+
+
+def test_every_stranger_is_told_once_a_line() -> None:
+    assert [line for line, _, _ in told(HEAD + "{{ a }}{{ a }}\n{{ a }}\n{{ b }}")] == [5, 6, 7]
+
+
+def test_used_variables() -> None:
+    assert used(HEAD + "{% for x in labels %}{{ x }}{% endfor %}{{ document }}") == {"unit", "labels", "document"}
+    assert used("{{ broken") == frozenset()
+    assert used("{{ problem }}", parts=False) == {"problem"}

@@ -1,0 +1,89 @@
+"""Templates that are not ours: stopped when they reach out, loop or grow, quick otherwise, and the next one works."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from core import prompts
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import PromptError
+from core.prompts import isolation
+from core.runs import Template
+
+BOOK = Codebook(unit="review", labels=(Label(name="Price", include=("cheap",)), Label(name="Food")))
+VALUES = prompts.variables(BOOK, Document("1", {"text": "cheap soup, \ud800 and «more»"}))
+
+
+def filled(text: str) -> str:
+    (message,) = prompts.render(Template(name="ecj/judge.v1", text=f"## user\n{text}"), VALUES)
+    return message.content
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+        ("{{ labels[0].model_copy() }}", "model_copy"),
+        ("{{ cycler.__init__.__globals__ }}", "unsafe"),
+        ("{{ lipsum(5) }}", "lipsum"),
+        ("{{ labels.append(1) }}", "append"),
+        ("{% include 'x' %}", "no loader"),
+        ("{% for i in range(10**9) %}x{% endfor %}", "Range too big"),
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "took longer"),
+        ("{{ 10 ** (10 ** 10) }}", "took longer"),
+        ("{% for i in range(99999) %}{{ document * 100 }}{% endfor %}", "grew past 400,000"),
+        ("{{ 'x' * 10**11 }}", "memory|took longer"),
+        ("{% set ns = namespace(x='x') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}", "memory"),
+        ("{{ " + "(" * 5000 + ")" * 5000 + " }}", "nested too deeply|too many nested"),
+    ],
+)
+def test_a_hostile_template_is_stopped_with_a_message(text: str, says: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(PromptError, match=says):
+        filled(text)
+    assert time.monotonic() - began < 3 * isolation.WALL_SECONDS
+    assert filled("{{ unit }}") == "review"  # and the next one is served
+
+
+def test_a_template_that_was_stopped_is_not_tried_again() -> None:
+    text = "{% for i in range(99999) %}{% for j in range(99998) %}{% endfor %}{% endfor %}"
+    with pytest.raises(PromptError):
+        filled(text)
+    began = time.monotonic()
+    with pytest.raises(PromptError, match="took longer"):
+        filled(text)
+    assert time.monotonic() - began < 0.5
+
+
+def test_an_edited_template_gives_what_the_shipped_one_gives() -> None:
+    templates = prompts.shipped("ecj")
+    judge, block = templates["judge"], templates["definitions"]
+    other = {name: each.model_copy(update={"text": each.text + "\n"}) for name, each in templates.items()}
+    values = VALUES | {"extraction": "e", "critique": "c"}
+    here = prompts.render(judge, values | {"definitions": prompts.definitions(block, BOOK)})
+    there = prompts.render(other["judge"], values | {"definitions": prompts.definitions(other["definitions"], BOOK)})
+    assert there == here
+
+
+def test_a_worker_lives_on_and_answers_quickly() -> None:
+    filled("{{ document }}")
+    began = time.process_time()
+    for number in range(200):
+        filled("{{ document }}" + " " * (number % 3))
+    assert time.process_time() - began < 0.5  # 0.1 ms each here; the worker's own time is not counted
+
+
+def test_no_secret_is_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    worker = isolation.Worker()
+    try:
+        environment = Path(f"/proc/{worker._process.pid}/environ").read_bytes()
+    except FileNotFoundError:
+        pytest.skip("needs /proc")
+    finally:
+        worker.close()
+    assert b"sk-secret" not in environment
