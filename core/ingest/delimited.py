@@ -2,8 +2,8 @@
 
 Rules: the delimiter is one of ``, ; tab |`` or absent (one column); quotes as in RFC 4180, line breaks inside them kept
 as they are; a blank line is no row; a row with another number of fields than the header is rejected; an unclosed quote
-ends at the end of the file, and the row that it made of everything behind it is rejected; a row of more than
-``ROW_LIMIT`` characters is rejected. Cells that export escaped are unescaped (``formulas``).
+ends at the end of the file, which a note says, as the last row may then hold what was meant to be many; a row of more
+than ``ROW_LIMIT`` characters is rejected. Cells that export escaped are unescaped (``formulas``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,19 @@ class _Rows:
     lines: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
     read: int = 0
+
+    def take(self, row: list[str], line: int, width: int, raw: str) -> None:
+        """Keep a row that has as many fields as the header, reject another, pass over a blank line."""
+        if len(row) == width and (width > 1 or raw.strip()):
+            self.read += 1
+            self.cells.append(row)
+            self.lines.append(line)
+            self.numbers.append(self.read)
+        elif raw.strip():
+            fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
+            self.reject(line, f"{fields}, expected {width}", raw)
 
     def reject(self, line: int, reason: str, raw: str) -> None:
         self.read += 1
@@ -92,7 +104,7 @@ def read_delimited(
         rejected=tuple(rows.rejected),
         encoding=decoding.encoding,
         delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
-        notes=notes + lines.notes,
+        notes=notes + rows.notes + lines.notes,
     )
 
 
@@ -137,20 +149,17 @@ def _read_rows(lines: Lines, reader: Iterator[list[str]], width: int) -> _Rows:
             return rows
         if lines.ended:
             if lines.text:  # the row began before the end: a quote swallowed the mark
-                rows.reject(start, _unclosed(row, lines.number), lines.text)
+                rows.notes = (_unclosed(row, start, lines.number),)
+                rows.take([*row[:-1], row[-1].removesuffix(END).rstrip("\r\n")], start, width, lines.text)
             return rows
-        if len(row) == width and (width > 1 or lines.text.strip()):
-            rows.read += 1
-            rows.cells.append(row)
-            rows.lines.append(start)
-            rows.numbers.append(rows.read)
-        elif lines.text.strip():
-            fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
-            rows.reject(start, f"{fields}, expected {width}", lines.text)
+        rows.take(row, start, width, lines.text)
 
 
-def _unclosed(row: list[str], last: int) -> str:
-    return f"the quote opened in field {len(row)} is never closed: everything up to the end (line {last}) is in it"
+def _unclosed(row: list[str], first: int, last: int) -> str:
+    return (
+        f"Row {first}: the quote opened in field {len(row)} is never closed, so everything up to the end (line {last}) "
+        "is in it. Close it if rows are missing."
+    )
 
 
 def _columns(rows: list[list[str]], width: int) -> tuple[tuple[tuple[str, ...], ...], int]:

@@ -116,12 +116,20 @@ def test_a_row_of_empty_fields_is_a_row_and_a_blank_line_is_not() -> None:
 
 def test_unclosed_quote_ends_with_the_file() -> None:
     table = read('id,text\n1,fine\n2,"never closed\n3,swallowed\n4,too\n')
+    assert table.column("id") == ("1", "2")
+    assert table.column("text") == ("fine", "never closed\n3,swallowed\n4,too")
+    assert (table.read, rejections(table)) == (2, [])
+    (note,) = table.notes
+    assert note.startswith("Row 3: the quote opened in field 2 is never closed")
+    assert "(line 5)" in note
+
+
+def test_unclosed_quote_that_swallows_fields_makes_a_row_that_is_too_short() -> None:
+    table = read('id,text,gold\n1,fine,0\n2,"never closed,1\n3,swallowed,1\n')
     assert table.column("id") == ("1",)
-    assert table.read == 2
-    assert rejections(table) == [
-        "row 3: the quote opened in field 2 is never closed: everything up to the end (line 5) is in it"
-    ]
-    assert table.rejected[0].raw == '2,"never closed\n3,swallowed\n4,too'
+    assert rejections(table) == ["row 3: 2 fields, expected 3"]
+    assert table.rejected[0].raw == '2,"never closed,1\n3,swallowed,1'
+    assert "never closed" in table.notes[0]
 
 
 def test_unclosed_quote_that_grows_over_the_limit() -> None:
