@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from core.documents import Value
+
+NEAR = 1
+"""Ratings that are less than this many points of the scale apart do not differ: the truth may be a mean of raters."""
 
 VERDICT = "verdict"
 """The annotator of what a debate ends in; a role's own list is annotated under the role's name."""
@@ -45,3 +49,28 @@ class Evidence:
     def supported(self) -> bool:
         """Whether the quoted words are in the document."""
         return self.match != "missing"
+
+
+def differs(value: Value, truth: Value) -> bool:
+    """Whether a value is not what the truth says: for ratings one point of the scale or more away from it."""
+    if isinstance(value, bool | str) or isinstance(truth, bool | str):
+        return value != truth
+    return abs(value - truth) >= NEAR
+
+
+def agreed(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dict[str, Value]:
+    """One value for each item out of what several raters say: the majority's, none on a tie, and of ratings the mean
+    (as the view ``gold_labels`` in the file)."""
+    found: dict[str, Value] = {}
+    for item in items:
+        said = [values[item] for values in gold.values() if item in values]
+        numbers = [value for value in said if not isinstance(value, bool | str)]
+        if said and len(numbers) == len(said):
+            mean = sum(numbers) / len(numbers)
+            found[item] = int(mean) if mean == int(mean) else mean
+            continue
+        votes = {value: said.count(value) for value in said}
+        leaders = [value for value, count in votes.items() if count == max(votes.values())]
+        if len(leaders) == 1:
+            found[item] = leaders[0]
+    return found

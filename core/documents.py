@@ -22,7 +22,8 @@ class Document:
 
     ``fields`` holds the text fields by name in prompt order, the first is the one that evidence points into;
     ``source`` the columns as they came; ``gold`` maps a rater to what that rater said of each item (a label id),
-    where a missing item means that the rater said nothing.
+    where a missing item means that the rater said nothing. ``group`` names what the document is a part of (a chat, an
+    abstract), empty for nothing, and ``order`` its place there.
     """
 
     id: str
@@ -30,6 +31,8 @@ class Document:
     position: int = 0
     source: Mapping[str, Any] = field(default_factory=dict)
     gold: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    group: str = ""
+    order: float | None = None
 
     @property
     def text(self) -> str:

@@ -98,6 +98,9 @@ def demo(as_json: bool) -> None:
 @click.option("--id", "id_column", metavar="COL", help="The column of ids; without it, row numbers.")
 @click.option("--context", "contexts", multiple=True, metavar="COL", help="A further text field. Repeatable.")
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Gold for one label. Repeatable.")
+@click.option("--gold-value", "gold_values", multiple=True, metavar="TEXT=VALUE", help="What a gold cell means.")
+@click.option("--group", metavar="COL", help="The column that says which rows belong together.")
+@click.option("--order", metavar="COL", help="The column of numbers that orders the rows of a group.")
 @click.option("--gold-same-names", is_flag=True, help="Gold from the columns that are named like the labels.")
 @click.option("--protocol", default="ecj", show_default=True, help="How the agents talk.")
 @click.option(
@@ -136,6 +139,9 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
                 contexts=options["contexts"],
                 gold=options["gold"],
                 gold_same_names=options["gold_same_names"],
+                gold_values=options["gold_values"],
+                group=options["group"],
+                order=options["order"],
             )
             outcome = annotate_file(workspace, source, codebook, plan_of(options), path)
     if as_json:

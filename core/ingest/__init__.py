@@ -7,7 +7,7 @@
 
 from core.ingest.build import Imported, UnknownGold, build_documents
 from core.ingest.mapping import GoldSource, Mapping
-from core.ingest.options import codebook_from_gold, mapping_same_names, parse_gold_option
+from core.ingest.options import codebook_from_gold, mapping_same_names, parse_gold_option, parse_value_option
 from core.ingest.profiling import Profile, profile
 from core.ingest.read import SUFFIXES, read_table
 from core.ingest.suggest import suggest_mapping
@@ -26,6 +26,7 @@ __all__ = [
     "codebook_from_gold",
     "mapping_same_names",
     "parse_gold_option",
+    "parse_value_option",
     "profile",
     "read_table",
     "rejected_csv",

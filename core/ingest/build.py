@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as AnyMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.codebook import Codebook, Label
@@ -64,7 +66,7 @@ def build_documents(
     duplicates: Literal["keep", "first"] = "keep",
     empties: Literal["keep", "drop"] = "drop",
 ) -> Imported:
-    """Documents in the order of the rows.
+    """Documents in the order of the rows, those of a group together in the group's order.
 
     A row is rejected when its id is empty or belongs to a document already, when it has no text (unless ``empties`` is
     ``keep``), and when its text and context repeat an earlier document's and ``duplicates`` is ``first``. Ids are
@@ -74,6 +76,7 @@ def build_documents(
     check_mapping(table, mapping, codebook)
     names = (mapping.text, *mapping.context)
     fields = zip(*(map(as_text, table.column(name)) for name in names), strict=True)
+    parts = list(_parts(table, mapping))
     ids = list(map(str, table.row_numbers)) if mapping.id is None else _texts(table.column(mapping.id))
     gold = _Gold(table, mapping, codebook)
     documents: list[Document] = []
@@ -101,12 +104,13 @@ def build_documents(
             said = gold.of(index, line)
             with_gold += bool(said)
             source = dict(zip(table.columns, row, strict=True))
-            documents.append(Document(id, dict(zip(names, values, strict=True)), len(documents), source, said))
+            shown = dict(zip(names, values, strict=True))
+            documents.append(Document(id, shown, len(documents), source, said, *parts[index]))
             continue
         rejected.append(Rejected(line, reason, _raw(row)))
     unknown = gold.unknown()
     return Imported(
-        documents=tuple(documents),
+        documents=tuple(_in_order(documents) if mapping.group is not None else documents),
         read=table.read,
         rejected=tuple(sorted(rejected, key=lambda row: row.line)),
         duplicate_texts=duplicate,
@@ -115,6 +119,39 @@ def build_documents(
         unknown_gold=unknown,
         notes=(*table.notes, *map(str, unknown[:20])),
     )
+
+
+def _parts(table: Table, mapping: Mapping) -> Iterator[tuple[str, float | None]]:
+    """The group of each row and its place there; None where the cell is no number."""
+    nothing: list[Any] = [None] * len(table)
+    groups = nothing if mapping.group is None else table.column(mapping.group)
+    orders = nothing if mapping.order is None else table.column(mapping.order)
+    for group, order in zip(groups, orders, strict=True):
+        name = as_text(group).strip()
+        yield name, _number(order) if name else None
+
+
+def _number(cell: Any) -> float | None:
+    try:
+        number = float(as_text(cell))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _in_order(documents: Sequence[Document]) -> Iterator[Document]:
+    """Each group where its first row stands, its documents by their order (those without one last, as they come)."""
+    first: dict[str, int] = {}
+    for document in documents:
+        if document.group:
+            first.setdefault(document.group, document.position)
+
+    def place(document: Document) -> tuple[int, float, int]:
+        order = math.inf if document.order is None else document.order
+        return first.get(document.group, document.position), order, document.position
+
+    for position, document in enumerate(sorted(documents, key=place)):
+        yield replace(document, position=position)
 
 
 class _Gold:

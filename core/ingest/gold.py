@@ -22,7 +22,7 @@ Said: TypeAlias = tuple[abc.Mapping[str, Value], tuple[str, ...]]
 
 Reader: TypeAlias = Callable[[Any], Said]
 Key: TypeAlias = Callable[[Label], str]
-ValueMap: TypeAlias = abc.Mapping[str, bool | None]
+ValueMap: TypeAlias = abc.Mapping[str, Value | None]
 
 BINARY: dict[str, bool] = {
     "1": True, "true": True, "yes": True, "y": True, "present": True, "1.0": True,
@@ -161,15 +161,14 @@ def reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key
 
 
 def _binary(meant: ValueMap, item: str) -> Reader:
-    said: dict[bool | None, Said] = {True: ({item: True}, ()), False: ({item: False}, ()), None: NOTHING}
+    said: dict[Value | None, Said] = {True: ({item: True}, ()), False: ({item: False}, ()), None: NOTHING}
 
     def read(cell: Any) -> Said:
         text = fold(cell)
         if not text:
             return NOTHING
-        if text in meant:
-            return said[meant[text]]
-        return said[BINARY[text]] if text in BINARY else ({}, (as_text(cell).strip(),))
+        value = meant[text] if text in meant else BINARY.get(text, text)
+        return said.get(value, ({}, (as_text(cell).strip(),)))
 
     return read
 
@@ -181,7 +180,7 @@ def _rating(codebook: Codebook, meant: ValueMap, item: str) -> Reader:
         text = fold(cell)
         if not text or (text in meant and meant[text] is None):
             return NOTHING
-        number = rating(cell)
+        number = rating(meant.get(text, cell))
         if number is None or (scale is not None and not scale.min <= number <= scale.max):
             return {}, (as_text(cell).strip(),)
         return {item: number}, ()
@@ -192,9 +191,10 @@ def _rating(codebook: Codebook, meant: ValueMap, item: str) -> Reader:
 def _choice(index: LabelIndex, meant: ValueMap, key: Key) -> Reader:
     def read(cell: Any) -> Said:
         text = as_text(cell).strip()
-        if not text or meant.get(text.casefold(), True) is not True:
+        value = meant.get(text.casefold(), text)
+        if not text or value is None or value is False:
             return NOTHING
-        label = index.find(text)
+        label = index.find(as_text(value))
         return ({CHOICE_ITEM: key(label)}, ()) if label is not None else ({}, (text,))
 
     return read
@@ -207,10 +207,11 @@ def _list(index: LabelIndex, meant: ValueMap, key: Key) -> Reader:
         found: set[str] = set()
         unknown: list[str] = []
         for name in split_list(cell, index):
-            label = index.find(name)
+            value = meant.get(name.casefold(), name)
+            label = index.find(as_text(value)) if value is not None else None
             if label is not None:
                 found.add(key(label))
-            elif meant.get(name.casefold(), True) is True:
+            elif value is not None and value is not False:
                 unknown.append(name)
         # A name nobody knows may stand for any label: then what is not listed is not known to be absent.
         items = (key(label) for label in index.labels)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from core.codebook import Codebook, normalise
-from core.documents import GOLD_RATER
+from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
 from core.ingest.table import Table
 
@@ -39,15 +39,20 @@ class GoldSource:
 class Mapping:
     """How the rows of a table become documents.
 
-    ``id`` None takes row numbers, from 1. ``value_map`` says what gold cells outside the conventions mean (compared
-    without case): present, absent, or None for 'no gold'; in a list, absent or None leaves a name out.
+    ``id`` None takes row numbers, from 1. ``group`` is a column that says which rows belong together (a chat, an
+    abstract) and ``order`` one of numbers that says in which order; a group's documents then follow each other.
+    ``value_map`` says what gold cells outside the conventions mean (compared without case): True or False for present
+    or absent, a number for a rating, a label's name for a choice or in a list, None for 'no gold'; in a list, False or
+    None leaves a name out.
     """
 
     text: str
     context: tuple[str, ...] = ()
     id: str | None = None
     gold: tuple[GoldSource, ...] = ()
-    value_map: abc.Mapping[str, bool | None] = field(default_factory=dict)
+    value_map: abc.Mapping[str, Value | None] = field(default_factory=dict)
+    group: str | None = None
+    order: str | None = None
     reasons: tuple[str, ...] = field(default=(), compare=False)
     """Why a suggested mapping is what it is, a sentence each."""
 
@@ -80,8 +85,11 @@ def check_mapping(table: Table, mapping: Mapping, codebook: Codebook | None) -> 
         require_column(table, column, "the context")
     if len({mapping.text, *mapping.context}) != 1 + len(mapping.context):
         raise UsageError("A column is given twice as text or context.", "Name each once.")
-    if mapping.id is not None:
-        require_column(table, mapping.id, "the id")
+    for name, what in ((mapping.id, "the id"), (mapping.group, "the group"), (mapping.order, "the order")):
+        if name is not None:
+            require_column(table, name, what)
+    if mapping.order is not None and mapping.group is None:
+        raise UsageError("An order column needs a group column.", "Say what the rows are in order within.")
     for source in mapping.gold:
         require_column(table, source.column, f"the gold of {source.name}")
         if codebook is not None:

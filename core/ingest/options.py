@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.codebook import RESERVED_NAMES, Codebook, normalise, parse_codebook
-from core.documents import GOLD_RATER
+from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
-from core.ingest.gold import looks_like, rating, split_list
+from core.ingest.gold import LabelIndex, binary, looks_like, rating, split_list
 from core.ingest.mapping import GoldSource, Mapping, check_gold, check_mapping, require_column, require_label
 from core.ingest.table import Table, as_text
 
@@ -58,6 +58,35 @@ def _parse(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
         source = GoldSource(column, "label", require_label(codebook, name), rater)
     check_gold(source, codebook)
     return source
+
+
+def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Value | None]:
+    """The values of ``--gold-value``: ``TEXT=VALUE``, cut at the last ``=``, as a map of what gold cells mean.
+
+    VALUE is ``none`` (no gold), and by the codebook's kind ``present`` or ``absent`` (a label's name in a list), a
+    number on the scale, or a label's name or code. UsageError for anything else.
+    """
+    return dict(_value(text, codebook) for text in texts)
+
+
+def _value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
+    cell, equals, meant = (part.strip() for part in text.rpartition("="))
+    if not equals or not cell or not meant:
+        raise UsageError(f"'{text}' is no gold value.", "Write TEXT=VALUE, for example --gold-value 'rather good=4'.")
+    if normalise(meant) == "none":
+        return cell, None
+    if codebook.kind == "rating":
+        number, scale = rating(meant), codebook.scale
+        if number is None or (scale is not None and not scale.min <= number <= scale.max):
+            span = f" from {scale.min} to {scale.max}" if scale is not None else ""
+            raise UsageError(f"--gold-value '{text}': '{meant}' is no rating.", f"Give a number{span}, or none.")
+        return cell, number
+    if codebook.kind == "multilabel" and (present := binary(meant)) is not None:
+        return cell, present
+    label = LabelIndex(codebook).find(meant)
+    if label is None:
+        return cell, require_label(codebook, meant)
+    return cell, label.name
 
 
 def _known(name: str, codebook: Codebook | None) -> bool:

@@ -21,7 +21,8 @@ CHUNK = 10_000
 Progress: TypeAlias = Callable[[int], None]
 """Called with the number of documents read so far."""
 
-_DOCUMENT = ("id", "position", "import_id", "field", "text", "context", "words", "source")
+_DOCUMENT = ("id", "position", "import_id", "field", "text", "context", "words", "source", "part_of", "part")
+_READ = "id, position, field, text, context, source, part_of, part"
 _GOLD = ("document_id", "rater", "item", "value")
 _FOUND = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
 
@@ -126,8 +127,7 @@ class Documents:
     def page(self, offset: int = 0, limit: int = 100, search: str | None = None) -> list[Document]:
         """Documents in position order, ``limit`` of them after the first ``offset``; empty past the end."""
         rows = self._connection.rows(
-            "SELECT id, position, field, text, context, source FROM documents "
-            f"WHERE {_FOUND} ORDER BY position LIMIT $limit OFFSET $offset",
+            f"SELECT {_READ} FROM documents WHERE {_FOUND} ORDER BY position LIMIT $limit OFFSET $offset",
             {"search": _needle(search), "limit": limit, "offset": offset},
         )
         return self._documents(rows, gold=True)
@@ -139,7 +139,7 @@ class Documents:
             return []
         marks = ", ".join("?" * len(ids)) if len(ids) <= 200 else "SELECT unnest(?)"
         rows = self._connection.rows(
-            f"SELECT id, position, field, text, context, source FROM documents WHERE id IN ({marks})",
+            f"SELECT {_READ} FROM documents WHERE id IN ({marks})",
             list(ids) if len(ids) <= 200 else [list(ids)],
         )
         found = {document.id: document for document in self._documents(rows, gold=gold)}
@@ -201,8 +201,10 @@ class Documents:
                 position=position,
                 source=load(source),
                 gold=said.get(id, {}),
+                group=group,
+                order=order,
             )
-            for id, position, field, text, context, source in rows
+            for id, position, field, text, context, source, group, order in rows
         ]
 
     def _gold(self, ids: list[str]) -> dict[str, dict[str, dict[str, Value]]]:
@@ -232,7 +234,10 @@ def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
     for number, document in enumerate(documents):
         fields = iter(document.fields.items())
         name, text = next(fields, ("", ""))
-        rows.append((document.id, number, 0, name, text, dump(dict(fields)), len(text.split()), dump(document.source)))
+        words, source = len(text.split()), dump(document.source)
+        rows.append(
+            (document.id, number, 0, name, text, dump(dict(fields)), words, source, document.group, document.order)
+        )
         gold += [
             (document.id, rater, item, value_text(value))
             for rater, said in document.gold.items()
@@ -251,8 +256,8 @@ def _add_chunk(cursor: Cursor, import_id: int, documents: pa.Table, gold: pa.Tab
         )
         cursor.execute(
             f"INSERT INTO documents ({', '.join(_DOCUMENT)}) "
-            "SELECT id, ? + row_number() OVER (ORDER BY position) - 1, ?, field, text, context, words, source "
-            "FROM incoming JOIN fresh USING (id) WHERE nth = position ORDER BY position",
+            "SELECT id, ? + row_number() OVER (ORDER BY position) - 1, ?, field, text, context, words, source, "
+            "part_of, part FROM incoming JOIN fresh USING (id) WHERE nth = position ORDER BY position",
             [base, import_id],
         )
     if gold.num_rows:

@@ -40,7 +40,7 @@ golden AS (
     FROM gold WHERE true {narrowed} GROUP BY document_id
 ),
 standing AS (SELECT document_id, status AS standing FROM current_status WHERE true {narrowed})
-SELECT id, position, field, text, context, source, gold, status, verdict, roles, reviews, standing
+SELECT id, position, field, text, context, source, part_of, part, gold, status, verdict, roles, reviews, standing
 FROM documents JOIN base ON base.document_id = id
 LEFT JOIN decided USING (document_id) LEFT JOIN heard USING (document_id) LEFT JOIN reviewed USING (document_id)
 LEFT JOIN golden USING (document_id) LEFT JOIN standing USING (document_id)
@@ -120,7 +120,7 @@ class Dossiers:
 
 
 def _dossier(row: Sequence[Any]) -> Dossier:
-    id, position, field, text, context, source, gold, status, verdict, roles, reviews, standing = row
+    id, position, field, text, context, source, group, order, gold, status, verdict, roles, reviews, standing = row
     said = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "fault": None}
     return Dossier(
         document=Document(
@@ -129,6 +129,8 @@ def _dossier(row: Sequence[Any]) -> Dossier:
             position=position,
             source=load(source),
             gold=_nested(gold or ()),
+            group=group,
+            order=order,
         ),
         status=status,
         values=said["values"],

@@ -27,6 +27,7 @@ _ORDER: dict[Sort, str] = {
     "words": "words DESC, nth",
     "reviewed": "current_status.unix_time DESC NULLS LAST, nth",
 }
+# A rating differs from gold by a point or more (core.annotations.differs).
 _FACTS = """
 heard AS (
     SELECT document_id, count(DISTINCT says) > 1 AS disagree, arg_min(says, first_turn) AS first_says,
@@ -37,7 +38,8 @@ wrong AS (
     SELECT DISTINCT document_id, true AS yes
     FROM (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict' {narrowed}) AS said
     JOIN (SELECT * FROM gold_labels WHERE true {narrowed}) AS truth USING (document_id, item)
-    WHERE said.value <> truth.value
+    WHERE CASE WHEN try_cast(said.value AS DOUBLE) IS NULL THEN said.value <> truth.value
+               ELSE abs(said.value::DOUBLE - truth.value::DOUBLE) >= 1 END
 ),
 facts AS (
     SELECT document_id, coalesce(total, 0) AS total, coalesce(supported, 0) AS supported,

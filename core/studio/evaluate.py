@@ -21,7 +21,7 @@ from core.evaluation.multilabel import LabelScores
 from core.ingest.formulas import escape
 from core.runs import RunRow
 from core.store.pages import Filter
-from core.studio import grids
+from core.studio import grids, raters
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
@@ -122,7 +122,8 @@ class Case:
 def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDICT) -> dict[str, Any]:
     """One run of ``moot evaluate --json`` (design, section 5). UsageError for an unknown run.
 
-    Scores are None where they are undefined; a label without positives is left out of the macro mean.
+    Scores are None where they are undefined; a label without positives is left out of the macro mean. Gold by several
+    raters adds what ``raters.against_each`` tells.
     """
     run = _known(desk, run_id)
     return {
@@ -130,6 +131,7 @@ def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDIC
         "protocol": run.settings.protocol,
         "roles": {role: seat.spec for role, seat in run.settings.seats.items()},
         **_scores(desk, run, _truth(truth), annotator),
+        **(raters.against_each(desk, run, annotator) if truth == "gold" else {}),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -35,7 +35,10 @@ class Grids:
 
 
 def load(store: Store, run_id: str, codebook: Codebook, annotators: Sequence[str], truth: Truth = "gold") -> Grids:
-    """The documents of the run, their truth (of several raters the majority, nothing on a tie), and what was said."""
+    """The documents of the run, their truth, and what was said.
+
+    The truth of several raters is what most of them say, nothing on a tie, and of ratings their mean.
+    """
     documents = tuple(store.runs.document_ids(run_id))
     table = store.evaluations.values(run_id)
     said = {
@@ -43,7 +46,44 @@ def load(store: Store, run_id: str, codebook: Codebook, annotators: Sequence[str
         for name in annotators
     }
     source = store.evaluations.gold_values() if truth == "gold" else store.evaluations.reviewed_values()
+    if codebook.kind == "rating":
+        return Grids(
+            documents, mean_of(list(_by_annotator(source, documents, codebook).values()), documents, codebook), said
+        )
     return Grids(documents, grid_of(_agreed(source), documents, codebook), said)
+
+
+def raters(store: Store, documents: Sequence[str], codebook: Codebook) -> dict[str, Grid]:
+    """What each rater of the gold says of these documents, by name."""
+    return _by_annotator(store.evaluations.gold_values(), documents, codebook)
+
+
+def mean_of(said: Sequence[Grid], documents: Sequence[str], codebook: Codebook) -> Grid:
+    """The mean of those who gave a value, cell by cell; NaN where nobody did."""
+    return _middle(np.nanmean, said, documents, codebook)
+
+
+def median_of(said: Sequence[Grid], documents: Sequence[str], codebook: Codebook) -> Grid:
+    """The median of those who gave a value, cell by cell; NaN where nobody did."""
+    return _middle(np.nanmedian, said, documents, codebook)
+
+
+def _middle(reduce: Callable[..., Any], said: Sequence[Grid], documents: Sequence[str], codebook: Codebook) -> Grid:
+    if not said:
+        return np.full((len(documents), len(codebook.items)), np.nan)
+    stack = np.stack(said)
+    known = ~np.isnan(stack).all(axis=0)
+    middle = np.full(stack.shape[1:], np.nan)
+    middle[known] = reduce(stack[:, known], axis=0)
+    return middle
+
+
+def _by_annotator(table: pa.Table, documents: Sequence[str], codebook: Codebook) -> dict[str, Grid]:
+    names = sorted(map(str, pc.unique(table["annotator"]).to_pylist()))
+    return {
+        name: grid_of(table.filter(pc.equal(table["annotator"], pa.scalar(name))), documents, codebook)
+        for name in names
+    }
 
 
 def grid_of(table: pa.Table, documents: Sequence[str], codebook: Codebook) -> Grid:

@@ -10,7 +10,7 @@ from core.documents import Document
 from core.errors import InputError
 from core.ingest.build import Imported, build_documents
 from core.ingest.mapping import Mapping
-from core.ingest.options import mapping_same_names, parse_gold_option
+from core.ingest.options import mapping_same_names, parse_gold_option, parse_value_option
 from core.ingest.read import read_table
 from core.store.documents import RejectedRow
 from core.studio.desk import Desk
@@ -28,6 +28,9 @@ class Source:
     contexts: tuple[str, ...] = ()
     gold: tuple[str, ...] = ()
     gold_same_names: bool = False
+    gold_values: tuple[str, ...] = ()
+    group: str | None = None
+    order: str | None = None
 
 
 def read_source(source: Source, codebook: Codebook) -> Imported:
@@ -37,7 +40,15 @@ def read_source(source: Source, codebook: Codebook) -> Imported:
     if source.gold_same_names:
         named = {one.name for one in gold}
         gold += tuple(one for one in mapping_same_names(table, codebook) if one.name not in named)
-    mapping = Mapping(text=source.text, context=source.contexts, id=source.id_column, gold=gold)
+    mapping = Mapping(
+        text=source.text,
+        context=source.contexts,
+        id=source.id_column,
+        gold=gold,
+        value_map=parse_value_option(source.gold_values, codebook),
+        group=source.group,
+        order=source.order,
+    )
     imported = build_documents(table, mapping, codebook)
     if not imported.documents:
         first = f" The first: {imported.rejected[0].reason}." if imported.rejected else ""

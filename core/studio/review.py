@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from core.annotations import agreed, differs
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Value
@@ -72,7 +73,9 @@ class Row:
     def wrong(self) -> frozenset[str]:
         """Items whose value differs from gold."""
         return frozenset(
-            item for item, true in self.gold.items() if (now := self.values.get(item)) is not None and now != true
+            item
+            for item, true in self.gold.items()
+            if (now := self.values.get(item)) is not None and differs(now, true)
         )
 
 
@@ -310,7 +313,7 @@ def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> Row:
         text=dossier.document.text,
         values={item: dossier.value(item) for item in codebook.items},
         verdict={item: dossier.values.get(item) for item in codebook.items},
-        gold=_gold(dossier.document.gold, codebook),
+        gold=agreed(dossier.document.gold, codebook.items),
         roles=lists,
         edited=frozenset(item for item, review in dossier.reviews.items() if review.value != dossier.values.get(item)),
         disputed=frozenset(item for item in codebook.items if len({says.get(item) for says in heard}) > 1),
@@ -320,21 +323,6 @@ def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> Row:
         reasons=found.reasons,
         status=dossier.review_status,
     )
-
-
-def _gold(raters: Mapping[str, Mapping[str, Value]], codebook: Codebook) -> dict[str, Value]:
-    """The value that most raters give an item; nothing on a tie (as ``gold_labels`` in the file)."""
-    agreed: dict[str, Value] = {}
-    for item in codebook.items:
-        votes: dict[Value, int] = {}
-        for said in raters.values():
-            if item in said:
-                votes[said[item]] = votes.get(said[item], 0) + 1
-        most = max(votes.values(), default=0)
-        leaders = [value for value, count in votes.items() if count == most]
-        if len(leaders) == 1:
-            agreed[item] = leaders[0]
-    return agreed
 
 
 def _saying(codebook: Codebook, label_id: str) -> tuple[str, Value]:

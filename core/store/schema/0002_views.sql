@@ -29,12 +29,20 @@ CREATE VIEW reviewed_labels AS
 SELECT document_id, item, value, actor FROM current_reviews
 SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id);
 
--- Gold with one value an item: the only rater's, or the majority's. No row on a tie.
+-- Gold with one value an item: the only rater's, or the majority's with no row on a tie; of ratings the mean.
 CREATE VIEW gold_labels AS
-SELECT document_id, item, arg_max(value, votes) AS value
-FROM (SELECT document_id, item, value, count(*) AS votes FROM gold GROUP BY ALL)
-GROUP BY document_id, item
-HAVING count(*) = 1 OR max(votes, 2)[1] > max(votes, 2)[2];
+SELECT document_id, item,
+       CASE WHEN mean IS NULL OR count = 1 THEN value
+            WHEN mean = floor(mean) THEN mean::BIGINT::VARCHAR ELSE mean::VARCHAR END AS value
+FROM (
+    SELECT document_id, item, arg_max(value, votes) AS value, count(*) AS count,
+           count(*) = 1 OR max(votes, 2)[1] > max(votes, 2)[2] AS agreed,
+           CASE WHEN count(try_cast(value AS DOUBLE)) = count(*)
+                THEN sum(try_cast(value AS DOUBLE) * votes) / sum(votes) END AS mean
+    FROM (SELECT document_id, item, value, count(*) AS votes FROM gold GROUP BY ALL)
+    GROUP BY document_id, item
+)
+WHERE agreed OR mean IS NOT NULL;
 
 -- The last list that each role gave in a debate, or its last turn when it gave none.
 CREATE VIEW last_words AS

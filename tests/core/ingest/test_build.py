@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import Codebook, parse_codebook
+from core.codebook import Codebook, Label, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest import (
@@ -20,6 +20,7 @@ from core.ingest import (
     codebook_from_gold,
     mapping_same_names,
     parse_gold_option,
+    parse_value_option,
     read_table,
     rejected_csv,
     suggest_mapping,
@@ -214,6 +215,56 @@ def test_ratings() -> None:
         None,
     ]
     assert [unknown.value for unknown in result.unknown_gold] == ["6", "good"]
+
+
+def test_words_become_ratings_and_names_by_a_value_map() -> None:
+    data = "text,a,b\nt1,High,n/a\nt2,low,High\nt3,so-so,3\n"
+    gold = (GoldSource("a", "label", "Clarity"), GoldSource("b", "label", "Clarity", "second"))
+    book = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    mapped = build(data, book, gold=gold, value_map={"high": 5, "low": 1, "n/a": None, "so-so": 9})
+    said = [{rater: values["c"] for rater, values in each.gold.items()} for each in mapped.documents]
+    assert said == [{"gold": 5}, {"gold": 1, "second": 5}, {"second": 3}]
+    assert [(one.column, one.value) for one in mapped.unknown_gold] == [("a", "so-so")], "9 is not on the scale"
+    choice = Codebook(kind="choice", labels=(Label(name="Yes", id="y", code=1), Label(name="No", id="n", code=0)))
+    meant = build(
+        "text,g\nt1,aye\nt2,nay\nt3,1\nt4,?\n", choice, gold=(GoldSource("g", "choice"),),
+        value_map={"aye": "Yes", "nay": 0, "?": None},
+    )  # fmt: skip
+    assert [one.gold.get("gold", {}).get("label") for one in meant.documents] == ["y", "n", "y", None]
+    assert not meant.unknown_gold
+
+
+def test_documents_of_a_group_follow_each_other_in_its_order() -> None:
+    data = "id,text,chat,turn\n1,b,x,2\n2,alone,,7\n3,c,y,1\n4,a,x,1.5\n5,z,x,late\n"
+    found = build(data, None, id="id", group="chat", order="turn").documents
+    assert [(one.id, one.group, one.order, one.position) for one in found] == [
+        ("4", "x", 1.5, 0), ("1", "x", 2.0, 1), ("5", "x", None, 2), ("2", "", None, 3), ("3", "y", 1.0, 4),
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="needs a group"):
+        build(data, None, order="turn")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("not so good=2", "rating", ("not so good", 2)),
+        ("N/A: a=b=none", "rating", ("N/A: a=b", None)),
+        ("aye=present", "multilabel", ("aye", True)),
+        ("aye=clean", "multilabel", ("aye", "Clean")),
+        ("up=7", "choice", ("up", "Clean")),
+    ],
+)
+def test_gold_value_options(text: str, kind: Any, expected: Any) -> None:
+    book = Codebook(kind=kind, labels=(Label(name="Clean", code=7),))
+    assert parse_value_option([text], book) == dict([expected])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("nothing", "rating"), ("a=9", "rating"), ("=1", "rating"), ("a=dirty", "choice")]
+)
+def test_gold_value_options_that_do_not_fit(text: str, kind: Any) -> None:
+    with pytest.raises(UsageError):
+        parse_value_option([text], Codebook(kind=kind, labels=(Label(name="Clean", code=7),)))
 
 
 def test_without_a_codebook_gold_is_keyed_by_name() -> None:

@@ -199,6 +199,47 @@ def test_rating(project):
     assert (scores["n"], scores["mae"], scores["bias"], scores["exact"]) == (4, 0.25, 0.25, 0.75)
 
 
+def test_several_raters_of_a_dimension(project):
+    """Their mean is the truth; each of them, their median and their agreement stand beside it."""
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    gold = [{"ann": 1, "bob": 2, "cy": 3}, {"ann": 5, "bob": 5, "cy": 2}, {"ann": 3, "bob": 4}]
+    project.store.documents.add(
+        Document(f"d{n}", {"text": "t"}, gold={rater: {"c": value} for rater, value in said.items()})
+        for n, said in enumerate(gold)
+    )
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["d0", "d1", "d2"])
+
+    async def debates():
+        for n, rated in enumerate((2, 4, 3)):
+            await hold_debate(project, run.run_id, f"d{n}", {"annotator": {"c": rated}}, {"c": rated})
+
+    asyncio.run(debates())
+    report = evaluate.report(rooms_world.desk_on(project), run.run_id)
+    # The means are 2, 4 and 3.5: an error of half a point on one of three.
+    assert (report["n"], report["labels"]["Clarity"]["mae"]) == (3, pytest.approx(0.5 / 3))
+    # The medians are 2, 5 and 3.5.
+    assert report["median"]["labels"]["Clarity"]["mae"] == pytest.approx(0.5)
+    assert {rater: scores["n"] for rater, scores in report["raters"].items()} == {"ann": 3, "bob": 3, "cy": 2}
+    assert report["raters"]["ann"]["labels"]["Clarity"]["mae"] == pytest.approx((1 + 1 + 0) / 3)
+    assert -1 <= report["agreement"]["Clarity"] < 1
+    assert evaluate.truths(rooms_world.desk_on(project), run.run_id)["gold"] == 3, "raters who differ are no tie"
+
+
+def test_several_raters_of_a_choice(project):
+    labels = (Label(name="Sport", id="s"), Label(name="Politics", id="p"))
+    codebook = Codebook(kind="choice", labels=labels)
+    said = {"ann": {"label": "s"}, "bob": {"label": "p"}}
+    project.store.documents.add([Document("d0", {"text": "t"}, gold=said)])
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["d0"])
+    asyncio.run(hold_debate(project, run.run_id, "d0", {"annotator": {"label": "s"}}, {"label": "s"}))
+    report = evaluate.report(rooms_world.desk_on(project), run.run_id)
+    assert (report["n"], report["accuracy"]) == (0, None), "a tie is no truth"
+    assert {rater: scores["accuracy"] for rater, scores in report["raters"].items()} == {"ann": 1.0, "bob": 0.0}
+    assert list(report["agreement"]) == ["label"]
+
+
 def test_the_report_as_a_table(desk, run_id):
     report = evaluate.report(desk, run_id)
     report["labels"]["=Alpha"] = report["labels"].pop("Alpha")
