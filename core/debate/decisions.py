@@ -154,12 +154,17 @@ def open_page(text: str, codebook: Codebook) -> Page:
 
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
-    text, may_leave_open = spoken(text), codebook.find("Undecided") is None
+    return _opened(text, codebook.unit, codebook.find("Undecided") is None)
+
+
+@lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
+def _opened(text: str, unit: str, may_leave_open: bool) -> Page:
+    text = spoken(text)
     blocks, unclosed = blocks_in(text)
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
     lines = _without(lines, blocks)
     quoted = outermost(double_quoted(lines))
-    found = [m for m in _found(lines, codebook.unit, quoted) if may_leave_open or m.kind != "undecided"]
+    found = [m for m in _found(lines, unit, quoted) if may_leave_open or m.kind != "undecided"]
     return Page(
         text=text,
         lines=lines,

@@ -134,6 +134,8 @@ class _Spoken:
 def _from_lines(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
     decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
     spans = [(s.start, s.end) for s in _spans(page) if not _within(s.start, decided)]
+    if not spans:
+        return
     spoken = _Spoken()
     position = kept = 0
     while position <= len(page.text) and kept < MOST:

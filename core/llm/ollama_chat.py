@@ -32,8 +32,8 @@ async def ask(
     headers = {"authorization": f"Bearer {key}"} if key else {}
     body = _body(seat, request, seed)
     async with streams.post(session, f"{place.base_url}/api/chat", body, headers, seat, growing) as response:
-        async for line in streams.lines(response, seat):
-            if line.strip():
+        async for lines in streams.Lines(response, seat):
+            for line in filter(bytes.strip, lines):
                 _take(streams.decoded(line, seat), seat, growing)
         return growing.finished(
             seat,

@@ -73,16 +73,17 @@ async def _receive(response: aiohttp.ClientResponse, seat: Seat, growing: stream
     if response.content_type == "application/json":
         _take(streams.decoded(await response.read(), seat), seat, growing)
         return
-    async for line in streams.lines(response, seat):
-        if not line.startswith(b"data:"):
-            growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
-            continue
-        data = line[5:].strip()
-        if data == b"[DONE]":
-            growing.finish = growing.finish or "stop"
-            return
-        if data:
-            _take(streams.decoded(data, seat), seat, growing)
+    async for lines in streams.Lines(response, seat):
+        for line in lines:
+            if not line.startswith(b"data:"):
+                growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
+                continue
+            data = line[5:].strip()
+            if data == b"[DONE]":
+                growing.finish = growing.finish or "stop"
+                return
+            if data:
+                _take(streams.decoded(data, seat), seat, growing)
 
 
 def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:

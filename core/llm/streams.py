@@ -157,20 +157,32 @@ def _short(error: Exception) -> str:
     return (str(error) or type(error).__name__)[:200]
 
 
-async def lines(response: aiohttp.ClientResponse, seat: Seat) -> AsyncIterator[bytes]:
-    """The lines of a response without their ends, as soon as each is complete; the last may lack its end.
+class Lines:
+    """The lines of a response without their ends, in lists: those that each piece from the net completes. The last line
+    may lack its end. Raises MalformedStream when one exceeds ``MAX_LINE`` bytes.
 
-    Raises MalformedStream when a line exceeds ``MAX_LINE`` bytes.
+    An iterator and no generator, as one that is left early makes the event loop tidy up after each reply.
     """
-    rest = b""
-    async for chunk in response.content.iter_any():
-        *complete, rest = (rest + chunk).split(b"\n")
-        for line in complete:
-            yield line.rstrip(b"\r")
-        if len(rest) > MAX_LINE:
-            raise errors.MalformedStream(f"{seat.connection} sent a line of more than {MAX_LINE} bytes.", "")
-    if rest:
-        yield rest
+
+    def __init__(self, response: aiohttp.ClientResponse, seat: Seat) -> None:
+        self._content = response.content
+        self._seat = seat
+        self._rest = b""
+
+    def __aiter__(self) -> Lines:
+        return self
+
+    async def __anext__(self) -> list[bytes]:
+        while chunk := await self._content.readany():
+            *complete, self._rest = (self._rest + chunk).split(b"\n")
+            if len(self._rest) > MAX_LINE:
+                raise errors.MalformedStream(f"{self._seat.connection} sent a line of more than {MAX_LINE} bytes.", "")
+            if complete:
+                return [line.rstrip(b"\r") for line in complete]
+        if not self._rest:
+            raise StopAsyncIteration
+        last, self._rest = self._rest, b""
+        return [last]
 
 
 def decoded(line: bytes, seat: Seat) -> dict[str, Any]:
