@@ -87,7 +87,8 @@ class RunSettings(_Frozen):
 
 
 class RunRow(_Frozen):
-    """A run as the store tells it. Counts are of documents; ``turns`` are stored replies of its debates."""
+    """A run as the store tells it. Counts are of documents; ``turns`` are stored replies of its debates.
+    ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches."""
 
     run_id: str
     experiment_id: str
@@ -104,6 +105,7 @@ class RunRow(_Frozen):
     cached_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
     cost_usd: float | None = 0.0
     seconds: float = 0.0
     rejected: int = 0

@@ -96,7 +96,7 @@ class RunStatus:
     """Where a run stands. Sent on every change of state and at most a few times a second while it moves.
 
     ``rate`` is documents a minute over the last minute, ``eta_seconds`` None while unknown; ``cost_usd`` None when a
-    price is unknown.
+    price is unknown. ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches.
     """
 
     run_id: str
@@ -115,6 +115,7 @@ class RunStatus:
     rate: float
     eta_seconds: float | None
     message: str = ""
+    cached_tokens: int = 0
     kind: Literal["run_status"] = "run_status"
 
 

@@ -12,9 +12,10 @@ from tenacity import RetryCallState
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Ask
-from core.documents import Document, storable
+from core.documents import Document
 from core.engine.limits import Budget, Gate, retrying
 from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
+from core.engine.records import stored_reply
 from core.errors import ModelError, RateLimited
 from core.llm.reply import ModelReply, estimated
 from core.runs import RunSettings, Seat
@@ -106,10 +107,6 @@ class Caller:
     _flights: dict[str, _Flight] = field(default_factory=dict)
     _gates: defaultdict[str, Gate] = field(default_factory=lambda: defaultdict(Gate))
 
-    async def stored(self, key: str) -> StoredReply | None:
-        """The committed reply of this key, or None."""
-        return await self.store.fetch(key) if self.store.known(key) else None
-
     async def paid(self, key: str, ask: Ask, place: Place) -> tuple[StoredReply, bool]:
         """The reply of a call made now, committed, and whether it was another debate that made it. Debates that want
         the same key share the call, which is cancelled only when the last of them goes. Raises ModelError, BudgetSpent.
@@ -157,18 +154,7 @@ class Caller:
         gate.let_through()
         words.flush()
         self.on_paid(reply)
-        stored = StoredReply(
-            key=key,
-            text=storable(reply.text),  # as it will be read back, so that a replay renders the very same
-            reasoning=storable(reply.reasoning),
-            finish=reply.finish,
-            usage=reply.usage,
-            cost_usd=reply.cost_usd,
-            seconds=time.monotonic() - began,
-            at=time.time(),
-            dropped=reply.dropped,
-            run_id=place.run_id,
-        )
+        stored = stored_reply(key, reply, seconds=time.monotonic() - began, at=time.time(), run_id=place.run_id)
         await self.store.commit(stored)
         return stored
 

@@ -3,9 +3,9 @@ llm package implement these; tests bring their own."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from core.annotations import Annotation
 from core.debate.events import Event
@@ -99,7 +99,7 @@ class TurnStore(Protocol):
 class Sink(Protocol):
     """Where a run leaves what it did, in order."""
 
-    async def turn(self, row: TurnRow) -> None:
+    def turn(self, row: TurnRow) -> Coroutine[Any, Any, None]:
         """Return once the turn is on disk."""
 
     async def verdict(self, row: VerdictRow) -> None:

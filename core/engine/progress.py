@@ -29,6 +29,7 @@ class Progress:
     cost_usd: float | None
     seconds_before: float
     started: float
+    cached_tokens: int = 0
     in_flight: int = 0
     _ended: deque[float] = field(default_factory=deque)
 
@@ -48,6 +49,7 @@ class Progress:
             cost_usd=run.cost_usd,
             seconds_before=run.seconds,
             started=now,
+            cached_tokens=run.cached_tokens,
         )
 
     @property
@@ -59,6 +61,7 @@ class Progress:
         """Count a reply that was asked for now."""
         self.calls += 1
         self.prompt_tokens += reply.usage.prompt_tokens
+        self.cached_tokens += reply.usage.cached_tokens
         self.completion_tokens += reply.usage.completion_tokens
         if self.cost_usd is not None:
             self.cost_usd = None if reply.cost_usd is None else self.cost_usd + reply.cost_usd
@@ -98,4 +101,5 @@ class Progress:
             rate=rate,
             eta_seconds=left / rate * 60 if rate > 0 else None,
             message=message,
+            cached_tokens=self.cached_tokens,
         )

@@ -29,7 +29,7 @@ WITH asked AS (
     FROM verdicts WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), heard AS (
     -- A reply is paid for by the run that asked for it, once, however many of its turns heard it.
-    SELECT turns.run_id, prompt_tokens, completion_tokens, cost_usd,
+    SELECT turns.run_id, prompt_tokens, completion_tokens, cached_tokens, cost_usd,
            replies.run_id = turns.run_id
            AND row_number() OVER (PARTITION BY turns.run_id, key ORDER BY document_id, turn) = 1 AS paid
     FROM turns JOIN replies USING (key) WHERE $run IS NULL OR turns.run_id = $run
@@ -37,6 +37,7 @@ WITH asked AS (
     SELECT run_id, count(*) AS turns, count(*) FILTER (paid) AS calls, count(*) FILTER (NOT paid) AS cached_calls,
            coalesce(sum(prompt_tokens) FILTER (paid), 0) AS prompt_tokens,
            coalesce(sum(completion_tokens) FILTER (paid), 0) AS completion_tokens,
+           coalesce(sum(cached_tokens) FILTER (paid), 0) AS cached_tokens,
            coalesce(bool_or(cost_usd IS NULL) FILTER (paid), false) AS priceless,
            coalesce(sum(cost_usd) FILTER (paid), 0.0) AS cost_usd
     FROM heard GROUP BY run_id
@@ -45,7 +46,7 @@ WITH asked AS (
 )
 SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0), coalesce(verdicts, 0),
        coalesce(unresolved, 0), coalesce(failed, 0), coalesce(turns, 0), coalesce(calls, 0), coalesce(cached_calls, 0),
-       coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT,
+       coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
        CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, message, budget
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN spent USING (run_id)
 LEFT JOIN raised USING (run_id)
@@ -199,7 +200,8 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
 def _run_of(row: Sequence[Any]) -> RunRow:
     (
         run_id, experiment_id, settings, state, created_at, finished_at, documents, verdicts, unresolved, failed, turns,
-        calls, cached_calls, prompt_tokens, completion_tokens, cost_usd, seconds, rejected, message, budget,
+        calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, message,
+        budget,
     ) = row  # fmt: skip
     frozen = RunSettings.model_validate(load(settings))
     return RunRow(
@@ -218,6 +220,7 @@ def _run_of(row: Sequence[Any]) -> RunRow:
         cached_calls=cached_calls,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
+        cached_tokens=cached_tokens,
         cost_usd=cost_usd,
         seconds=seconds,
         rejected=rejected,

@@ -55,7 +55,7 @@ def result(rows: Sequence[RunRow]) -> dict[str, Any]:
 
 _SUMMED = (
     "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
-    "cost_usd", "seconds",
+    "cached_tokens", "cost_usd", "seconds",
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ def _totals(row: RunRow) -> dict[str, Any]:
         "cached_calls": row.cached_calls,
         "prompt_tokens": row.prompt_tokens,
         "completion_tokens": row.completion_tokens,
+        "cached_tokens": row.cached_tokens,
         "cost_usd": row.cost_usd,
         "seconds": round(row.seconds, 3),
         "status": row.state,

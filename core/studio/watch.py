@@ -34,6 +34,7 @@ def status_of(run: RunRow, state: RunState | None = None) -> RunStatus:
         rate=0.0,
         eta_seconds=None,
         message="" if state else run.message,
+        cached_tokens=run.cached_tokens,
     )
 
 

@@ -1,0 +1,178 @@
+"""What every driver of a run has in common: starting, being told to end, recording turns and verdicts, saying so."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any
+
+from core.debate.events import RunState, RunStatus, TurnStarted
+from core.debate.turns import Fault, Reply, Verdict
+from core.documents import Document
+from core.engine import records
+from core.engine.debate import Debate, Placed
+from core.engine.limits import EQUAL_FAILURES, Budget, FailureStreak
+from core.engine.ports import Documents, Models, Publish, Sink, StoredReply, TurnStore, VerdictRow, Work
+from core.engine.progress import Progress
+
+STATUS_SECONDS = 0.25
+LOADED_AT_ONCE = 64
+
+
+class Driver(ABC):
+    """One run in motion. ``run()`` drives it to an end; ``pause`` and ``stop`` may be called from the same loop.
+
+    Pausing lets calls in flight end and commits them; stopping cancels them. Both leave the rest of the documents to
+    be done when the run is resumed, which replays each debate from its stored replies.
+    """
+
+    def __init__(
+        self, work: Work, documents: Documents, models: Models, store: TurnStore, sink: Sink, publish: Publish
+    ) -> None:
+        self.settings = work.run.settings
+        self.retries = work.retry
+        self.models = models
+        self.store = store
+        self.sink = sink
+        self.publish = publish
+        self.progress = Progress.of(work.run, time.monotonic())
+        self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
+        self.note = ""
+        """What the run is waiting for, in words; shown with its status."""
+        self._run_id = work.run.run_id
+        self._resumed = work.run.calls > 0
+        self._documents = documents
+        self._todo = deque(work.todo)
+        self._loaded: deque[Document] = deque()
+        self._loading = asyncio.Lock()
+        self._streak = FailureStreak()
+        self._held: list[VerdictRow] = []
+        self._ending: tuple[RunState, str] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def run_id(self) -> str:
+        """The run this drives."""
+        return self._run_id
+
+    @property
+    def ending(self) -> RunState | None:
+        """The state it has been told to end in, None while it goes on."""
+        return self._ending[0] if self._ending else None
+
+    @property
+    def left(self) -> int:
+        """Documents whose debates have not been begun."""
+        return len(self._todo) + len(self._loaded)
+
+    def pause(self, message: str = "") -> None:
+        """Start no further call; what is in flight ends and is kept."""
+        if self._ending is None:
+            self._ending = ("paused", message)
+
+    def stop(self, message: str = "") -> None:
+        """Cancel what is in flight; what is committed is kept."""
+        self._ending = ("stopped", message)
+        self._cancel()
+
+    def interrupt(self) -> None:
+        """Cancel what is in flight and leave the run paused: Moot is closing."""
+        self.pause("interrupted")
+        self._cancel()
+
+    def pause_for_budget(self) -> None:
+        """No call may start any more: the run's ceiling is reached."""
+        self.pause(f"the budget of ${self.settings.budget_usd:g} is spent")
+
+    async def run(self) -> RunStatus:
+        """Drive the run until it is done, paused or stopped; gives where it stands then.
+
+        An error of the store or of Moot itself ends the run as ``failed`` and is raised.
+        """
+        began = self.progress.started = time.monotonic()
+        await self.sink.state(self.run_id, "running")
+        ticker = asyncio.create_task(self._tick())
+        try:
+            await self._move()
+        except BaseException as error:
+            self._ending = ("failed", str(error)) if isinstance(error, Exception) else ("paused", "interrupted")
+            raise
+        finally:
+            ticker.cancel()
+            await asyncio.gather(ticker, return_exceptions=True)
+            state, message = self._ending or ("done", "")
+            if state == "done":
+                await self._commit_held()
+            with contextlib.suppress(Exception):  # the error that ended the run must not be hidden by a second one
+                await self.sink.state(self.run_id, state, message, time.monotonic() - began)
+            self.progress.in_flight = 0
+            status = self.progress.status(state, time.monotonic(), message)
+            self.publish(status)
+        return status
+
+    @abstractmethod
+    async def _move(self) -> None:
+        """Debate what is left, and return when nothing is or the run is told to end."""
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _next(self) -> Document | None:
+        """The next document whose debate is to begin, None when there is none."""
+        async with self._loading:
+            if not self._loaded and self._todo:
+                ids = [self._todo.popleft() for _ in range(min(LOADED_AT_ONCE, len(self._todo)))]
+                self._loaded.extend(await self._documents(ids))
+            return self._loaded.popleft() if self._loaded else None
+
+    def _debate(self, document: Document) -> Debate:
+        return Debate(document, self.settings, self.models)
+
+    def _turn(self, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> Coroutine[Any, Any, None]:
+        """Show a turn that has ended, and give what writes it."""
+        if cached:
+            self.progress.cached_calls += stored.run_id != self.run_id or not self._resumed
+            self.publish(
+                TurnStarted(
+                    self.run_id, placed.document.id, placed.turn, placed.ask.role, placed.seat.model, cached=True
+                )
+            )
+        self.publish(records.turn_done(self.run_id, placed, reply, stored, cached=cached))
+        return self.sink.turn(
+            records.turn_row(self.run_id, placed, reply, stored, self.settings.codebook, cached=cached)
+        )
+
+    async def _conclude(self, document: Document, verdict: Verdict) -> None:
+        """Write a verdict. Equal faults of the provider are held back until another debate ends well; when there are
+        too many in a row, their documents are not failed but undone, and the run pauses."""
+        row = records.verdict_row(self.run_id, document, verdict, at=time.time())
+        if self._streak.saw(verdict.fault.kind if verdict.fault else None):
+            self._held.clear()
+            fault = verdict.fault or Fault("provider", "")
+            self.pause(f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}")
+            return
+        if verdict.fault is not None and self._streak.length:
+            self._held.append(row)
+            return
+        await self._commit_held()
+        await self._commit(row)
+
+    async def _commit_held(self) -> None:
+        held, self._held = self._held, []
+        for row in held:
+            await self._commit(row)
+
+    async def _commit(self, row: VerdictRow) -> None:
+        await self.sink.verdict(row)
+        self.progress.ended(row.status, time.monotonic())
+        self.publish(records.verdict_reached(row))
+
+    async def _tick(self) -> None:
+        while True:
+            self.publish(self.progress.status("running", time.monotonic(), self.note))
+            await asyncio.sleep(STATUS_SECONDS)
