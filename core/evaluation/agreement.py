@@ -134,6 +134,49 @@ def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal",
     return Agreement(1 - observed / expected if expected > 0 else None, n, units - n, observed, expected)
 
 
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """How far two annotators agree, each coefficient None when it is 0/0 (both used a single value, or n is 0)."""
+
+    n: int
+    """units that both rated"""
+    observed: float | None
+    """share of units on which they agree"""
+    kappa: float | None
+    """Cohen's"""
+    ac1: float | None
+    """Gwet's; defined also where both used one value, and then 1"""
+    alpha: float | None
+    """Krippendorff's, nominal"""
+
+
+def of_confusion(matrix: npt.ArrayLike) -> PairAgreement:
+    """The three coefficients of two annotators from their confusion matrix ``[first][second]``, which a query can give
+    without loading a document. The matrix has a row for every category that could be chosen (q of AC1).
+
+    Sources as for ``cohen_kappa``, ``gwet_ac1`` and ``krippendorff_alpha``, to which the results are equal.
+    """
+    table = np.asarray(matrix, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        raise ValueError(f"expected a square matrix, got {table.shape}")
+    n, q = float(table.sum()), len(table)
+    if not n:
+        return PairAgreement(0, None, None, None, None)
+    observed = float(np.trace(table)) / n
+    rows, columns = table.sum(axis=1) / n, table.sum(axis=0) / n
+    shares = (rows + columns) / 2
+    by_chance = float((shares * (1 - shares)).sum()) / (q - 1) if q > 1 else None
+    values = shares * 2 * n  # how often each category was given by either
+    unlike = float(((2 * n) ** 2 - (values**2).sum()) / (2 * n * (2 * n - 1)))
+    return PairAgreement(
+        n=int(n),
+        observed=observed,
+        kappa=_beyond_chance(observed, float(rows @ columns)),
+        ac1=None if by_chance is None else _beyond_chance(observed, by_chance),
+        alpha=1 - (1 - observed) / unlike if unlike > 1e-12 else None,
+    )
+
+
 def _beyond_chance(observed: float, expected: float) -> float | None:
     return (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None
 

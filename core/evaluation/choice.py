@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ class ChoiceScores:
     """share of documents with the right label (equal to micro precision, recall and F1); None when n is 0"""
     macro: Averages
     """mean over the labels that occur in the gold; macro recall is the balanced accuracy"""
+    weighted: Averages
+    """the same mean weighted by how often each occurs in the gold"""
+    mcc: float | None
+    """Matthews' correlation for several classes (Gorodkin 2004, Comput. Biol. Chem. 28), -1 to 1; None when the gold or
+    the choices are all of one label (0/0, where scikit-learn says 0)"""
 
     def confused(self) -> list[tuple[str, str, int]]:
         """The wrong choices (gold, chosen, documents), most frequent first, then in the order of the labels."""
@@ -83,7 +89,16 @@ def from_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str], *,
         confusion=tuple(tuple(row) for row in confusion),
         accuracy=sum(right) / n if n else None,
         macro=macro_average(counts.values()),
+        weighted=macro_average(counts.values(), weighted=True),
+        mcc=_matthews(rows, columns, sum(right)),
     )
+
+
+def _matthews(rows: Sequence[int], columns: Sequence[int], right: int) -> float | None:
+    n = sum(rows)
+    spread = (n * n - sum(row * row for row in rows)) * (n * n - sum(column * column for column in columns))
+    together = right * n - sum(row * column for row, column in zip(rows, columns, strict=True))
+    return together / sqrt(spread) if spread else None
 
 
 def to_json(scores: ChoiceScores) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from core.evaluation.alternative import _yekutieli, alternative_test
+
+
+def people(rng: np.random.Generator, n: int, noise: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    truth = rng.integers(0, 2, (n, 1)).astype(float)
+    return truth, {name: np.where(rng.random((n, 1)) < noise, 1 - truth, truth) for name in "ABC"}
+
+
+def test_a_model_that_is_right_may_replace_and_one_that_guesses_may_not() -> None:
+    rng = np.random.default_rng(0)
+    truth, said = people(rng, 200, 0.2)
+    good = alternative_test(truth, said)
+    assert good.passed
+    assert good.winning_rate == 1
+    assert good.sentence.startswith("The model may stand in for the annotators: it holds its own against 3 of 3 people")
+    bad = alternative_test(rng.integers(0, 2, (200, 1)), said)
+    assert not bad.passed
+    assert bad.winning_rate == 0
+    assert "should not replace" in bad.sentence
+
+
+def test_wins_by_hand() -> None:
+    # Others of A are B and C. d0: all say 1. d1: the model says as B and C, A does not. d2: the reverse.
+    said = {"A": [[1], [0], [1]], "B": [[1], [1], [1]], "C": [[1], [1], [1]]}
+    found = alternative_test([[1], [1], [0]], said)
+    left = found.people[0]
+    assert (left.n, left.model_wins, left.person_wins) == (3, pytest.approx(2 / 3), pytest.approx(2 / 3))
+
+
+def test_p_as_scipy() -> None:
+    rng = np.random.default_rng(3)
+    truth, said = people(rng, 80, 0.25)
+    model = np.where(rng.random(truth.shape) < 0.25, 1 - truth, truth)
+    found = alternative_test(model, said, epsilon=0.1)
+    others = [said["B"], said["C"]]
+    by_model = np.mean([model == other for other in others], axis=0).ravel()
+    by_person = np.mean([said["A"] == other for other in others], axis=0).ravel()
+    lead = (by_person >= by_model).astype(float) - (by_model >= by_person)
+    assert found.people[0].p == pytest.approx(stats.ttest_1samp(lead, 0.1, alternative="less").pvalue)
+
+
+def test_ratings_agree_by_distance() -> None:
+    said = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
+    near = alternative_test([[2.0], [4.0]], said, measured=True).people[0]
+    assert (near.model_wins, near.person_wins) == (1.0, 0.0)
+    assert near.p == 0.0  # the same lead on every document
+
+
+def test_why_there_is_no_test() -> None:
+    few = alternative_test([[1]], {"A": [[1]], "B": [[1]]})
+    assert few.winning_rate is None
+    assert "at least three people who labelled the same documents; here two people did" in few.sentence
+    nan = [[np.nan], [np.nan]]
+    apart = alternative_test([[1], [1]], {"A": [[1], [np.nan]], "B": nan, "C": nan})
+    assert "nothing can be tested" in apart.sentence
+
+
+def test_false_discoveries_as_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        p = rng.random(6) ** 4
+        assert _yekutieli(list(p), 0.05) == list(multipletests(p, 0.05, "fdr_by")[0])
