@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import cast
 
 import streamlit as st
 
@@ -18,7 +17,7 @@ from core.studio.evaluate import Evaluation
 from core.studio.grids import Truth
 
 SHOWN = 50  # documents that a cell lists at a time
-TRUTHS: dict[Truth, str] = {"gold": "Gold", "reviewed": "Reviewed"}
+AT_A_GLANCE = 3  # truths that are shown side by side; more go into a list
 
 
 def main() -> None:
@@ -59,18 +58,34 @@ def main() -> None:
 
 
 def _truth_switch(known: dict[Truth, int]) -> Truth:
-    wanted = cast(Truth, state.truth())
+    wanted = state.truth()
     if not known.get(wanted):
         wanted = next((name for name, count in known.items() if count), "gold")
-    chosen = st.segmented_control(
-        "against",
-        list(known),
-        default=wanted,
-        format_func=lambda name: f"{TRUTHS[name]} {known[name]:,}",
-        label_visibility="collapsed",
-        required=True,
-        key="evaluate-truth",
-    )
+    names = list(known)
+
+    def words(name: Truth) -> str:
+        return f"{evaluate.truth_words(name)} {known[name]:,}"
+
+    if len(names) <= AT_A_GLANCE:
+        chosen = st.segmented_control(
+            "against",
+            names,
+            default=wanted,
+            format_func=words,
+            label_visibility="collapsed",
+            required=True,
+            key="evaluate-truth",
+        )
+    else:
+        chosen = st.selectbox(
+            "against",
+            names,
+            index=names.index(wanted),
+            format_func=lambda name: f"against {words(name)}",
+            label_visibility="collapsed",
+            width=230,
+            key="evaluate-truth-list",
+        )
     state.compare_with(chosen)
     return chosen
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
 from core.annotations import VERDICT
 from core.documents import Value
+from core.store.annotators import GOLD, REVIEWED, Source, of_run, select, source_of
 from core.store.connection import Connection
 from core.store.rows import dump, load
-
-REVIEWED = "reviewed"
-"""The annotator, and the truth, that people make: values of submitted documents."""
-
-Truth: TypeAlias = Literal["gold", "reviewed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,12 @@ class CellDocument:
     first_wrong: str | None
 
 
+# A document whose words went into the codebook of the run is no test of it.
 _COMMON = """
 WITH truth AS MATERIALIZED (
-    SELECT document_id, item, value FROM {truth} SEMI JOIN
-    (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+    SELECT document_id, item, value FROM ({truth})
+    SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+    ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id)
 ), said AS MATERIALIZED ({said}),
 counted AS MATERIALIZED (
     SELECT DISTINCT document_id FROM truth SEMI JOIN said USING (document_id) {decided}
@@ -102,16 +101,15 @@ class Evaluations:
         )
         return [name for (name,) in rows]
 
-    def counts(
-        self, run_id: str, annotator: str = VERDICT, *, truth: Truth = "gold", rater: str | None = None
-    ) -> Counts:
-        """The annotator (a role, ``verdict`` or ``reviewed``) against gold or against what people settled.
+    def counts(self, run_id: str, annotator: str = VERDICT, *, truth: str = GOLD) -> Counts:
+        """An annotator against the truth, on the documents of the run.
 
-        Gold is ``rater``'s; with None the only one's, or the majority of them, where a tie is no truth. A document
-        counts when the truth has a value for at least one of its items, the run's verdict on it has status ``verdict``
-        (``reviewed`` needs none) and the annotator said something; the others with truth are ``excluded``.
+        ``annotator`` is a role of the run, its ``verdict``, or like ``truth`` the name of a source (``annotators``). A
+        document counts when the truth has a value for at least one of its items, the annotator said something, and, for
+        an annotator of this run, the verdict on it has status ``verdict``; the others with truth are ``excluded``.
+        Documents that lent their words to the run's codebook are in neither (``guarded``).
         """
-        common, params = self._common(run_id, annotator, truth, rater)
+        common, params = self._common(run_id, annotator, truth)
         n, known = self._connection.rows(
             f"{common} SELECT (SELECT count(*) FROM counted), (SELECT count(DISTINCT document_id) FROM truth)", params
         )[0]
@@ -131,13 +129,12 @@ class Evaluations:
         value: Value,
         *,
         annotator: str = VERDICT,
-        truth: Truth = "gold",
-        rater: str | None = None,
+        truth: str = GOLD,
         offset: int = 0,
         limit: int = 50,
     ) -> list[CellDocument]:
         """The documents behind one cell of ``counts``, in position order."""
-        common, params = self._common(run_id, annotator, truth, rater)
+        common, params = self._common(run_id, annotator, truth)
         rows = self._connection.rows(
             f"""{common}, chosen AS MATERIALIZED (
                 SELECT document_id, truth.value AS true_value FROM truth JOIN said USING (document_id, item)
@@ -171,19 +168,87 @@ class Evaluations:
         """(document_id, item, annotator, value) of submitted documents; the annotator is the person."""
         return self._connection.arrow("SELECT document_id, item, actor AS annotator, value FROM reviewed_labels")
 
-    def _common(self, run_id: str, annotator: str, truth: Truth, rater: str | None) -> tuple[str, dict[str, Any]]:
-        params: dict[str, Any] = {"run": run_id}
-        if truth == "reviewed":
-            source = "reviewed_labels"
-        elif rater is not None:
-            source, params["rater"] = "(SELECT * FROM gold WHERE rater = $rater)", rater
-        else:
-            raters = self._connection.rows("SELECT count(DISTINCT rater) FROM gold")[0][0]
-            source = "gold" if raters == 1 else "gold_labels"
-        if annotator == REVIEWED:
-            said = "SELECT document_id, item, value FROM reviewed_labels"
-        else:
-            said = "SELECT document_id, item, value FROM run_values WHERE run_id = $run AND annotator = $annotator"
-            params["annotator"] = annotator
-        decided = "" if annotator == REVIEWED else _DECIDED
-        return _COMMON.format(truth=source, said=said, decided=decided), params
+    def placed(self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()) -> pa.Table:
+        """What an annotator (as for ``counts``) says of the run's documents, ready to be put into a matrix.
+
+        (row, column, value): the document's place in the run, the item's in ``items``, and the value's place among the
+        JSON texts ``values``, or without these the number that it is. Anything else is left out.
+        """
+        rows, params = self._said(run_id, annotator, "said")
+        value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
+        if values:
+            params["values"] = list(values)
+        return self._connection.arrow(
+            f"""
+            SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
+                   ({value})::DOUBLE AS value
+            FROM ({rows}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+            WHERE list_contains($items, item) AND {value} IS NOT NULL
+            """,
+            {"run": run_id, "items": list(items), **params},
+        )
+
+    def guarded(self, run_id: str) -> list[str]:
+        """Documents of the run that lent their words to its codebook."""
+        rows = self._connection.rows(
+            "SELECT document_id FROM guarded SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) "
+            "USING (document_id) WHERE run_id = $run ORDER BY document_id",
+            {"run": run_id},
+        )
+        return [id for (id,) in rows]
+
+    def sources(self, run_id: str) -> dict[str, int]:
+        """Everything that the run can be compared with: the name of a source -> documents of the run it speaks of.
+
+        Raters are listed when there are several, and so are people. Other runs are those that have verdicts on
+        documents of this one.
+        """
+        rows = self._connection.rows(
+            """
+            WITH own AS MATERIALIZED (SELECT document_id FROM run_documents WHERE run_id = $run),
+            golden AS MATERIALIZED (
+                SELECT DISTINCT document_id, rater FROM gold SEMI JOIN own USING (document_id)
+            ), settled AS MATERIALIZED (
+                SELECT document_id, actor FROM events SEMI JOIN own USING (document_id)
+                WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
+                GROUP BY document_id, actor HAVING arg_max(after, seq) = '"Submitted"'
+            )
+            SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n FROM golden
+            UNION ALL SELECT 'gold', rater, count(*) FROM golden GROUP BY rater
+            UNION ALL SELECT 'reviewed', '', count(DISTINCT document_id) FROM reviewed_labels
+                      SEMI JOIN own USING (document_id)
+            UNION ALL SELECT 'reviewed', actor, count(*) FROM settled GROUP BY actor
+            UNION ALL SELECT 'run', run_id, count(*) FROM verdicts SEMI JOIN own USING (document_id)
+                      WHERE status = 'verdict' AND run_id <> $run GROUP BY run_id
+            ORDER BY kind, who
+            """,
+            {"run": run_id},
+        )
+        many = {kind for kind in (GOLD, REVIEWED) if sum(bool(who) and name == kind for name, who, _ in rows) > 1}
+        found: dict[str, int] = {GOLD: 0, REVIEWED: 0}
+        for kind, who, n in rows:
+            if kind == "run":
+                found[str(of_run(who))] = n
+            elif not who or kind in many:
+                found[str(Source(kind, who))] = n
+        return found
+
+    def _common(self, run_id: str, annotator: str, truth: str) -> tuple[str, dict[str, Any]]:
+        own = _own(annotator)
+        judged, known = select(source_of(truth), "truth", raters=len(self.raters()))
+        said, params = self._said(run_id, annotator, "said")
+        common = _COMMON.format(truth=judged, said=said, decided=_DECIDED if own else "")
+        return common, {"run": run_id, **known, **params}
+
+    def _said(self, run_id: str, annotator: str, prefix: str) -> tuple[str, dict[str, Any]]:
+        source = of_run(run_id, annotator) if _own(annotator) else source_of(annotator)
+        return select(source, prefix, raters=len(self.raters()))
+
+    def raters(self) -> list[str]:
+        """Who gave gold, in alphabetical order."""
+        return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
+
+
+def _own(annotator: str) -> bool:
+    """Whether the name is that of a role or the verdict of the run itself, and not of a source."""
+    return annotator.partition("@")[0] not in (GOLD, REVIEWED) and not annotator.startswith("run:")

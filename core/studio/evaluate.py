@@ -20,6 +20,7 @@ from core.evaluation.intervals import Estimate
 from core.evaluation.multilabel import LabelScores
 from core.ingest.formulas import escape
 from core.runs import RunRow
+from core.store.annotators import source_of
 from core.store.pages import Filter
 from core.studio import grids, raters
 from core.studio.desk import Desk
@@ -71,6 +72,8 @@ class LeftOut:
     """have truth, and a provider error that outlasted the retries"""
     waiting: int
     """have truth, and no debate yet"""
+    examples: int = 0
+    """lent their words to the codebook of the run, so that they are no test of it"""
 
     @property
     def excluded(self) -> int:
@@ -130,7 +133,7 @@ def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDIC
         "run_id": run_id,
         "protocol": run.settings.protocol,
         "roles": {role: seat.spec for role, seat in run.settings.seats.items()},
-        **_scores(desk, run, _truth(truth), annotator),
+        **_scores(desk, run, checked(desk, truth), annotator),
         **(raters.against_each(desk, run, annotator) if truth == "gold" else {}),
     }
 
@@ -151,12 +154,31 @@ def as_csv(told: Mapping[str, Any]) -> str:
 
 
 def truths(desk: Desk, run_id: str) -> dict[Truth, int]:
-    """How many documents of the run have gold, and how many a person has settled."""
-    found: dict[Truth, int] = {}
-    for truth in ("gold", "reviewed"):
-        counted = desk.store.evaluations.counts(run_id, truth=truth)
-        found[truth] = counted.n + counted.excluded
-    return found
+    """What the run can be compared with, and of how many of its documents each speaks: always ``gold`` and
+    ``reviewed``; each rater and each person where there are several; other runs."""
+    return desk.store.evaluations.sources(run_id)
+
+
+def truth_words(truth: Truth) -> str:
+    """What a truth is called on the screen."""
+    source = source_of(truth)
+    match source.kind:
+        case "gold":
+            return f"Rater {source.who}" if source.who else "Gold"
+        case "reviewed":
+            return f"Reviewed by {source.who}" if source.who else "Reviewed"
+        case "run":
+            return f"Run {source.who}" + ("" if source.role == VERDICT else f", {source.role}")
+
+
+def checked(desk: Desk, truth: str) -> Truth:
+    """The truth, when there is such a one. UsageError naming what there is otherwise."""
+    source = source_of(truth)
+    if source.kind == "gold" and source.who and source.who not in (raters := desk.store.evaluations.raters()):
+        raise UsageError(f"No rater is called '{source.who}'.", f"The gold is by: {', '.join(raters) or 'nobody'}.")
+    if source.kind == "run":
+        _known(desk, source.who)
+    return truth
 
 
 def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
@@ -342,11 +364,3 @@ def _known(desk: Desk, run_id: str) -> RunRow:
     if run is None:
         raise UsageError(f"There is no run '{run_id}' in this project.", "Choose one that the Run page lists.")
     return run
-
-
-def _truth(name: str) -> Truth:
-    if name == "gold":
-        return "gold"
-    if name == "reviewed":
-        return "reviewed"
-    raise UsageError(f"There is no truth '{name}'.", "Compare with gold or reviewed.")

@@ -23,7 +23,7 @@ def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
     """
     codebook = run.settings.codebook
     values = grids.load(desk.store, run.run_id, codebook, [annotator])
-    golds = grids.raters(desk.store, values.documents, codebook)
+    golds = grids.raters(desk.store, run.run_id, codebook, len(values.documents))
     if len(golds) < 2:
         return {}
     said = values.of(annotator)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.documents import Document
+from core.errors import UsageError
+from core.runs import RunSettings
+from core.store.annotators import Source, of_run, source_of
+from core.store.reviews import Change, Decision
+from tests.core.store.helpers import SEAT, hold_debate, make_codebook
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("gold", Source("gold")),
+        ("gold@ann", Source("gold", "ann")),
+        ("gold@ann@home", Source("gold", "ann@home")),
+        ("reviewed", Source("reviewed")),
+        ("reviewed@kim", Source("reviewed", "kim")),
+        ("run:r0002", of_run("r0002")),
+        ("run:r0002/critic", of_run("r0002", "critic")),
+    ],
+)
+def test_names_of_sources(name, source):
+    assert source_of(name) == source
+    assert str(source) == name
+
+
+@pytest.mark.parametrize("name", ["", "silver", "gold@", "reviewed@", "run:", "verdict"])
+def test_what_is_no_source(name):
+    with pytest.raises(UsageError, match="There is no truth"):
+        source_of(name)
+
+
+def test_any_against_any(project):
+    codebook = make_codebook(1)
+    item = codebook.items[0]
+    raters = {"d0": {"ann": True, "bob": True}, "d1": {"ann": True, "bob": False}, "d2": {"ann": False}}
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={rater: {item: value} for rater, value in said.items()})
+        for id, said in raters.items()
+    )
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    runs = [project.store.runs.create(settings, list(raters)).run_id for _ in range(2)]
+
+    async def debates():
+        for run, verdicts in zip(runs, ((True, True, True), (True, False, True)), strict=True):
+            for id, value in zip(raters, verdicts, strict=True):
+                await hold_debate(project, run, id, {"annotator": {item: value}}, {item: value})
+
+    asyncio.run(debates())
+    for person, value in (("kim", True), ("lee", False)):
+        project.store.reviews.record([Decision("d0", (Change(item, True, value),), "Submitted")], actor=person)
+    read = project.store.evaluations
+
+    def cells(annotator, truth):
+        counts = read.counts(runs[0], annotator, truth=truth).multilabel().get(item)
+        return (counts.tp, counts.fp, counts.fn, counts.tn) if counts else None
+
+    # The first run says yes thrice. ann: yes yes no. Gold by both: yes, tie, no (ann alone).
+    assert cells("verdict", "gold@ann") == (2, 1, 0, 0)
+    assert cells("verdict", "gold") == (1, 1, 0, 0)
+    assert cells("gold@bob", "gold@ann") == (1, 0, 1, 0)
+    assert cells("verdict", f"run:{runs[1]}") == (2, 1, 0, 0)
+    assert cells(f"run:{runs[1]}/annotator", "gold@ann") == (1, 1, 1, 0)
+    assert cells("verdict", "reviewed@kim") == (1, 0, 0, 0)
+    sources = read.sources(runs[0])
+    assert {name: sources[name] for name in ("gold", "gold@ann", "gold@bob", "reviewed", f"run:{runs[1]}")} == {
+        "gold": 3, "gold@ann": 3, "gold@bob": 2, "reviewed": 1, f"run:{runs[1]}": 3,
+    }  # fmt: skip
+    table = read.placed(runs[0], "gold@bob", [item], ["false", "true"])
+    assert sorted(zip(*(table[name].to_pylist() for name in ("row", "column", "value")), strict=True)) == [
+        (0, 0, 1.0), (1, 0, 0.0),
+    ]  # fmt: skip
+
+
+def test_documents_that_lent_their_words_are_no_test(project):
+    codebook = make_codebook(1)
+    label = codebook.labels[0].model_copy(update={"include": ("from d0",)})
+    codebook = codebook.model_copy(update={"labels": (label,)})
+    project.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {label.id: True}}) for n in range(2))
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["d0", "d1"]).run_id
+
+    async def debates():
+        for id in ("d0", "d1"):
+            await hold_debate(project, run, id, {"annotator": {label.id: True}}, {label.id: True})
+
+    asyncio.run(debates())
+    assert project.store.evaluations.counts(run).n == 2
+
+    def take(cursor):
+        cursor.execute("INSERT INTO examples VALUES ('d0', ?, 'include', 'from d0', 1, 0, 'kim')", [label.id])
+
+    project._writer.do(take)
+    counts = project.store.evaluations.counts(run)
+    assert (counts.n, counts.excluded) == (1, 0)
+    assert project.store.evaluations.guarded(run) == ["d0"]
