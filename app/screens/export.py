@@ -11,7 +11,10 @@ from core.runs import RunRow
 from core.studio import export, review
 from core.studio.desk import Desk
 
-MIME = {".csv": "text/csv", ".jsonl": "application/x-ndjson", ".parquet": "application/vnd.apache.parquet"}
+MIME = {
+    ".csv": "text/csv", ".jsonl": "application/x-ndjson", ".parquet": "application/vnd.apache.parquet",
+    ".zip": "application/zip",
+}  # fmt: skip
 
 
 def main() -> None:
@@ -54,9 +57,10 @@ def _format() -> str:
 
 
 def _name(format: str) -> str:
-    return {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet", "transcript": "Transcript (JSONL)"}.get(
-        format, format
-    )
+    return {
+        "csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet", "transcript": "Transcript (JSONL)",
+        "label-studio": "Label Studio", "argilla": "Argilla", "prodigy": "Prodigy", "huggingface": "Hugging Face",
+    }.get(format, format)  # fmt: skip
 
 
 def _inside(desk: Desk, run: RunRow) -> None:

@@ -7,31 +7,50 @@ import difflib
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.errors import ExportError, UsageError
+from core.export.argilla import dataset_settings, write_argilla
 from core.export.delimited import write_csv
+from core.export.huggingface import DATA, readme, write_huggingface
+from core.export.interchange import first_fields
 from core.export.jsonl import write_jsonl, write_transcript
+from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
+from core.export.prodigy import write_prodigy
 
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
+Companion: TypeAlias = Callable[[Codebook, Sequence[str]], bytes]
+"""Makes a companion for a codebook and the names of the text fields."""
 
 _EVERY = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write results. ``takes`` says what of: ``rows`` (ExportRow) or ``turns`` (mappings)."""
+    """A way to write results. ``takes`` says what of: ``rows`` (ExportRow) or ``turns`` (mappings).
+
+    ``companions`` are small files that belong to the one with the results, by suffix ("out.xml" beside "out.json").
+    With ``inside`` the result is a folder: that is where the results lie in it, and companions go by their own names.
+    """
 
     name: str
     suffix: str
     takes: Literal["rows", "turns"]
     description: str
     write: Writer
+    companions: Mapping[str, Companion] = field(default_factory=dict)
+    inside: str = ""
+
+    def places(self, path: Path) -> tuple[Path, dict[Path, Companion]]:
+        """Where the results go when a person asks for ``path``, and what goes beside them."""
+        if self.inside:
+            return path / self.inside, {path / name: make for name, make in self.companions.items()}
+        return path, {path.with_suffix(suffix): make for suffix, make in self.companions.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,32 @@ FORMATS: dict[str, Format] = {
         Format("jsonl", ".jsonl", "rows", "One JSON object a document, labels nested.", write_jsonl),
         Format(
             "transcript", ".jsonl", "turns", "One JSON object a turn: prompts, replies, tokens, cost.", write_transcript
+        ),
+        Format(
+            "label-studio",
+            ".json",
+            "rows",
+            "Tasks with predictions and annotations, and the labelling configuration.",
+            write_label_studio,
+            {".xml": labelling_config},
+        ),
+        Format(
+            "argilla",
+            ".jsonl",
+            "rows",
+            "Records with suggestions and responses, and the settings of the data set.",
+            write_argilla,
+            {".settings.json": dataset_settings},
+        ),
+        Format("prodigy", ".jsonl", "rows", "Tasks of the choice view with answers and spans.", write_prodigy),
+        Format(
+            "huggingface",
+            "",
+            "rows",
+            "A folder to upload: Parquet, and a card with the features.",
+            write_huggingface,
+            {"README.md": readme},
+            DATA,
         ),
     )
 }
@@ -75,15 +120,28 @@ def write(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> Written:
-    """Write rows (or turns, as the format takes them) to ``path``, replacing what was there only when all is written.
+    """Write rows (or turns, as the format takes them) to ``path``, replacing what was there only when all is written,
+    and the format's companions beside it. A format that makes a folder makes it at ``path``.
 
     ``items`` is read once, in order, and never held. ``progress`` is called with the number done so far. UsageError for
     an unknown format, ExportError when the disk is full or the place cannot be written; the old file is then as it was.
     """
     chosen = find_format(format)
-    with replacing(path) as file:
+    place, companions = chosen.places(path)
+    if chosen.inside:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _explained(error, path) from error
+    fields: Sequence[str] = ()
+    if companions:
+        fields, items = first_fields(items)
+    with replacing(place) as file:
         count = chosen.write(_counted(items, progress), codebook, file)
-    return Written(path, count, path.stat().st_size)
+    for beside, make in companions.items():
+        with replacing(beside) as file:
+            file.write(make(codebook, fields))
+    return Written(path, count, place.stat().st_size)
 
 
 @contextlib.contextmanager

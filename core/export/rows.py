@@ -16,6 +16,21 @@ CHOICE_ITEM = "label"
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What one annotator says of a document: a run's verdict, one of its roles, or a person.
+
+    ``values`` holds what could be read; ``at`` is in Unix seconds, None where it is not known; ``status`` is a person's
+    (Draft, Submitted, Discarded), empty for a machine.
+    """
+
+    by: str
+    values: Mapping[str, Value | None]
+    evidence: tuple[Evidence, ...] = ()
+    at: float | None = None
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExportRow:
     """One document of one run.
 
@@ -36,6 +51,10 @@ class ExportRow:
     """Who sat on each role, as ``connection/model``."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why an item has no value."""
+    machine: tuple[Said, ...] = ()
+    """The verdict first, then each role in the order in which they spoke; none before the debate has ended."""
+    people: tuple[Said, ...] = ()
+    """What persons decided, for layouts that keep suggestions and decisions apart."""
 
 
 @dataclass(frozen=True, slots=True)

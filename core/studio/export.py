@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from collections.abc import Callable, Generator
+import zipfile
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +15,7 @@ from typing import Any
 
 from core.annotations import VERDICT, Evidence
 from core.errors import UsageError
-from core.export import FORMATS, ExportRow, Format, find_format, write
+from core.export import FORMATS, ExportRow, Format, Said, find_format, write
 from core.runs import RunRow
 from core.store.dossiers import Dossier
 from core.store.transcripts import Turn
@@ -65,16 +66,28 @@ def export(desk: Desk, run_id: str, format: str, path: Path, *, progress: Callab
 
 
 def to_bytes(desk: Desk, run_id: str, format: str) -> bytes:
-    """The file of ``export`` as bytes, for a download."""
+    """What ``export`` writes as bytes, for a download: the file, or a zip of all files when there are several."""
+    chosen = find_format(format)
     with tempfile.TemporaryDirectory(prefix="moot-export-") as folder:
-        return export(desk, run_id, format, Path(folder) / f"export{find_format(format).suffix}").read_bytes()
+        path = export(desk, run_id, format, Path(folder) / f"{desk.name}-{run_id}{chosen.suffix}")
+        return zipped(Path(folder)) if chosen.companions else path.read_bytes()
+
+
+def zipped(folder: Path) -> bytes:
+    """All files of a folder in one zip, under their paths in it."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder))
+    return packed.getvalue()
 
 
 def file_name(desk: Desk, run_id: str, format: str) -> str:
     """What a download is called."""
     chosen = find_format(format)
-    middle = "-transcript" if chosen.takes == "turns" else ""
-    return f"{desk.name}-{run_id}{middle}{chosen.suffix}"
+    middle = "" if chosen.name in ("csv", "jsonl", "parquet") else f"-{chosen.name}"
+    return f"{desk.name}-{run_id}{middle}{'.zip' if chosen.companions else chosen.suffix}"
 
 
 def preview(desk: Desk, run_id: str, format: str, rows: int = 5) -> Preview:
@@ -87,10 +100,10 @@ def preview(desk: Desk, run_id: str, format: str, rows: int = 5) -> Preview:
     match chosen.name:
         case "csv":
             return _table_of_csv(file.getvalue().decode("utf-8-sig"))
-        case "parquet":
+        case "parquet" | "huggingface":
             return _table_of_parquet(file)
         case _:
-            lines = [json.loads(line) for line in file.getvalue().splitlines()[:2]]
+            lines = _objects(file.getvalue())[:2]
             return Preview(text="\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines))
 
 
@@ -161,6 +174,30 @@ def _row(dossier: Dossier, run: RunRow, seats: dict[str, str]) -> ExportRow:
         evidence=_evidence(dossier),
         roles=seats,
         reasons={item: reason for item, reason in dossier.unread.items() if item not in dossier.reviews},
+        machine=_machine(dossier),
+        people=_people(dossier, items),
+    )
+
+
+def _machine(dossier: Dossier) -> tuple[Said, ...]:
+    if dossier.status is None:
+        return ()
+    roles = (Said(role, says, dossier.evidence.get(role, ())) for role, says in dossier.roles.items())
+    return (Said(VERDICT, dossier.values, _evidence(dossier)), *roles)
+
+
+def _people(dossier: Dossier, items: Sequence[str]) -> tuple[Said, ...]:
+    """Each person with the labels that are theirs, on top of the verdict that they left as it was: a submitted document
+    is one on which all of it counts as theirs."""
+    last = {review.actor: review.at for review in sorted(dossier.reviews.values(), key=lambda review: review.at)}
+    return tuple(
+        Said(
+            actor,
+            {item: dossier.value(item) for item in items},
+            at=at,
+            status=dossier.review_status,
+        )
+        for actor, at in last.items()
     )
 
 
@@ -210,6 +247,14 @@ def _line(turn: Turn, run_id: str) -> dict[str, Any]:
         "cached": turn.cached,
         "retry": turn.retry,
     }
+
+
+def _objects(written: bytes) -> list[Any]:
+    """The objects of a file of lines, or of one array."""
+    if written.startswith(b"["):
+        array: list[Any] = json.loads(written)
+        return array
+    return [json.loads(line) for line in written.splitlines()]
 
 
 def _table_of_csv(text: str) -> Preview:

@@ -1,0 +1,172 @@
+"""The layouts of other tools: what a person decided and what a machine suggested stay apart, and nothing is lost."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as xml
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from core.annotations import Evidence
+from core.codebook import Codebook, parse_codebook
+from core.documents import Document
+from core.errors import ExportError
+from core.export import ExportRow, Said, write
+from core.export.argilla import write_argilla
+from core.export.label_studio import labelling_config, write_label_studio
+from core.export.prodigy import write_prodigy
+
+ASPECTS = parse_codebook({"unit": "review", "labels": [{"name": "Price", "description": "a < b"}, {"name": "Room"}]})
+PRICE, ROOM = (label.id for label in ASPECTS.labels)
+STANCE = parse_codebook({"kind": "choice", "labels": [{"name": "good"}, {"name": "bad"}]})
+FACETS = parse_codebook({"kind": "rating", "labels": [{"name": "fluency"}], "scale": {"min": 1, "max": 3}})
+TEXT = "is cheap </Text> <b>"
+
+
+def row(**changes: Any) -> ExportRow:
+    quotes = (
+        Evidence(PRICE, "cheap", "review", 3, 8, "exact"),
+        Evidence(PRICE, "dear", "review", -1, -1, "missing"),
+        Evidence(ROOM, "a hall", "context", 0, 6, "exact"),
+    )
+    about: dict[str, Any] = {
+        "document": Document("d=1", {"review": TEXT, "context": "a hall"}),
+        "run_id": "r1",
+        "protocol": "ecj",
+        "codebook_version": 3,
+        "status": "verdict",
+        "values": {PRICE: True, ROOM: True},
+        "machine": (
+            Said("verdict", {PRICE: True, ROOM: False}, quotes),
+            Said("extractor", {PRICE: True, ROOM: True}, quotes[:1]),
+        ),
+        "people": (Said("ann", {PRICE: True, ROOM: True}, at=1_700_000_000.0, status="Submitted"),),
+    }
+    return ExportRow(**about | changes)
+
+
+UNRESOLVED = {"values": {PRICE: True, ROOM: None}, "people": (), "status": "unresolved"}
+
+
+def lines(writer: Any, rows: list[ExportRow], codebook: Codebook = ASPECTS) -> list[dict[str, Any]]:
+    out = io.BytesIO()
+    assert writer(rows, codebook, out) == len(rows)
+    text = out.getvalue().decode()
+    return json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+
+
+def test_label_studio_keeps_predictions_and_annotations_apart() -> None:
+    first, second = lines(write_label_studio, [row(), row(people=())])
+    assert first["data"] == {"text": TEXT, "context": "a hall", "id": "d=1"}
+    verdict, extractor = first["predictions"]
+    assert [verdict["model_version"], extractor["model_version"]] == ["r1/verdict", "r1/extractor"]
+    choices, span = verdict["result"]
+    assert (choices["from_name"], choices["to_name"], choices["type"]) == ("aspect", "text", "choices")
+    assert choices["value"] == {"choices": ["Price"]}
+    # the quote that is not in the text and the one from another field have no place in the first field
+    assert span["value"] == {"start": 3, "end": 8, "text": "cheap", "labels": ["Price"]}
+    assert (span["from_name"], span["type"]) == ("evidence", "labels")
+    (decided,) = first["annotations"]
+    assert decided["result"][0]["value"] == {"choices": ["Price", "Room"]}
+    assert (decided["completed_by"], decided["ground_truth"], decided["was_cancelled"]) == (1, True, False)
+    assert decided["created_at"] == "2023-11-14T22:13:20+00:00"
+    assert second["annotations"] == []
+    assert lines(write_label_studio, []) == []
+
+
+def test_label_studio_configuration_names_what_the_tasks_use() -> None:
+    view = xml.fromstring(labelling_config(ASPECTS, ("text", "context")))
+    assert [each.get("value") for each in view.iter("Text")] == ["$context", "$text"]
+    assert [(each.get("name"), each.get("choice")) for each in view.iter("Choices")] == [("aspect", "multiple")]
+    assert [each.get("value") for each in view.iter("Label")] == ["Price", "Room"]
+    rating = xml.fromstring(labelling_config(FACETS, ("text",)))
+    assert [(each.get("name"), each.get("max")) for each in rating.iter("Number")] == [("fluency", "3")]
+
+
+def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
+    (record,) = lines(write_argilla, [row()])
+    assert record["fields"] == {"text": TEXT, "context": "a hall"}
+    assert record["suggestions"] == [
+        {"question_name": "labels", "value": ["Price"], "score": None, "agent": "r1/verdict"}
+    ]
+    (response,) = record["responses"]
+    assert (response["value"], response["status"]) == (["Price", "Room"], "submitted")
+    assert response["user_id"] == lines(write_argilla, [row()])[0]["responses"][0]["user_id"]
+
+
+def test_prodigy_answers_say_whether_all_is_settled() -> None:
+    settled, open_one, thrown_out = lines(
+        write_prodigy, [row(), row(**UNRESOLVED), row(people=(Said("bo", {PRICE: True}, status="Discarded"),))]
+    )
+    assert (settled["accept"], settled["answer"], settled["_annotator_id"]) == (["Price", "Room"], "accept", "ann")
+    assert (open_one["accept"], open_one["answer"], open_one["_annotator_id"]) == (["Price"], "ignore", "r1")
+    assert thrown_out["answer"] == "reject"
+    assert settled["spans"] == [{"start": 3, "end": 8, "label": "Price"}]
+    assert settled["_input_hash"] == open_one["_input_hash"]
+    assert -(2**31) <= settled["_task_hash"] < 2**31
+
+
+def test_choices_and_ratings() -> None:
+    bad = STANCE.labels[1].id
+    chosen = row(values={"label": bad}, machine=(Said("verdict", {"label": bad}),), people=())
+    assert lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][0]["value"] == {
+        "choices": ["bad"]
+    }
+    assert lines(write_argilla, [chosen], STANCE)[0]["suggestions"][0]["value"] == "bad"
+    assert lines(write_prodigy, [chosen], STANCE)[0]["accept"] == ["bad"]
+    fluency = FACETS.labels[0].id
+    rated = row(values={fluency: 2}, machine=(Said("verdict", {fluency: 2}),), people=())
+    assert lines(write_label_studio, [rated], FACETS)[0]["predictions"][0]["result"][0]["value"] == {"number": 2}
+    assert lines(write_argilla, [rated], FACETS)[0]["suggestions"][0] == {
+        "question_name": "fluency", "value": 2, "score": None, "agent": "r1/verdict",
+    }  # fmt: skip
+    task = lines(write_prodigy, [rated], FACETS)[0]
+    assert task["accept"] == ["fluency:2"]
+    assert [option["id"] for option in task["options"]] == ["fluency:1", "fluency:2", "fluency:3"]
+
+
+@pytest.mark.parametrize(
+    ("codebook", "values", "column", "expected"),
+    [
+        (ASPECTS, {PRICE: True, ROOM: None}, "labels", [0]),
+        (STANCE, {"label": STANCE.labels[1].id}, "label", 1),
+        (FACETS, {FACETS.labels[0].id: 2}, "fluency", 2.0),
+    ],
+)
+def test_huggingface_is_a_folder_with_a_card(
+    tmp_path: Path, codebook: Codebook, values: dict[str, Any], column: str, expected: Any
+) -> None:
+    folder = tmp_path / "set"
+    write("huggingface", [row(values=values), row(values={})], codebook, folder)
+    table = pq.read_table(folder / "data" / "train.parquet")
+    assert table.column("text").to_pylist() == [TEXT, TEXT]
+    assert table.column("context").to_pylist() == ["a hall", "a hall"]
+    assert table.column(column).to_pylist() == [expected, None]
+    assert table.column("unresolved").to_pylist()[0] == (["Room"] if codebook is ASPECTS else [])
+    front = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---")[1])
+    features = front["dataset_info"]["features"]
+    assert [feature["name"] for feature in features] == table.column_names
+    assert front["configs"][0]["data_files"] == [{"split": "train", "path": "data/train.parquet"}]
+    if codebook is STANCE:
+        assert features[4]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
+
+
+def test_companions_lie_beside_the_results(tmp_path: Path) -> None:
+    write("label-studio", [row()], ASPECTS, tmp_path / "tasks.json")
+    assert xml.parse(tmp_path / "tasks.xml").getroot().tag == "View"
+    write("argilla", [row()], ASPECTS, tmp_path / "records.jsonl")
+    described = json.loads((tmp_path / "records.settings.json").read_text("utf-8"))
+    assert [field["name"] for field in described["fields"]] == ["text", "context"]
+    assert [option["value"] for option in described["questions"][0]["settings"]["options"]] == ["Price", "Room"]
+
+
+def test_a_folder_is_not_made_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "set").write_text("mine", "utf-8")
+    with pytest.raises(ExportError):
+        write("huggingface", [row()], ASPECTS, tmp_path / "set")
+    assert (tmp_path / "set").read_text("utf-8") == "mine"
