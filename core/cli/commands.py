@@ -213,7 +213,10 @@ def runs_command(project: Path, as_json: bool) -> None:
 @main.command("export")
 @_project_option(required=True)
 @click.option("--run", metavar="RUN", help="The run; without it the latest.")
-@click.option("--format", "form", required=True, metavar="NAME", help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy or huggingface.")
+@click.option(
+    "--format", "form", required=True, metavar="NAME",
+    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy or huggingface.",
+)  # fmt: skip
 @click.option("--output", required=True, type=PROJECT, help="The file to write.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
     """Write a run's labels, evidence and source columns to a file."""
