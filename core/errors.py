@@ -13,7 +13,7 @@
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
        |- Unreachable, Unauthorised, NoSuchModel      stop a run before it starts
-       |- ContextTooLong, QuotaSpent, Refused, BadRequest   final for this ask
+       |- ContextTooLong, LengthLimit, QuotaSpent, Refused, BadRequest   final for this ask
        `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   worth another try
 """
 
@@ -86,24 +86,29 @@ class StorageFull(ProjectError):
 class ModelError(MootError):
     """A model did not answer. Subclasses say in which way.
 
-    ``kind`` names the failure in stored rows and on the screen; ``retryable`` says whether asking the same again can
-    help; ``retry_after`` is the pause in seconds that the server asked for, if it did.
+    ``kind`` names the failure in stored rows and on the screen; ``advice`` is the remedy where none closer to the case
+    is known; ``retryable`` says whether asking the same again can help; ``retry_after`` is the pause in seconds that
+    the server asked for, if it did.
     """
 
     kind: ClassVar[str] = "model"
+    advice: ClassVar[str] = "Look at what the server says."
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, remedy: str = "", *, retry_after: float | None = None) -> None:
-        super().__init__(message, remedy)
+        super().__init__(message, remedy or self.advice)
         self.retry_after = retry_after
         self.partial = ""
         """What had come before the failure; its tokens may have been billed."""
+        self.said = ""
+        """The server's own words, as far as it had any."""
 
 
 class Unreachable(ModelError):
     """Nothing listens at the address, or the name does not resolve."""
 
     kind = "unreachable"
+    advice = "Is the server running, and is the address right?"
     retryable = True
 
 
@@ -111,42 +116,56 @@ class Unauthorised(ModelError):
     """The server refused the key (401, 403)."""
 
     kind = "unauthorised"
+    advice = "Check the key for this connection on the Models page, or in its environment variable."
 
 
 class NoSuchModel(ModelError):
     """The server does not know the model (404)."""
 
     kind = "no such model"
+    advice = "Choose a model that the server lists."
 
 
 class ContextTooLong(ModelError):
     """The prompt does not fit into the model's context."""
 
     kind = "context too long"
+    advice = "Let Moot cut or skip such documents (on_long), shorten them, or choose a model with more context."
+
+
+class LengthLimit(ModelError):
+    """The output limit was reached before a word was said: the model was still thinking."""
+
+    kind = "length limit"
+    advice = "Raise the seat's max tokens (--param max_tokens=N), or lower its reasoning effort."
 
 
 class QuotaSpent(ModelError):
     """The account has no credit left. Waiting does not help."""
 
     kind = "quota spent"
+    advice = "Add credit with the provider, then go on with the run."
 
 
 class Refused(ModelError):
     """The model or a content filter declined to answer."""
 
     kind = "refused"
+    advice = "Another model may take this document."
 
 
 class BadRequest(ModelError):
     """The server rejected the request for another reason (other 4xx)."""
 
     kind = "bad request"
+    advice = "Look at what the server says: a parameter of the seat may not suit this model."
 
 
 class RateLimited(ModelError):
     """Too many requests (429)."""
 
     kind = "rate limited"
+    advice = "Lower the calls at once, or set the connection's limits on the Models page."
     retryable = True
 
 
@@ -154,6 +173,7 @@ class ServerFault(ModelError):
     """The server failed (5xx, or an error event in the stream)."""
 
     kind = "server fault"
+    advice = "The server may recover; its own log says what is wrong."
     retryable = True
 
 
@@ -161,6 +181,7 @@ class TimedOut(ModelError):
     """No first token within the time allowed."""
 
     kind = "timed out"
+    advice = "It may still be loading the model; --param silence=SECONDS waits longer."
     retryable = True
 
 
@@ -168,6 +189,7 @@ class Stalled(ModelError):
     """The stream went silent in the middle."""
 
     kind = "stalled"
+    advice = "The server hangs or has too much to do. Fewer calls at once or --param silence=SECONDS may help."
     retryable = True
 
 
@@ -175,6 +197,7 @@ class CutStream(ModelError):
     """The connection closed before the reply ended."""
 
     kind = "cut stream"
+    advice = "Something between here and the server closes connections: a proxy's time limit, or the server ended."
     retryable = True
 
 
@@ -182,6 +205,7 @@ class MalformedStream(ModelError):
     """The server sent something that is not the protocol."""
 
     kind = "malformed stream"
+    advice = "Check the address, which for most servers ends in /v1, and that the server speaks this API."
     retryable = True
 
 
@@ -189,4 +213,5 @@ class EmptyReply(ModelError):
     """The reply ended without a word."""
 
     kind = "empty reply"
+    advice = "Another model, or other sampling, may help."
     retryable = True

@@ -15,6 +15,12 @@ BUILTIN = "builtin"
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
 Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
+SchemaUse: TypeAlias = Literal["off", "auto", "on"]
+"""When a reply that must hold a decision is held to a JSON schema: never, in the second try after one that could not be
+read, always."""
+OnLong: TypeAlias = Literal["fail", "cut", "skip"]
+"""What becomes of a document that does not fit into a model's context: it fails; it is cut to what fits, and says so;
+it is left unresolved for a person."""
 
 
 class _Frozen(BaseModel):
@@ -29,6 +35,15 @@ class Sampling(_Frozen):
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1)
     seed: int | None = None
     reasoning_effort: Effort | None = None
+    json_schema: SchemaUse = "off"
+
+
+class Handling(_Frozen):
+    """How a run takes what goes wrong. ``silence`` are the seconds that a server may say nothing, before its first word
+    and in mid-stream; None is the default of the wire."""
+
+    on_long: OnLong = "fail"
+    silence: float | None = Field(default=None, gt=0, le=86_400)
 
 
 class Seat(_Frozen):
@@ -82,6 +97,7 @@ class RunSettings(_Frozen):
     iteration: int = 0
     concurrency: int = Field(default=8, ge=1, le=4096)
     budget_usd: float | None = Field(default=None, gt=0)
+    handling: Handling = Handling()
     pace: float = Field(default=0.0, ge=0)
     """Words a second at which the built-in model speaks; 0 is instant."""
 

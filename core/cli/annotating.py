@@ -32,7 +32,8 @@ class Outcome:
 
 def plan_of(options: Mapping[str, Any]) -> runs.Plan:
     """The plan that the options of ``moot annotate`` describe. UsageError for one that cannot be read."""
-    sampling, params = runs.split_params(annotate.parse_pairs(options["params"], "--param"), options["seed"])
+    handling, params = runs.split_handling(annotate.parse_pairs(options["params"], "--param"))
+    sampling, params = runs.split_params(params, options["seed"])
     seats = {
         role: Seat.parse(spec, sampling=sampling)
         for role, spec in annotate.parse_pairs(options["roles"], "--role").items()
@@ -45,6 +46,7 @@ def plan_of(options: Mapping[str, Any]) -> runs.Plan:
         seed=options["seed"] or 0,
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
+        handling=handling,
         iterations=options["iterations"],
         limit=options["limit"],
     )

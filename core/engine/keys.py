@@ -15,7 +15,8 @@ def request_hash(seat: Seat, ask: Ask, salt: Mapping[str, object], iteration: in
         {
             "base_url": seat.base_url,
             "model": seat.model,
-            "sampling": seat.sampling.model_dump(mode="json"),
+            # Whether this very ask is held to a schema is in the salt: the seat's rule for it decides no reply.
+            "sampling": seat.sampling.model_dump(mode="json", exclude={"json_schema"}),
             "messages": [[message.role, message.content] for message in ask.messages],
             "expects": ask.expects,
             "iteration": iteration,

@@ -1,4 +1,4 @@
-"""What each server refused: learned from its own words, applied to what is sent, shown with the reply.
+"""What each server refuses and can do: learned from its own words, applied to what is sent, shown on the Models page.
 
 What was *meant* is hashed for the turn store before any of this, so that a fallback does not change a reply's key.
 """
@@ -6,47 +6,212 @@ What was *meant* is hashed for the turn store before any of this, so that a fall
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypeAlias
 
+from core.debate.turns import Message
 from core.llm.connections import Connection
 
-_DROPPABLE = ("temperature", "top_p", "seed", "reasoning_effort", "stream_options")
+SchemaLevel: TypeAlias = Literal["", "full", "plain", "none"]
+"""How a server takes a JSON schema: not tried yet, as it is, only without lengths and counts, not at all."""
+
+REMEMBERED_SECONDS = 7 * 86_400.0
+"""For how long what was learned of a server elsewhere holds for another process: models are replaced."""
+
+_NAMED: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "stream_options": r"\bstream_options\b|\binclude_usage\b",
+        "temperature": r"\btemperature\b",
+        "top_p": r"\btop_p\b|\btopP\b",
+        "seed": r"\bseed\b",
+        "reasoning_effort": r"\breasoning(_effort|\.effort)?\b|\bthinking_?level\b",
+        "logprobs": r"\b(top_)?logprobs\b",
+        "think": r"\bthink(ing)?\b",
+        "stream": r"\bstream(ing)?\b",
+    }.items()
+}
+_SCHEMA = re.compile(
+    r"response_format|json_schema|json schema|invalid format|\bschema\b|grammar|structured output|guided", re.IGNORECASE
+)
+_BOUNDS = re.compile(
+    r"max_?length|max_?items|min_?items|not permitted|unsupported keyword|invalid schema", re.IGNORECASE
+)
+_LIMIT = re.compile(r"\bmax_(?:completion_|output_|new_)?tokens\b|num_predict", re.IGNORECASE)
+_MOST = re.compile(
+    r"(?:at most|up to|less than or equal to|no more than|not exceed|maximum(?: value)?(?: is| of|:)?"
+    r"|limit(?: is| of|:)?|<=?|≤)\s*(\d{1,7})\b",
+    re.IGNORECASE,
+)
+_SYSTEM = re.compile(
+    r"system['\"`]?\s(?:role|messages?|prompts?|instructions?)\b.{0,40}\bnot\b|"
+    r"\b(?:not support|not allow|unsupported)\w*\b.{0,30}\bsystem\b|roles must alternate"
+    r"|developer instruction is not enabled",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
 class Known:
-    """What one model at one server refused. ``dropped`` names parameters; ``max_completion_tokens`` says that the limit
-    goes by its newer name there."""
+    """What is known of one model at one server.
+
+    ``dropped`` names parameters that it refused; ``limit`` is the name under which it takes the output limit (empty:
+    under none), ``most_tokens`` the highest it takes; ``no_system``: instructions go into the first user message;
+    ``levels``: whether Ollama takes a level of thinking for it and not only yes and no. The rest was told or seen:
+    ``context`` in tokens, ``reasons``, ``seed`` and ``logprobs`` None while unknown, ``in_format`` whether it
+    answered a probe in the form asked for. ``num_ctx`` is the context that Ollama was asked for last. ``at`` is when it
+    last answered or refused (unix seconds).
+    """
 
     dropped: set[str] = field(default_factory=set)
-    max_completion_tokens: bool = False
+    limit: str = "max_tokens"
+    most_tokens: int | None = None
+    no_system: bool = False
+    levels: bool = True
+    schema: SchemaLevel = ""
+    context: int | None = None
+    reasons: bool | None = None
+    seed: bool | None = None
+    logprobs: bool | None = None
+    in_format: bool | None = None
+    num_ctx: int = 0
+    at: float = 0.0
 
-    def applied(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body as this server takes it."""
-        sent = {name: value for name, value in body.items() if name not in self.dropped}
-        if self.max_completion_tokens:
-            sent["max_completion_tokens"] = sent.pop("max_tokens")
-        return sent
+    def limited(self, tokens: int) -> int:
+        """An output limit that the server takes."""
+        return tokens if self.most_tokens is None else min(tokens, self.most_tokens)
 
-    def learn(self, message: str, sent: dict[str, Any]) -> bool:
-        """Take a lesson from a 400: True when the next try will differ. Each parameter is given up once."""
-        if "max_tokens" in sent and re.search(r"\bmax_tokens\b", message) and "max_completion_tokens" in message:
-            self.max_completion_tokens = True
+    def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:
+        """The messages as the server takes them."""
+        plain = [{"role": message.role, "content": message.content} for message in messages]
+        if not self.no_system:
+            return plain
+        head = "\n\n".join(message["content"] for message in plain if message["role"] == "system")
+        rest = [message for message in plain if message["role"] != "system"]
+        if head and rest:
+            rest[0] = {**rest[0], "content": f"{head}\n\n{rest[0]['content']}"}
+        return rest
+
+    def learn(self, message: str, sent: Mapping[str, Any]) -> bool:
+        """Take a lesson from a refusal of ``sent`` (names of parameters with what they were): True when the next try
+        will differ. Each parameter is given up once."""
+        learned = (
+            self._learn_schema(message, sent)
+            or self._learn_limit(message, sent)
+            or self._learn_name(message, sent)
+            or self.learn_system(message, sent)
+        )
+        if learned:
+            self.at = time.time()
+        return learned
+
+    def learn_system(self, message: str, sent: Mapping[str, Any]) -> bool:
+        """Take the lesson that there may be no system message, which some servers tell as a fault of their own."""
+        if not sent.get("system") or not _SYSTEM.search(message):
+            return False
+        self.no_system = True
+        return True
+
+    def without_schema(self) -> None:
+        """Note that the server cannot be held to a schema."""
+        self.schema, self.at = "none", time.time()
+
+    def took_schema(self, bounded: bool) -> None:
+        """Note that a schema was taken."""
+        if not self.schema:
+            self.schema = "full" if bounded else "plain"
+
+    def _learn_schema(self, message: str, sent: Mapping[str, Any]) -> bool:
+        bounded = sent.get("schema")
+        if bounded is None or not (_SCHEMA.search(message) or _BOUNDS.search(message)):
+            return False
+        if bounded and _BOUNDS.search(message):
+            if self.schema != "none":
+                self.schema = "plain"
+        else:
+            self.schema = "none"
+        return True
+
+    def _learn_limit(self, message: str, sent: Mapping[str, Any]) -> bool:
+        name = next((one for one in ("max_tokens", "max_completion_tokens", "num_predict") if one in sent), None)
+        if name is None or not _LIMIT.search(message):
+            return False
+        most = _MOST.search(message)
+        if most is not None and 0 < int(most[1]) < int(sent[name]):
+            self.most_tokens = min(self.most_tokens or int(most[1]), int(most[1]))
             return True
-        for name in _DROPPABLE:
-            if name in sent and re.search(rf"\b{name}\b", message):
+        if name == "max_tokens" and re.search(r"\bmax_tokens\b", message):
+            if self.limit == "max_tokens":
+                self.limit = "max_completion_tokens"
+            return True
+        if name == "max_completion_tokens":
+            self.limit = ""
+            return True
+        return False
+
+    def _learn_name(self, message: str, sent: Mapping[str, Any]) -> bool:
+        if sent.get("think") not in (None, True, False) and re.search(r"think value", message, re.IGNORECASE):
+            self.levels = False
+            return True
+        for name, pattern in _NAMED.items():
+            if name in sent and pattern.search(message):
                 self.dropped.add(name)
                 return True
         return False
 
 
 class Capabilities:
-    """``Known`` for each (address, model), for as long as the process lives."""
+    """``Known`` for each (address, model). Safe to read from other threads than the engine's."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Known] = {}
+        self._guard = threading.Lock()
 
     def of(self, place: Connection, model: str) -> Known:
         """What is known of a model at a server; nothing at first."""
-        return self._known.setdefault((place.base_url, model), Known())
+        with self._guard:
+            return self._known.setdefault((place.base_url, model), Known())
+
+    def seen(self, place: Connection, model: str) -> Known | None:
+        """What is known of a model, None when it never answered or refused anything."""
+        with self._guard:
+            known = self._known.get((place.base_url, model))
+        return known if known is not None and known.at else None
+
+    def forget(self, place: Connection, model: str) -> None:
+        """Learn this model anew."""
+        with self._guard:
+            self._known.pop((place.base_url, model), None)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """All that was learned, as plain data."""
+        with self._guard:
+            known = [(url, model, one) for (url, model), one in self._known.items() if one.at]
+        return [
+            {"base_url": url, "model": model, **asdict(one), "dropped": sorted(one.dropped)}
+            for url, model, one in known
+        ]
+
+    def recall(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Take over what another process learned, unless it is old. Of servers on this machine only what they can do is
+        taken, not what they refused: another may have come to the same port, and to ask once costs nothing there."""
+        names = {one.name for one in fields(Known)}
+        for row in rows:
+            if time.time() - row["at"] > REMEMBERED_SECONDS:
+                continue
+            known = Known(**{name: value for name, value in row.items() if name in names})
+            known.dropped = set(known.dropped)
+            if Connection(name="any", base_url=row["base_url"]).local:
+                known = Known(
+                    context=known.context,
+                    reasons=known.reasons,
+                    seed=known.seed,
+                    logprobs=known.logprobs,
+                    in_format=known.in_format,
+                    at=known.at,
+                )
+            with self._guard:
+                self._known.setdefault((row["base_url"], row["model"]), known)

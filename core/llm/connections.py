@@ -28,12 +28,18 @@ class Connection(BaseModel):
     dialect: Dialect = "openai"
 
     @property
+    def local(self) -> bool:
+        """Whether it is on this machine."""
+        return not self.base_url or (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE
+
+    @property
     def environment_variables(self) -> tuple[str, ...]:
         """Where the key is looked for, first hit wins."""
         own = f"MOOT_{re.sub(r'[^A-Z0-9]', '_', self.name.upper())}_API_KEY"
         return (own, *_CUSTOMARY.get(self.name, ()))
 
 
+_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
 _CUSTOMARY: Mapping[str, tuple[str, ...]] = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),

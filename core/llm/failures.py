@@ -17,14 +17,33 @@ from core.errors import ModelError
 from core.runs import Seat
 
 _CONTEXT = re.compile(
-    r"context.{0,20}(length|size|window)|exceed_context_size|maximum context|too many tokens|prompt is too long|"
-    r"context_length_exceeded|exceeds? the (available )?context",
+    r"context.{0,20}(length|size|window)|exceed_context_size|maximum context|too many (input )?tokens|too long|"
+    r"maximum (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|exceeds? the (available )?context|"
+    r"(input )?token count.{0,30}exceeds|reduce the (length|number|size)|request too large|must be reduced|"
+    r"`?inputs`? tokens? \+|string_above_max_length",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota|billing|credit balance|out of credits", re.IGNORECASE
+    r"insufficient_quota|exceeded your (current )?quota|billing|credit balance|out of credits|"
+    r"insufficient (credit|fund|balance)|payment required|spending limit",
+    re.IGNORECASE,
 )
-_FILTER = re.compile(r"content_filter|content_policy|safety system|content management policy", re.IGNORECASE)
+_FILTER = re.compile(
+    r"content_filter|content_policy|content policy|safety system|content management policy|responsible_?ai|"
+    r"input was flagged|flagged as|moderation",
+    re.IGNORECASE,
+)
+_KEY = re.compile(
+    r"(api[ _-]?key|token|credentials?)\b.{0,30}(invalid|not valid|incorrect|expired|missing|revoked|required)|"
+    r"(invalid|incorrect|expired|missing|no|wrong|unknown)\s.{0,20}api[ _-]?key|api_key_invalid|invalid_api_key",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"model_not_found|not a valid model|(unknown|invalid|no such|unsupported) model\b|"
+    r"\bmodel\b.{0,120}?(does not exist|not exist|not found|is not available|not loaded|not supported|is not served)|"
+    r"(access to|have access).{0,20}\bmodel\b",
+    re.IGNORECASE,
+)
 _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
 ADDRESS_REMEDY = "Check the address, which for most servers ends in /v1, and the model."
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -54,7 +73,7 @@ def redacted(text: str, key: str | None) -> str:
 def hide_key(error: ModelError, key: str | None) -> None:
     """Take the key out of all that the error says. What caused it is let go of, as its words are the server's own."""
     error.message, error.remedy = redacted(error.message, key), redacted(error.remedy, key)
-    error.partial = redacted(error.partial, key)
+    error.partial, error.said = redacted(error.partial, key), redacted(error.said, key)
     error.args = (error.message, error.remedy)
     error.__cause__, error.__suppress_context__ = None, True
 
@@ -81,7 +100,7 @@ def _picked(data: Any) -> tuple[str, str]:
     if not isinstance(inner, dict):
         return plain(inner), ""
     text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
-    return plain(text), plain(f"{inner.get('code') or ''} {inner.get('type') or ''}")
+    return plain(text), plain(" ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key)))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -111,29 +130,45 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat
 
 
 def _error(status: int, text: str, code: str, headers: Mapping[str, str], seat: Seat) -> ModelError:
+    error = _told_apart(status, text, f"{text} {code}", headers, seat)
+    error.said = f"{text} {code}".strip()
+    return error
+
+
+def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], seat: Seat) -> ModelError:
     said = f"{seat.connection} answered {status} for {seat.model}" + (f": {text}" if text else "")
-    whole = f"{text} {code}"
-    if status in (401, 403):
-        return errors.Unauthorised(f"{said}.", "Check the key for this connection on the Models page.")
-    if status == 402 or (status in (429, 403, 400) and _QUOTA.search(whole)):
-        return errors.QuotaSpent(f"{said}.", "Add credit with the provider, then resume the run.")
+    said = said if said.endswith((".", "!", "?")) else f"{said}."
+    rejected = status in (400, 403, 422)
+    if status == 402 or ((rejected or status == 429) and _QUOTA.search(whole)):
+        return errors.QuotaSpent(said)
+    if rejected and _FILTER.search(whole):
+        return errors.Refused(said)
+    if rejected and _NO_MODEL.search(whole) and not _CONTEXT.search(whole):
+        return errors.NoSuchModel(said)
+    if status in (401, 403) or (status == 400 and _KEY.search(whole)):
+        return errors.Unauthorised(said)
     if status == 404:
-        remedy = "Choose a model that the server lists." if _MODEL.search(whole) else ADDRESS_REMEDY
-        return errors.NoSuchModel(f"{said}.", remedy)
+        return errors.NoSuchModel(said, "" if _MODEL.search(whole) else ADDRESS_REMEDY)
+    if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, whole)):
+        return errors.ContextTooLong(said)
     if status == 429:
-        return errors.RateLimited(f"{said}.", "Lower the concurrency.", retry_after=retry_after(headers))
-    if status == 413 or (status in (400, 422, 500) and _CONTEXT.search(whole)):
-        return errors.ContextTooLong(f"{said}.", "Shorten the document or choose a model with more context.")
-    if status == 400 and _FILTER.search(whole):
-        return errors.Refused(f"{said}.", "Another model may take this document.")
+        return errors.RateLimited(said, retry_after=retry_after(headers))
     if 300 <= status < 400:
         return errors.BadRequest(
-            f"{said}: it redirects to {headers.get('location', 'another place')}.",
+            f"{said[:-1]}: it redirects to {plain(headers.get('location', 'another place'))}.",
             "Redirects are not followed, as the key would go along. Enter the final address.",
         )
     if status in (408, 409, 425) or status >= 500:
-        return errors.ServerFault(f"{said}.", "The server may recover.", retry_after=retry_after(headers))
-    return errors.BadRequest(f"{said}.", "")
+        return errors.ServerFault(said, retry_after=retry_after(headers))
+    return errors.BadRequest(said)
+
+
+def _too_long(status: int, whole: str) -> bool:
+    """Whether the prompt is what is too long. A limit on tokens a minute speaks of too many tokens, too: only a request
+    that is larger than the whole of it does not fit, and waiting does not help."""
+    if status == 429:
+        return bool(re.search(r"request too large|must be reduced", whole, re.IGNORECASE))
+    return bool(_CONTEXT.search(whole))
 
 
 def from_event(event: Any, seat: Seat) -> ModelError:
@@ -145,5 +180,5 @@ def from_event(event: Any, seat: Seat) -> ModelError:
     if _CONTEXT.search(f"{text} {code}"):
         return _error(413, text, code, {}, seat)
     if "rate_limit" in code:
-        return errors.RateLimited(f"{seat.connection} stopped in mid-stream: {text}.", "Lower the concurrency.")
-    return errors.ServerFault(f"{seat.connection} stopped in mid-stream: {text}.", "The server may recover.")
+        return errors.RateLimited(f"{seat.connection} stopped in mid-stream: {text}.")
+    return errors.ServerFault(f"{seat.connection} stopped in mid-stream: {text}.")

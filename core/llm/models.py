@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -11,11 +12,14 @@ import aiohttp
 from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import builtin, ollama_chat, openai_chat, prices
+from core.llm import builtin, ollama_chat, openai_chat, schemas, streams, wire
 from core.llm.capabilities import Capabilities
 from core.llm.connections import PRESETS, Connection, find_key
 from core.llm.failures import hide_key, redacted
+from core.llm.prices import Prices
 from core.llm.reply import ModelReply, OnDelta, estimated
+from core.llm.request import Request
+from core.llm.terms import Limits
 from core.runs import BUILTIN, RunSettings, Seat
 
 BUILTIN_MODELS = ("lexical",)
@@ -29,7 +33,9 @@ class ModelLibrary:
 
     def __init__(self, connections: Iterable[Connection] = ()) -> None:
         self.connections: dict[str, Connection] = {place.name: place for place in (*PRESETS, *connections)}
-        self._capabilities = Capabilities()
+        self.capabilities = Capabilities()
+        self.prices = Prices()
+        self.limits: dict[str, Limits] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[str, str | None] = {}
 
@@ -68,39 +74,50 @@ class ModelLibrary:
         place = self.place(seat.connection).model_copy(update={"base_url": seat.base_url})
         if place.dialect == "builtin":
             return await _ask_builtin(ask, settings, document, on_delta)
-        seed = seat.sampling.seed
-        if seed is not None:
-            seed += settings.iteration
         key = await self._key(place)
+        seed = seat.sampling.seed
+        request = Request(
+            place=place,
+            key=key,
+            seat=seat,
+            ask=ask,
+            seed=None if seed is None else seed + settings.iteration,
+            schema=schemas.wanted(seat.sampling, ask, settings.codebook),
+            silence=settings.handling.silence or streams.SILENCE_SECONDS,
+            price=lambda usage: self.prices.cost(place, seat.model, usage),
+        )
+        known = self.capabilities.of(place, seat.model)
+        dialect: wire.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
 
         def heard(text: str, is_reasoning: bool) -> None:
             on_delta(redacted(text, key), is_reasoning)
 
         try:
-            if place.dialect == "ollama":
-                reply = await ollama_chat.ask(self.session, place, key, seat, ask, seed, heard)
-            else:
-                reply = await openai_chat.ask(self.session, place, key, seat, ask, seed, self._capabilities, heard)
+            reply = await wire.ask(self.session, dialect, request, known, heard)
         except ModelError as error:
             hide_key(error, key)
             raise
+        known.at = time.time()
+        if reply.reasoning or reply.usage.reasoning_tokens:
+            known.reasons = True
         return replace(reply, text=redacted(reply.text, key), reasoning=redacted(reply.reasoning, key))
 
     def dearest(self, seat: Seat, ask: Ask) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
         characters = sum(len(message.content) for message in ask.messages)
         usage = Usage(prompt_tokens=characters, completion_tokens=seat.sampling.max_tokens)
-        return prices.cost(self.place(seat.connection), seat.model, usage) or 0.0
+        return self.prices.cost(self.place(seat.connection), seat.model, usage) or 0.0
 
     def priced(self, seat: Seat) -> bool:
         """Whether the price of this seat's replies is known."""
-        return prices.rates(self.place(seat.connection), seat.model) is not None
+        return self.prices.rates(self.place(seat.connection), seat.model) is not None
 
     def salt(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
         """The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
-        belong in the key; a server's reply depends on what was sent alone."""
+        belong in the key; a server's reply depends on what was sent alone: the schema, where one was meant to be."""
         if seat.connection != BUILTIN:
-            return {}
+            schema = schemas.wanted(seat.sampling, ask, settings.codebook)
+            return {} if schema is None else {"schema": schema}
         return {"builtin": builtin.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
 
     @property

@@ -1,61 +1,89 @@
-"""Ollama's own chat API: newline-delimited JSON, one streamed request, one reply."""
+"""Ollama's own chat API: newline-delimited JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
 
 from core import errors
-from core.debate.turns import Ask, Usage
-from core.llm import prices, streams
-from core.llm.connections import Connection
+from core.debate.turns import Usage
+from core.llm import streams
+from core.llm.capabilities import Known
 from core.llm.failures import from_event
-from core.llm.reply import ModelReply, OnDelta, count
+from core.llm.reply import count
+from core.llm.request import Request
+from core.llm.schemas import Schema
 from core.runs import Seat
+
+PATH = "/api/chat"
 
 CONTEXT_MARGIN = 512
 """Tokens of context asked for beyond prompt and limit, as Ollama cuts a prompt that does not fit without a word."""
 
-
-async def ask(
-    session: aiohttp.ClientSession,
-    place: Connection,
-    key: str | None,
-    seat: Seat,
-    request: Ask,
-    seed: int | None,
-    on_delta: OnDelta,
-) -> ModelReply:
-    """Send one ask. Raises a ModelError."""
-    growing = streams.Growing(on_delta)
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    body = _body(seat, request, seed)
-    async with streams.post(session, f"{place.base_url}/api/chat", body, headers, seat, growing) as response:
-        async for lines in streams.Lines(response, seat):
-            for line in filter(bytes.strip, lines):
-                _take(streams.decoded(line, seat), seat, growing)
-        return growing.finished(
-            seat,
-            sum(len(message.content) for message in request.messages),
-            lambda usage: prices.cost(place, seat.model, usage),
-            (),
-        )
+LEAST_CONTEXT = 4096
+_CHARACTERS_PER_TOKEN = 3
+"""Cautious, as too little context loses the prompt's beginning."""
+_SURELY = 8
+"""Characters that a token has at most, on the average of any text: beyond, a prompt cannot fit."""
 
 
-def _body(seat: Seat, request: Ask, seed: int | None) -> dict[str, Any]:
-    sampling = seat.sampling
-    characters = sum(len(message.content) for message in request.messages)
-    needed = characters // 3 + sampling.max_tokens + CONTEXT_MARGIN
-    options: dict[str, Any] = {"num_predict": sampling.max_tokens, "num_ctx": max(4096, -(-needed // 1024) * 1024)}
-    optional = {"temperature": sampling.temperature, "top_p": sampling.top_p, "seed": seed}
-    options |= {name: value for name, value in optional.items() if value is not None}
-    return {
-        "model": seat.model,
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-        "stream": True,
-        "options": options,
+def optional(request: Request) -> dict[str, Any]:
+    """The parameters that a server may refuse, as they are meant. How long it is to think is a level, for ``minimal``
+    no; without an effort it is left to the model."""
+    sampling = request.seat.sampling
+    effort = sampling.reasoning_effort
+    think = None if effort is None else False if effort == "minimal" else effort
+    chosen = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "seed": request.seed,
+        "think": think,
     }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
+    """What goes out. Raises ContextTooLong where the model's context is known and cannot hold the prompt."""
+    limit = known.limited(request.seat.sampling.max_tokens)
+    made: dict[str, Any] = {
+        "model": request.seat.model,
+        "messages": request.messages(known, schema),
+        "stream": True,
+        "truncate": False,  # newer versions say then that a prompt does not fit; others cut it without a word
+        "options": {
+            "num_predict": limit,
+            "num_ctx": _context(request, limit, known),
+            **{name: value for name, value in optional.items() if name != "think"},
+        },
+    }
+    if "think" in optional:
+        made["think"] = optional["think"] if known.levels else optional["think"] is not False
+    if schema is not None:
+        made["format"] = schema
+    return made
+
+
+async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
+    """Read the reply to its end."""
+    async for lines in streams.Lines(response, seat):
+        for line in filter(bytes.strip, lines):
+            _take(streams.decoded(line, seat), seat, growing)
+
+
+def _context(request: Request, limit: int, known: Known) -> int:
+    """Tokens of context to ask for: a power of two, and never less than was asked for before, as Ollama loads the model
+    anew whenever it changes; at most what the model has."""
+    least = request.characters // _SURELY
+    if known.context is not None and least > known.context:
+        model = request.seat.model
+        raise errors.ContextTooLong(
+            f"The prompt for {model} has at least {least} tokens, its context has {known.context} tokens."
+        )
+    needed = request.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
+    known.num_ctx = max(known.num_ctx, LEAST_CONTEXT, 1 << (needed - 1).bit_length())
+    return known.num_ctx if known.context is None else min(known.num_ctx, known.context)
 
 
 def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:

@@ -1,75 +1,53 @@
-"""Chat completions as OpenAI defined them and many servers speak them: one streamed request, one reply."""
+"""Chat completions as OpenAI defined them and many servers speak them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
 
 from core import errors
-from core.debate.turns import Ask, Usage
-from core.llm import prices, streams
-from core.llm.capabilities import Capabilities
-from core.llm.connections import Connection
+from core.debate.turns import Usage
+from core.llm import streams
+from core.llm.capabilities import Known
 from core.llm.failures import from_event, plain
-from core.llm.reply import ModelReply, OnDelta, count
+from core.llm.reply import count
+from core.llm.request import Request
+from core.llm.schemas import NAME, Schema
 from core.runs import Seat
 
-
-async def ask(
-    session: aiohttp.ClientSession,
-    place: Connection,
-    key: str | None,
-    seat: Seat,
-    request: Ask,
-    seed: int | None,
-    capabilities: Capabilities,
-    on_delta: OnDelta,
-) -> ModelReply:
-    """Send one ask. A parameter that the server refuses is dropped once, remembered for this server and model, and
-    named in the reply's ``dropped``. Raises a ModelError."""
-    known = capabilities.of(place, seat.model)
-    url = f"{place.base_url}/chat/completions"
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    while True:
-        growing = streams.Growing(on_delta)
-        body = known.applied(_body(seat, request, seed))
-        try:
-            async with streams.post(session, url, body, headers, seat, growing) as response:
-                await _receive(response, seat, growing)
-                return growing.finished(
-                    seat,
-                    sum(len(message.content) for message in request.messages),
-                    lambda usage: prices.cost(place, seat.model, usage),
-                    tuple(sorted(known.dropped)),
-                )
-        except errors.BadRequest as error:
-            if not known.learn(error.message, body):
-                raise
-        except errors.ModelError as error:
-            error.partial = growing.so_far
-            raise
+PATH = "/chat/completions"
 
 
-def _body(seat: Seat, request: Ask, seed: int | None) -> dict[str, Any]:
-    sampling = seat.sampling
-    optional = {
+def optional(request: Request) -> dict[str, Any]:
+    """The parameters that a server may refuse, as they are meant."""
+    sampling = request.seat.sampling
+    chosen = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
-        "seed": seed,
+        "seed": request.seed,
         "reasoning_effort": sampling.reasoning_effort,
     }
-    return {
-        "model": seat.model,
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "max_tokens": sampling.max_tokens,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+    meant = {name: value for name, value in chosen.items() if value is not None}
+    return {**meant, "stream": True, "stream_options": {"include_usage": True}}
 
 
-async def _receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
+def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
+    """What goes out."""
+    made = {"model": request.seat.model, "messages": request.messages(known, schema), **optional}
+    if "stream" not in made:
+        made.pop("stream_options", None)
+    if known.limit:
+        made[known.limit] = known.limited(request.seat.sampling.max_tokens)
+    if schema is not None:
+        held = {"name": NAME, "strict": True, "schema": schema}
+        made["response_format"] = {"type": "json_schema", "json_schema": held}
+    return made
+
+
+async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
+    """Read the reply to its end, streamed or whole."""
     if response.content_type == "application/json":
         _take(streams.decoded(await response.read(), seat), seat, growing)
         return
@@ -100,11 +78,25 @@ def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
             raise errors.MalformedStream(f"{seat.connection} sent a choice that is not an object.", "")
         part = choice.get("delta") or choice.get("message") or {}
         if isinstance(part, dict):
-            growing.add(part.get("content"), part.get("reasoning_content") or part.get("reasoning"))
+            text, thought = _parts(part.get("content"))
+            growing.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
-                raise errors.Refused(f"{seat.model} declined: {plain(part['refusal'])}", "Another model may take it.")
+                raise errors.Refused(f"{seat.model} declined: {plain(part['refusal'])}")
         if choice.get("finish_reason"):
             growing.finish = str(choice["finish_reason"])
+
+
+def _parts(content: Any) -> tuple[Any, str]:
+    """Text and thinking of a content, which some servers send in parts: {type, text} and {type, thinking}."""
+    if not isinstance(content, list):
+        return content, ""
+    said = {"text": "", "thinking": ""}
+    for part in content:
+        if isinstance(part, dict):
+            inner = part.get("thinking")
+            said["thinking"] += _parts(inner)[0] if isinstance(inner, list) else inner if isinstance(inner, str) else ""
+            said["text"] += part["text"] if isinstance(part.get("text"), str) else ""
+    return said["text"], said["thinking"]
 
 
 def _usage(data: dict[str, Any]) -> Usage:

@@ -24,6 +24,7 @@ from core import errors
 from core.debate.turns import Usage
 from core.llm.failures import ADDRESS_REMEDY, from_status
 from core.llm.reply import ModelReply, OnDelta, estimated
+from core.llm.request import Request
 from core.runs import Seat
 
 CONNECT_SECONDS = 10.0
@@ -42,6 +43,7 @@ class Growing:
     """A reply as it comes in."""
 
     on_delta: OnDelta
+    silence: float = SILENCE_SECONDS
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     finish: str = ""
@@ -59,7 +61,7 @@ class Growing:
                 self.on_delta(piece, is_reasoning)
                 self._length += len(piece)
         if self._length > MAX_REPLY:
-            raise errors.MalformedStream(f"A reply of more than {MAX_REPLY} characters came, and no end of it.", "")
+            raise errors.MalformedStream(f"A reply of more than {MAX_REPLY} characters came, and no end of it.")
 
     def _mended(self, piece: str, is_reasoning: bool) -> str:
         """The piece, with characters made whole that a server cut in two, as those that count in UTF-16 do."""
@@ -73,7 +75,7 @@ class Growing:
 
     def wait(self, seat: Seat) -> None:
         """A sign of life came, but no event. Raises Stalled or TimedOut when there were only such for too long."""
-        if time.monotonic() - self._heard_at > SILENCE_SECONDS:
+        if time.monotonic() - self._heard_at > self.silence:
             raise _timed_out(seat, self)
 
     @property
@@ -81,23 +83,29 @@ class Growing:
         """The text until now."""
         return "".join(self.text)
 
-    def finished(self, seat: Seat, prompt_characters: int, cost: Any, dropped: tuple[str, ...]) -> ModelReply:
+    def finished(self, request: Request, dropped: tuple[str, ...]) -> ModelReply:
         """The whole reply.
 
-        Raises CutStream when the server never said that it was done, Refused when a filter stopped it, EmptyReply.
+        Raises CutStream when the server never said that it was done, Refused when a filter stopped it, EmptyReply, and
+        LengthLimit when the limit was reached before a word was said by one who may just speak: where a decision is
+        owed, that is a reply that cannot be read.
         """
+        seat = request.seat
         if not self.finish:
-            raise errors.CutStream(f"{seat.connection} closed the stream of {seat.model} before the end.", "")
+            raise errors.CutStream(f"{seat.connection} closed the stream of {seat.model} before the end.")
         if self.finish == "content_filter":
-            raise errors.Refused(f"{seat.connection}: a content filter stopped {seat.model}.", "Try another model.")
+            raise errors.Refused(f"{seat.connection}: a content filter stopped {seat.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
-        if not text.strip() and self.finish != "length":
-            raise errors.EmptyReply(f"{seat.model} at {seat.connection} answered without a word.", "")
+        finish = "length" if self.finish in ("length", "max_tokens") else "stop"
+        if not text.strip() and finish == "length" and request.ask.expects == "text":
+            limit = seat.sampling.max_tokens
+            raise errors.LengthLimit(f"{seat.spec} reached its output limit of {limit} tokens before it said a word.")
+        if not text.strip() and finish == "stop":
+            raise errors.EmptyReply(f"{seat.model} at {seat.connection} answered without a word.")
         usage = self.usage
         if usage is None or not (usage.prompt_tokens or usage.completion_tokens):  # nothing said, or nothing but zeros
-            usage = estimated(prompt_characters, len(text) + len(reasoning))
-        finish = "length" if self.finish in ("length", "max_tokens") else "stop"
-        return ModelReply(text, reasoning, finish, usage, cost(usage), dropped)
+            usage = estimated(request.characters, len(text) + len(reasoning))
+        return ModelReply(text, reasoning, finish, usage, request.price(usage), dropped)
 
 
 @contextlib.asynccontextmanager
@@ -105,18 +113,19 @@ async def post(
     session: aiohttp.ClientSession,
     url: str,
     body: dict[str, Any],
-    headers: dict[str, str],
-    seat: Seat,
+    request: Request,
     growing: Growing,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """POST as JSON and give the response once it is 200; every way in which this fails is raised as its ModelError,
     with what had come so far in ``partial``."""
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+    seat = request.seat
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
+    kinds = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
     try:
         async with session.post(
             url,
             data=orjson.dumps(body),
-            headers={"content-type": "application/json", "accept": "text/event-stream, application/json", **headers},
+            headers={**kinds, **request.headers},
             timeout=timeout,
             allow_redirects=False,
         ) as response:
@@ -131,24 +140,22 @@ async def post(
     except aiohttp.ServerTimeoutError as error:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             raise errors.Unreachable(
-                f"{seat.connection} at {seat.base_url} did not accept a connection within {CONNECT_SECONDS:.0f} s.",
-                "Is the server running, and is the address right?",
+                f"{seat.connection} at {seat.base_url} did not accept a connection within {CONNECT_SECONDS:.0f} s."
             ) from error
         raise _timed_out(seat, growing) from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
         raise errors.Unreachable(
-            f"{seat.connection} at {seat.base_url} cannot be reached ({_short(error)}).",
-            "Is the server running, and is the address right?",
+            f"{seat.connection} at {seat.base_url} cannot be reached ({_short(error)})."
         ) from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
-        cut = errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).", "")
+        cut = errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).")
         cut.partial = growing.so_far
         raise cut from error
 
 
 def _timed_out(seat: Seat, growing: Growing) -> errors.ModelError:
     kind = errors.Stalled if growing.text or growing.reasoning else errors.TimedOut
-    failed = kind(f"{seat.model} at {seat.connection} was silent for {SILENCE_SECONDS:.0f} s.", "")
+    failed = kind(f"{seat.model} at {seat.connection} was silent for {growing.silence:.3g} s.")
     failed.partial = growing.so_far
     return failed
 
@@ -176,7 +183,7 @@ class Lines:
         while chunk := await self._content.readany():
             *complete, self._rest = (self._rest + chunk).split(b"\n")
             if len(self._rest) > MAX_LINE:
-                raise errors.MalformedStream(f"{self._seat.connection} sent a line of more than {MAX_LINE} bytes.", "")
+                raise errors.MalformedStream(f"{self._seat.connection} sent a line of more than {MAX_LINE} bytes.")
             if complete:
                 return [line.rstrip(b"\r") for line in complete]
         if not self._rest:
@@ -193,7 +200,7 @@ def decoded(line: bytes, seat: Seat) -> dict[str, Any]:
         data = _with_halves(line)
     if not isinstance(data, dict):
         shown = line[:120].decode("utf-8", "replace")
-        raise errors.MalformedStream(f"{seat.connection} sent something that is not JSON: {shown}", "")
+        raise errors.MalformedStream(f"{seat.connection} sent something that is not JSON: {shown}")
     return data
 
 

@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
-from core.llm import prices
 from core.llm.models import ModelLibrary
 from core.llm.reply import estimated
 from core.runs import BUILTIN, RunRow, RunSettings, Seat
@@ -87,7 +86,7 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
 
 def _role(models: ModelLibrary, role: str, title: str, seat: Seat, calls: int, each: Usage) -> RoleEstimate:
     whole = Usage(each.prompt_tokens * calls, each.completion_tokens * calls)
-    cost = prices.cost(models.place(seat.connection), seat.model, whole)
+    cost = models.prices.cost(models.place(seat.connection), seat.model, whole)
     return RoleEstimate(role, title, seat, calls, whole.prompt_tokens, whole.completion_tokens, cost)
 
 

@@ -17,7 +17,6 @@ from core.llm import connections
 from core.llm.catalogue import ModelCard, list_models
 from core.llm.connections import Connection, find_key
 from core.llm.models import BUILTIN_MODELS
-from core.llm.prices import rates
 from core.runs import BUILTIN, Seat
 from core.studio import runs
 from core.studio.workspace import Workspace
@@ -151,7 +150,7 @@ def test_model(workspace: Workspace, name: str, plan: runs.Plan, listed: Listing
     if seated:
         return seated[0]
     place = workspace.models.place(name)
-    return listed.names[0] if listed.names and _local(place.base_url) else None
+    return listed.names[0] if listed.names and place.local else None
 
 
 def first_model(workspace: Workspace, name: str) -> str:
@@ -191,12 +190,12 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
 def priced(workspace: Workspace, seat: Seat) -> tuple[float, float] | None:
     """Dollars for a million tokens (prompt, completion) of a seat, None when no price is known."""
     place = workspace.models.connections.get(seat.connection)
-    per_token = rates(place, seat.model) if place is not None and seat.model else None
+    known = workspace.models.prices
+    per_token = known.rates(place, seat.model) if place is not None and seat.model else None
     return None if per_token is None else (per_token[0] * 1e6, per_token[2] * 1e6)
 
 
 def _place(place: Connection, own: bool) -> Place:
-    local = _local(place.base_url)
     name = place.environment_variables[-1]
     source: KeyFrom = "none"
     if place.dialect == "builtin":
@@ -205,13 +204,9 @@ def _place(place: Connection, own: bool) -> Place:
         source, name = "environment", held
     elif _keyring.get(place):
         source = "keyring"
-    elif local:
+    elif place.local:
         source = "needless"
-    return Place(place.name, place.base_url, place.dialect, own, local, source, name)
-
-
-def _local(url: str) -> bool:
-    return not url or any(host in url for host in ("//127.0.0.1", "//localhost", "//[::1]"))
+    return Place(place.name, place.base_url, place.dialect, own, place.local, source, name)
 
 
 class _Lists:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from core import prompts
 from core.codebook import Codebook
@@ -17,11 +19,18 @@ from core.engine.thread import EngineThread
 from core.errors import CodebookError, UsageError
 from core.llm import builtin
 from core.llm.models import ModelLibrary
-from core.runs import BUILTIN, RunRow, RunSettings, Sampling, Seat
+from core.runs import BUILTIN, Handling, RunRow, RunSettings, Sampling, Seat
 from core.studio.desk import Desk
 
+Form = TypeVar("Form", bound=BaseModel)
+
 DEFAULT_SEAT = Seat(connection=BUILTIN, model="lexical")
-SAMPLING_PARAMS = ("max_tokens", "temperature", "top_p", "reasoning_effort")
+SAMPLING_PARAMS = {
+    "max_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p", "reasoning_effort": "reasoning_effort",
+    "schema": "json_schema",
+}  # fmt: skip
+"""Parameters of the command line that are a seat's, and what they are called there."""
+HANDLING_PARAMS = tuple(Handling.model_fields)
 PLAN = "plan"
 """The project setting that keeps the last plan."""
 STUDIO_PACE = 40.0
@@ -42,6 +51,7 @@ class Plan:
     seed: int = 0
     concurrency: int = 8
     budget_usd: float | None = None
+    handling: Handling = Handling()
     iterations: int = 1
     limit: int | None = None
     pace: float = 0.0
@@ -73,6 +83,7 @@ class Plan:
             "seed": self.seed,
             "concurrency": self.concurrency,
             "budget_usd": self.budget_usd,
+            "handling": self.handling.model_dump(mode="json"),
             "iterations": self.iterations,
             "limit": self.limit,
             "pace": self.pace,
@@ -82,22 +93,32 @@ class Plan:
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
         """The plan that ``to_json`` wrote."""
         seats = {role: Seat.model_validate(seat) for role, seat in data["seats"].items()}
-        return cls(**{**data, "everyone": Seat.model_validate(data["everyone"]), "seats": seats})
+        handling = Handling.model_validate(data.get("handling", {}))
+        return cls(**{**data, "everyone": Seat.model_validate(data["everyone"]), "seats": seats, "handling": handling})
 
 
 def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling, dict[str, str]]:
     """``KEY=VALUE`` parameters as sampling, and the rest for the protocol. UsageError for a value that does not fit."""
-    from pydantic import ValidationError
-
-    chosen: dict[str, Any] = {name: value for name, value in params.items() if name in SAMPLING_PARAMS}
+    chosen: dict[str, Any] = {SAMPLING_PARAMS[name]: value for name, value in params.items() if name in SAMPLING_PARAMS}
     if seed is not None:
         chosen["seed"] = seed
+    rest = {name: value for name, value in params.items() if name not in SAMPLING_PARAMS}
+    return _validated(Sampling, chosen), rest
+
+
+def split_handling(params: Mapping[str, str]) -> tuple[Handling, dict[str, str]]:
+    """``KEY=VALUE`` parameters that say how a run takes what goes wrong, and the rest. UsageError for a value that does
+    not fit."""
+    chosen = {name: value for name, value in params.items() if name in HANDLING_PARAMS}
+    return _validated(Handling, chosen), {name: value for name, value in params.items() if name not in chosen}
+
+
+def _validated(model: type[Form], chosen: Mapping[str, Any]) -> Form:
     try:
-        sampling = Sampling.model_validate(chosen)
+        return model.model_validate(dict(chosen))
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
-    return sampling, {name: value for name, value in params.items() if name not in SAMPLING_PARAMS}
 
 
 def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -> RunSettings:
@@ -139,6 +160,7 @@ def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -
         seed=plan.seed,
         concurrency=plan.concurrency,
         budget_usd=plan.budget_usd,
+        handling=plan.handling,
         pace=plan.pace,
     )
 

@@ -25,11 +25,16 @@ from core.llm.connections import Dialect, connection
 from core.llm.failures import from_event, from_status, redacted, retry_after
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
+from core.llm.request import Request
 from core.runs import RunSettings, Seat
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
 SEAT = Seat(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
 KEY = "sk-secret-Zx81kq0Pw7"
+REQUEST = Request(
+    place=connection("local", SEAT.base_url), key=None, seat=SEAT, ask=Ask("annotator", (Message("user", "Text."),)),
+    seed=None, schema=None, silence=1.0, price=lambda _usage: None,
+)  # fmt: skip
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -144,7 +149,7 @@ def test_any_event_is_taken_or_told_apart(data: Any) -> None:
         growing = streams.Growing(lambda *_: None)
         with contextlib.suppress(errors.ModelError):
             dialect._take(streams.decoded(json.dumps(data).encode(), SEAT), SEAT, growing)
-            growing.finished(SEAT, 10, lambda _: None, ())
+            growing.finished(REQUEST, ())
 
 
 @given(st.integers(300, 599), st.binary(max_size=40) | JUNK.map(lambda data: json.dumps(data).encode()))

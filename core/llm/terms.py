@@ -1,0 +1,54 @@
+"""What a person says of their connections and models that no server tells: rate limits, and prices."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from core.errors import UsageError
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Limits(_Frozen):
+    """What a connection may be asked. None: as much as the run's own concurrency allows."""
+
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    """Prompt and reply together."""
+    at_once: int | None = Field(default=None, ge=1)
+    """Calls in flight."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is limited."""
+        return self == Limits()
+
+
+class Price(_Frozen):
+    """Dollars for a million tokens, as a person knows them. ``cached`` None: cached prompt tokens cost as others do."""
+
+    prompt: float = Field(ge=0, allow_inf_nan=False)
+    completion: float = Field(ge=0, allow_inf_nan=False)
+    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+    @property
+    def per_token(self) -> tuple[float, float, float]:
+        """Dollars a token: (prompt, cached prompt, completion)."""
+        cached = self.prompt if self.cached is None else self.cached
+        return self.prompt / 1e6, cached / 1e6, self.completion / 1e6
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """``IN/OUT`` or ``IN/CACHED/OUT`` in dollars for a million tokens. UsageError for anything else."""
+        try:
+            numbers = [float(part) for part in text.split("/")]
+        except ValueError:
+            numbers = []
+        if len(numbers) not in (2, 3) or not all(math.isfinite(number) and number >= 0 for number in numbers):
+            raise UsageError(f"'{text}' is not a price.", "Write dollars for a million tokens, in and out: 0.40/1.60.")
+        return cls(prompt=numbers[0], completion=numbers[-1], cached=numbers[1] if len(numbers) == 3 else None)

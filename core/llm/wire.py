@@ -1,0 +1,108 @@
+"""One request in either API: sent as the server is known to take it, and again without what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import aiohttp
+
+from core import errors
+from core.llm import streams
+from core.llm.capabilities import Known
+from core.llm.reply import ModelReply, OnDelta
+from core.llm.request import Request
+from core.llm.schemas import Schema
+from core.runs import Seat
+
+
+class Dialect(Protocol):
+    """What ``openai_chat`` and ``ollama_chat`` each know of their API."""
+
+    PATH: str
+
+    def optional(self, request: Request) -> dict[str, Any]:
+        """The parameters that a server may refuse, as they are meant."""
+
+    def body(
+        self, request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None
+    ) -> dict[str, Any]:
+        """What goes out; ``optional`` and ``schema`` hold what the server is not known to refuse."""
+
+    async def receive(self, response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
+        """Read the reply to its end."""
+
+
+async def ask(
+    session: aiohttp.ClientSession, dialect: Dialect, request: Request, known: Known, on_delta: OnDelta
+) -> ModelReply:
+    """Send one ask. What the server refuses is left out once, remembered in ``known``, and named in the reply's
+    ``dropped``. Raises a ModelError."""
+    refused: dict[str, Any] | None = None
+    refusal: errors.ModelError | None = None
+    while True:
+        meant = dialect.optional(request)
+        schema = request.schema_for(known)
+        optional = {name: value for name, value in meant.items() if name not in known.dropped}
+        body = dialect.body(request, known, optional, schema)
+        if refusal is not None and body == refused:  # a lesson that changes nothing would be learned for ever
+            raise refusal
+        growing = streams.Growing(on_delta, request.silence)
+        try:
+            reply = await _exchange(session, dialect, request, body, growing, request.unsent(known, meant))
+        except errors.BadRequest as error:
+            if not known.learn(error.said, request.sent(body, schema)):
+                raise
+            refused, refusal = body, error
+        except errors.ServerFault as error:
+            refused, refusal = body, error
+            if known.learn_system(error.said, request.sent(body, schema)):
+                continue
+            if schema is None or known.schema:
+                raise
+            return await _without_schema(session, dialect, request, known, on_delta, error)
+        else:
+            if schema is not None:
+                known.took_schema(schema == request.schema)
+            return reply
+
+
+async def _exchange(
+    session: aiohttp.ClientSession,
+    dialect: Dialect,
+    request: Request,
+    body: dict[str, Any],
+    growing: streams.Growing,
+    unsent: tuple[str, ...],
+) -> ModelReply:
+    try:
+        async with streams.post(session, f"{request.place.base_url}{dialect.PATH}", body, request, growing) as response:
+            await dialect.receive(response, request.seat, growing)
+    except (errors.CutStream, errors.Stalled):
+        if not growing.finish:  # else all was said, and only the usage or the last line did not come
+            raise
+    try:
+        return growing.finished(request, unsent)
+    except errors.ModelError as error:
+        error.partial = growing.so_far
+        raise
+
+
+async def _without_schema(
+    session: aiohttp.ClientSession,
+    dialect: Dialect,
+    request: Request,
+    known: Known,
+    on_delta: OnDelta,
+    fault: errors.ServerFault,
+) -> ModelReply:
+    """A server that never took a schema broke on one: a weak one may not know what it is. Whether that was it shows
+    when the same goes out without; otherwise the fault is what it was, and nothing is concluded."""
+    try:
+        tried = replace(known, dropped=set(known.dropped), schema="none")
+        reply = await ask(session, dialect, request, tried, on_delta)
+    except errors.ModelError:
+        raise fault from None
+    known.without_schema()
+    return reply

@@ -1,0 +1,82 @@
+"""One ask of a scripted server through the library, as the engine makes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from core.codebook import Codebook, Label
+from core.debate.turns import Ask, Expect, Message
+from core.documents import Document
+from core.llm.capabilities import Known
+from core.llm.connections import Dialect, connection
+from core.llm.models import ModelLibrary
+from core.llm.reply import ModelReply
+from core.runs import RunSettings, Sampling, Seat
+from tests.servers.scripted import Behaviour, Scripted
+
+BOOK = Codebook(unit="review", labels=(Label(name="Service"), Label(name="Food")))
+MESSAGES = (Message("system", "You label."), Message("user", "Text."))
+
+
+@dataclass
+class Told:
+    """What came of it: the replies, what is known of the model then, and all that the server was sent."""
+
+    replies: list[ModelReply] = field(default_factory=list)
+    known: Known = field(default_factory=Known)
+    sent: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def reply(self) -> ModelReply:
+        """The last reply."""
+        return self.replies[-1]
+
+
+def ask(
+    behave: Behaviour,
+    *,
+    dialect: Dialect = "openai",
+    times: int = 1,
+    book: Codebook = BOOK,
+    expects: Expect = "labels",
+    retry: int = 0,
+    before: Callable[[Known], None] = lambda _known: None,
+    **sampling: Any,
+) -> Told:
+    """Ask a server that behaves so, the same ``times`` times; ``before`` prepares what is known of it."""
+
+    async def go(server: Scripted) -> Told:
+        url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
+        models = ModelLibrary([connection("local", url, dialect)])
+        seat = models.seated(Seat(connection="local", model="m", sampling=Sampling(**sampling)))
+        settings = RunSettings(protocol="single", codebook=book, seats={"annotator": seat}, templates={})
+        request = Ask("annotator", MESSAGES, expects=expects, retry=retry)
+        told = Told(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
+        before(told.known)
+        try:
+            for _ in range(times):
+                document = Document("1", {"text": "Text."})
+                told.replies.append(await models.ask(seat, request, settings, document, lambda *_: None))
+            return told
+        finally:
+            await models.close()
+
+    with Scripted(behave) as server:
+        return asyncio.run(go(server))
+
+
+def refusing(then: Behaviour, *rules: tuple[Callable[[dict[str, Any]], object], int, Any]) -> Behaviour:
+    """A server that answers with a status and a body where a request is such, and else goes on to ``then``."""
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        for fits, status, said in rules:
+            if fits(body):
+                return web.json_response(said, status=status)
+        return await then(request, body)
+
+    return behave

@@ -1,0 +1,190 @@
+"""What servers refuse, in their own words: left out once, remembered, reported, and never for ever tried again."""
+# ruff: noqa: E501  (the words of servers stand as they came)
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from core import errors
+from core.llm.failures import from_status
+from core.runs import Seat
+from tests.core.llm.asking import ask, refusing
+from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
+
+FINE = saying("fine")
+
+
+def said(message: str, **more: Any) -> dict[str, Any]:
+    return {"error": {"message": message, **more}}
+
+
+def has(name: str) -> Any:
+    return lambda body: name in body
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words", "sampling"),
+    [
+        ("temperature", 400, said("Unsupported value: 'temperature' does not support 0.2 with this model."), {"temperature": 0.2}),
+        ("temperature", 400, said("Unsupported parameter.", param="temperature", code="unsupported_value"), {"temperature": 0.2}),
+        ("top_p", 422, {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}, {"top_p": 0.5}),
+        ("seed", 400, [said('Unknown name "seed": Cannot find field.')], {"seed": 3}),
+        ("stream_options", 400, said("Unrecognized request argument supplied: stream_options"), {}),
+        ("reasoning_effort", 400, said("This model does not support reasoning.effort"), {"reasoning_effort": "low"}),
+        ("stream", 400, said("Your organization must be verified to stream this model.", param="stream"), {}),
+    ],
+)  # fmt: skip
+def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any, sampling: dict[str, Any]) -> None:
+    told = ask(refusing(FINE, (has(name), status, words)), times=2, **sampling)
+    assert [name in body for body in told.sent] == [True, False, False]
+    assert told.reply.text == "fine"
+    assert told.reply.dropped == (name,)
+    assert ("stream" in told.sent[-1]) or "stream_options" not in told.sent[-1]
+
+
+def test_the_output_limit_goes_by_its_newer_name_or_by_none() -> None:
+    newer = said("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
+    told = ask(refusing(FINE, (has("max_tokens"), 400, newer)), max_tokens=77)
+    assert told.sent[-1]["max_completion_tokens"] == 77
+    assert told.reply.dropped == ()
+    neither = said("max_tokens is not supported")
+    rules = ((has("max_tokens"), 400, neither), (has("max_completion_tokens"), 400, said("no max_completion_tokens")))
+    told = ask(refusing(FINE, *rules), times=2)
+    assert not {"max_tokens", "max_completion_tokens"} & told.sent[-1].keys()
+    assert len(told.sent) == 4
+
+
+def test_an_output_limit_that_is_too_high_is_lowered_to_what_the_server_takes() -> None:
+    words = said("max_tokens is too large: 4000. This model supports at most 512 completion tokens.")
+    told = ask(refusing(FINE, (lambda body: body["max_tokens"] > 512, 400, words)), times=2, max_tokens=4000)
+    assert [body["max_tokens"] for body in told.sent] == [4000, 512, 512]
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_instructions_go_to_the_user_where_no_system_message_may_be(status: int) -> None:
+    words = said("System role not supported")
+    rules = (lambda body: body["messages"][0]["role"] == "system", status, words)
+    told = ask(refusing(FINE, rules))
+    assert told.sent[-1]["messages"] == [{"role": "user", "content": "You label.\n\nText."}]
+
+
+def test_a_refusal_that_nothing_helps_is_raised_and_not_tried_for_ever() -> None:
+    with pytest.raises(errors.BadRequest, match="temperature"):
+        ask(refusing(FINE, (lambda _body: True, 400, said("temperature, always temperature"))), temperature=1.0)
+    words = said("the stream is broken")  # Ollama's API knows no request without one
+    with pytest.raises(errors.BadRequest):
+        ask(refusing(FINE, (lambda _body: True, 400, words)), dialect="ollama")
+
+
+def test_names_of_parameters_in_the_name_of_a_model_teach_nothing() -> None:
+    """Only the server's own words count: ``m`` could be called ``seed-1`` or ``stream``."""
+    error = from_status(400, b'{"error": {"message": "bad"}}', {}, Seat(connection="stream", model="seed-1"))
+    assert error.said == "bad"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (400, said("API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT"), errors.Unauthorised),
+        (400, said("Incorrect API key provided: sk-12***. Get one at the console."), errors.Unauthorised),
+        (403, said("Project does not have access to model `gpt-x`", code="model_not_found"), errors.NoSuchModel),
+        (400, said("gpt-x is not a valid model ID"), errors.NoSuchModel),
+        (400, {"object": "error", "message": "The model `m` does not exist.", "code": 400}, errors.NoSuchModel),
+        (404, {"error": "model 'm' not found"}, errors.NoSuchModel),
+        (404, {"detail": "Not Found"}, errors.NoSuchModel),
+        (402, said("Insufficient Balance"), errors.QuotaSpent),
+        (429, said("You exceeded your current quota, please check your plan and billing details."), errors.QuotaSpent),
+        (400, said("Your credit balance is too low to access the API."), errors.QuotaSpent),
+        (429, said("Rate limit reached for gpt-x on tokens per min (TPM): Limit 10000, Used 9800"), errors.RateLimited),
+        (429, said("Request too large for gpt-x on tokens per min (TPM): Limit 10000, Requested 15000."), errors.ContextTooLong),
+        (403, said("Your chosen model requires moderation and your input was flagged"), errors.Refused),
+        (400, {"error": {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 6018, "n_ctx": 1280,
+              "message": "request (6018 tokens) exceeds the available context size (1280 tokens), try increasing it"}}, errors.ContextTooLong),
+        (400, {"object": "error", "type": "BadRequestError", "code": 400, "message": "This model's maximum context length is 4096 tokens. "
+               "However, you requested 5120 tokens (4096 in the messages, 1024 in the completion)."}, errors.ContextTooLong),
+        (400, said("'max_tokens' or 'max_completion_tokens' is too large: 1024. This model's maximum context length is 512 tokens "
+                   "and your request has 100 input tokens (1024 > 512 - 100)."), errors.ContextTooLong),
+        (400, said("The decoder prompt (length 5000) is longer than the maximum model length of 4096."), errors.ContextTooLong),
+        (400, said("Your messages resulted in 9001 tokens.", code="context_length_exceeded"), errors.ContextTooLong),
+        (400, said("prompt is too long: 210000 tokens > 200000 maximum"), errors.ContextTooLong),
+        (400, said("The input token count (40000) exceeds the maximum number of tokens allowed (32768)."), errors.ContextTooLong),
+        (400, said("This model's maximum prompt length is 131072 but the request contains 140000 tokens."), errors.ContextTooLong),
+        (413, {}, errors.ContextTooLong),
+        (500, said("the request exceeds the available context size"), errors.ContextTooLong),
+        (529, said("Overloaded"), errors.ServerFault),
+    ],
+)  # fmt: skip
+def test_the_words_of_servers_are_told_apart(status: int, body: Any, expected: type[errors.ModelError]) -> None:
+    with pytest.raises(errors.ModelError) as caught:
+        ask(refusing(FINE, (lambda _body: True, status, body)), max_tokens=100)
+    assert type(caught.value) is expected
+    assert caught.value.remedy
+
+
+def test_every_failure_has_a_name_and_a_remedy_of_its_own() -> None:
+    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.ModelError)]
+    kinds.remove(errors.ModelError)
+    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 15
+    assert all(one("It failed.").remedy == one.advice for one in kinds)
+
+
+def sending(*events: bytes, drop: bool = False) -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return await stream(request, *events, drop=drop)
+
+    return behave
+
+
+def test_what_is_cut_after_the_last_word_is_whole() -> None:
+    told = ask(sending(event(piece("all of it", finish="stop")), drop=True))
+    assert told.reply.text == "all of it"
+    assert told.reply.usage.estimated
+
+
+def test_thinking_that_comes_in_parts_is_kept_apart() -> None:
+    thought = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
+    told = ask(
+        sending(event(piece(content=thought)), event(piece(content=[{"type": "text", "text": "yes"}], finish="stop")))
+    )
+    assert (told.reply.text, told.reply.reasoning) == ("yes", "hm")
+    assert told.known.reasons
+
+
+def test_a_limit_that_is_hit_before_a_word_is_said_fails_who_may_just_speak() -> None:
+    """Where a decision is owed, it is a reply that cannot be read: the parser says so and the label stays open."""
+    behave = sending(event(piece(reasoning_content="hm " * 9)), event(piece(finish="length")))
+    with pytest.raises(errors.LengthLimit, match="output limit of 8 tokens") as caught:
+        ask(behave, expects="text", max_tokens=8)
+    assert "max_tokens" in caught.value.remedy
+    told = ask(behave, max_tokens=8)
+    assert (told.reply.text, told.reply.finish) == ("", "length")
+
+
+def test_a_shorter_patience_is_kept() -> None:
+    import asyncio
+
+    from core.debate.turns import Ask
+    from core.documents import Document
+    from core.llm.connections import connection
+    from core.llm.models import ModelLibrary
+    from core.runs import Handling, RunSettings
+    from tests.core.llm.asking import BOOK, MESSAGES
+
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    async def go(server: Scripted) -> None:
+        models = ModelLibrary([connection("local", server.url)])
+        seat = models.seated(Seat(connection="local", model="m"))
+        run = RunSettings(protocol="single", codebook=BOOK, seats={}, templates={}, handling=Handling(silence=0.1))
+        try:
+            await models.ask(seat, Ask("a", MESSAGES), run, Document("1", {"text": "T"}), lambda *_: None)
+        finally:
+            await models.close()
+
+    with Scripted(behave) as server, pytest.raises(errors.TimedOut, match=r"0\.1 s"):
+        asyncio.run(go(server))
