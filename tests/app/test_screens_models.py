@@ -73,6 +73,7 @@ def test_a_seat_is_kept_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     assert seat.spec == "openai/gpt-4.1-mini"
     assert seat.sampling.model_dump() == {
         "temperature": 0.2, "top_p": None, "max_tokens": 300, "seed": None, "reasoning_effort": "low",
+        "json_schema": "off",
     }  # fmt: skip
     shown = html(at)
     assert "Saved" in shown
