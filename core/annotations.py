@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from core.documents import Value
 
@@ -74,3 +75,17 @@ def agreed(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dic
         if len(leaders) == 1:
             found[item] = leaders[0]
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Precedent:
+    """A labelled document that may be shown for another one. ``values`` maps an item (label id; ``"label"`` for a
+    choice) to what a person or the gold says of it; ``text`` is all its fields, named when there are several."""
+
+    document_id: str
+    text: str
+    values: Mapping[str, Value]
+
+
+Precedents: TypeAlias = Mapping[tuple[str, Value], tuple[Precedent, ...]]
+"""What may be shown beside one document: for (item, value) the precedents that have this value, the nearest first."""

@@ -18,6 +18,7 @@ styles()
 workspace, desk = desks.workspace(), desks.here()
 plan = runs.recall(desk)
 card = protocols.find(plan.protocol)
+roles = card.roles(card.settled(plan.narrowed().params))
 places = models.places(workspace)
 
 
@@ -29,7 +30,7 @@ def save(changed: runs.Plan) -> None:
 
 def refresh() -> None:
     """Ask every seated connection for its models anew."""
-    for name in {plan.seat(role).connection for role in card.role_names}:
+    for name in {plan.seat(role.name).connection for role in roles}:
         models.forget_listing(name)
 
 
@@ -45,7 +46,7 @@ with st.container(border=True, key="seats"):
             format_func=lambda name: protocols.find(name).title,
             key=bound("models-protocol", plan.protocol),
             required=True,
-            on_change=lambda: save(replace(plan, protocol=st.session_state["models-protocol"])),
+            on_change=lambda: save(replace(plan, protocol=st.session_state["models-protocol"], params={})),
             label_visibility="collapsed",
             width="content",
         )
@@ -54,7 +55,7 @@ with st.container(border=True, key="seats"):
         st.button("Refresh lists", icon=":material/refresh:", on_click=refresh, help="Ask the servers for their models")
     seating(
         plan,
-        card,
+        roles,
         places,
         lambda name: models.listing(workspace, name),
         lambda seat: models.priced(workspace, seat),
@@ -100,7 +101,7 @@ def wait_for_lists(names: tuple[str, ...]) -> None:
 
 slow = tuple(
     name
-    for name in dict.fromkeys(plan.seat(role).connection for role in card.role_names)
+    for name in dict.fromkeys(plan.seat(role.name).connection for role in roles)
     if models.listing(workspace, name, wait=0.0).pending
 )
 if slow:

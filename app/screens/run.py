@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -19,6 +19,7 @@ from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
 from core.studio import estimates, runs, steering
 from core.studio.desk import Desk
+from core.studio.preview import preview
 
 NEW = "new"  # what the picker holds while a new run is set up
 
@@ -82,7 +83,6 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             st.switch_page("screens/codebook.py")
         return
     plan = runs.recall(desk)
-    card = protocols.find(plan.protocol)
 
     def save(changed: runs.Plan) -> None:
         runs.remember(desk, changed)
@@ -91,7 +91,10 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
     left, right = st.columns((1.75, 1), gap="medium")
     with right, st.container(border=True, key="settings"):
         heading("Settings")
-        setup.settings(plan, count, save)
+        try:
+            setup.settings(plan, version.codebook, count, save)
+        except MootError as error:
+            error_box(error)
         setup.codebook_words(version.codebook, version.version)
         room_link("models", "Seats and models", icon=":material/memory:")
         room_link("codebook", "Codebook", icon=":material/menu_book:")
@@ -106,11 +109,11 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
         with st.container(border=True, key="ready"):
             few = min(plan.limit or setup.PILOT, count)
             pilot = estimates.estimate(desk, settings, few)
-            pressed = setup.ready(plan, card, version.codebook, count, pilot, first=not rows)
+            pressed = setup.ready(plan, version.codebook, count, pilot, first=not rows)
             if pressed is not None and state.first_click():
                 start(desk, settings, plan, pressed)
             for probe in state.probes():
-                probed(probe, _who(card, probe.roles))
+                probed(probe, _who(protocols.roles_of(settings), probe.roles))
             if any(probe.stops for probe in state.probes()):
                 room_link("models", "Nothing was spent. Mend it on Models", icon=":material/memory:")
         known_to_lack = st.container()  # drawn last: the first look at the words takes a second
@@ -118,7 +121,7 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             setup.estimate_table(whole)
         with st.expander("What each role is asked, word for word"):
             sample = desk.store.documents.page(0, 1)[0]
-            setup.prompts(card, runs.preview(settings, sample), sample.id)
+            setup.prompts(preview(settings, sample), sample.id)
         with known_to_lack:
             setup.usable_warnings(runs.warnings(settings))
 
@@ -143,8 +146,8 @@ def start(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) ->
     st.rerun()
 
 
-def _who(card: protocols.ProtocolCard, roles: tuple[str, ...]) -> str:
-    titles = [role.title for role in card.roles if role.name in roles]
+def _who(known: Sequence[protocols.Role], roles: tuple[str, ...]) -> str:
+    titles = [role.title for role in known if role.name in roles]
     return " and ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))
 
 
@@ -190,7 +193,6 @@ def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
         moving=moving if moving != run_id else None,
         watch=state.look_at_run,
     )
-    card = protocols.find(run.settings.protocol)
 
     def follow() -> None:
         """When the run that is looked at ends and another begins, look at that one."""
@@ -201,7 +203,7 @@ def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
     board(
         wiring.watched(desk, run_id),
         run.settings.codebook,
-        {role.name: role.title for role in card.roles},
+        {role.name: role.title for role in protocols.roles_of(run.settings)},
         state=now.state,
         budget=run.budget_usd,
         slots=max(8, min(20, 2 * run.settings.concurrency)),

@@ -35,7 +35,7 @@ def badge(standing: Standing) -> tuple[str, Tone]:
 def sub_line(standing: Standing, file_name: str) -> str:
     """ "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
     settings = standing.run.settings
-    card = protocols.find(settings.protocol)
+    card = protocols.of(settings)
     title = card.name.upper() if len(card.name) <= 4 else card.title
     parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
     if standing.siblings > 1:

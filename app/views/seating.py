@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.views.roles import role_html
 from app.views.rooms import bound
-from core.debate.protocols import ProtocolCard, Role
+from core.debate.protocols import Role
 from core.runs import BUILTIN, Sampling, Seat
 from core.studio.models import Listing, Place
 from core.studio.runs import Plan
@@ -26,7 +26,7 @@ Offer = Callable[[str], Listing]
 
 def seating(
     plan: Plan,
-    card: ProtocolCard,
+    roles: Sequence[Role],
     places: Sequence[Place],
     offer: Offer,
     price: Callable[[Seat], tuple[float, float] | None],
@@ -41,8 +41,8 @@ def seating(
     with st.container(key="seating", gap="small"):
         for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
             column.html(f'<div class="moot-th">{head}</div>')
-        for role in card.roles:
-            _row(plan, role, places, offer, first, save, alone=len(card.roles) == 1)
+        for role in roles:
+            _row(plan, role, places, offer, first, save, alone=len(roles) == 1)
             with st.container(key=f"seatnote-{role.name}"):
                 st.html(_note(plan.seat(role.name), places, offer, price))
 

@@ -11,25 +11,24 @@ import streamlit as st
 
 from app.views.labels import tags
 from app.views.notice import notice, raw_text
+from app.views.params import parameters
 from app.views.roles import tile_html
 from app.views.rooms import bound, heading, line, money, room_link
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.protocols import ProtocolCard
-from core.debate.turns import Message
+from core.debate.card import Params, ProtocolCard
 from core.runs import BUILTIN
 from core.studio.estimates import Estimate
+from core.studio.preview import Sent
 from core.studio.runs import Plan
 
 PILOT = 10
 
 
-def ready(
-    plan: Plan, card: ProtocolCard, codebook: Codebook, documents: int, pilot: Estimate, *, first: bool
-) -> int | None:
+def ready(plan: Plan, codebook: Codebook, documents: int, pilot: Estimate, *, first: bool) -> int | None:
     """Say what is ready and what a pilot costs; the number of documents of the button that was pressed, else None."""
     few = min(plan.limit or PILOT, documents)
-    seats = "1 seat is" if len(card.roles) == 1 else f"{len(card.roles)} seats are"
+    seats = "1 seat is" if len(pilot.roles) == 1 else f"{len(pilot.roles)} seats are"
     labels = "1 label" if len(codebook.labels) == 1 else f"{len(codebook.labels)} labels"
     st.html(
         f'<div class="moot-empty"><i class="rings"></i><b>{"Nobody has spoken yet" if first else "Another run"}</b>'
@@ -57,8 +56,9 @@ def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
     return "It costs nothing."
 
 
-def settings(plan: Plan, documents: int, save: Callable[[Plan], None]) -> None:
-    """The form of a run's settings; each change is given to ``save`` at once."""
+def settings(plan: Plan, codebook: Codebook, documents: int, save: Callable[[Plan], None]) -> None:
+    """The form of a run's settings; each change is given to ``save`` at once. Parameters chosen by hand go when the
+    protocol changes. UsageError for a plan whose parameters do not fit, after the form is drawn."""
 
     def keep(field: str, empty: Any) -> None:
         value = st.session_state[f"run-{field}"]
@@ -75,16 +75,21 @@ def settings(plan: Plan, documents: int, save: Callable[[Plan], None]) -> None:
             **bounds,
         )
 
+    def change_protocol() -> None:
+        save(replace(plan, protocol=st.session_state["run-protocol"], params={}))
+
     names = list(protocols.PROTOCOLS)
-    st.radio(
+    st.selectbox(
         "Protocol",
         names,
         format_func=lambda name: protocols.find(name).title,
-        captions=[_protocol_words(protocols.find(name)) for name in names],
         key=bound("run-protocol", plan.protocol),
-        on_change=keep,
-        args=("protocol", plan.protocol),
+        on_change=change_protocol,
     )
+    card = protocols.find(plan.protocol)
+    params = card.settled(plan.narrowed().params)
+    line(_protocol_words(card, params, codebook), "q")
+    parameters(plan, card, params, codebook, save)
     left, right = st.columns(2, wrap=False)
     number(
         left, "Pilot", "limit", empty=None, min_value=1, max_value=max(documents, 1), step=10,
@@ -105,8 +110,11 @@ def settings(plan: Plan, documents: int, save: Callable[[Plan], None]) -> None:
     number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Decides whatever a protocol leaves to chance.")
 
 
-def _protocol_words(card: ProtocolCard) -> str:
-    calls = "1 call a document" if card.asks == 1 else f"{card.asks} calls a document"
+def _protocol_words(card: ProtocolCard, params: Params, codebook: Codebook) -> str:
+    if codebook.kind not in card.kinds:
+        return card.summary
+    asks = card.total(params, codebook)
+    calls = "1 call a document" if asks.most == 1 else f"{asks} calls a document ({card.formula})"
     return f"{card.summary} {calls}."
 
 
@@ -153,12 +161,12 @@ def blocked(head: str, text: str, room: str, link: str) -> None:
     room_link(room, link)
 
 
-def prompts(card: ProtocolCard, shown: dict[str, tuple[Message, ...]], document_id: str) -> None:
+def prompts(shown: Sequence[Sent], document_id: str) -> None:
     """The exact messages that each role would get on a document."""
     line(f"Document {document_id}. What others have not said yet stands in brackets.", "q")
-    for tab, role in zip(st.tabs([role.title for role in card.roles]), card.roles, strict=True):
+    for tab, sent in zip(st.tabs([sent.title for sent in shown]), shown, strict=True):
         with tab:
-            for message in shown[role.name]:
+            for message in sent.messages:
                 line(message.role, "q xs")
                 raw_text(message.content)
 

@@ -7,20 +7,27 @@ a reply could not be read, and giving up on a provider fault live here, once for
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from core import prompts
-from core.codebook import Codebook
+from core.annotations import Precedent, Precedents
+from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import evidence, parsing
-from core.debate.turns import Ask, Expect, Fault, Message, Reply, Step, T, Verdict
+from core.debate.decisions import spoken
+from core.debate.turns import Ask, Expect, Fault, Message, Reply, Said, Step, T, Verdict
 from core.documents import Document, Value
 from core.hashing import digest
 from core.runs import RunSettings
 
 Protocol: TypeAlias = "Callable[[Case], Step[Verdict]]"
+Heard: TypeAlias = Reply | Sequence[Said]
+"""What a role is told of others: one reply, or who said what in which round."""
+
+FORMS: Mapping[Kind, Expect] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
+"""The form of a decision on each kind of codebook."""
 
 
 class _GaveUp(Exception):
@@ -32,35 +39,69 @@ class _GaveUp(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """One document in one run, as a protocol sees it."""
+    """One document in one run, as a protocol sees it. ``item`` narrows it to one label (or dimension)."""
 
     document: Document
     settings: RunSettings
+    precedents: Precedents = field(default_factory=dict)
+    item: str = ""
+
+    @cached_property
+    def codebook(self) -> Codebook:
+        """The codebook the run was started with, or the one label of it that the case is narrowed to."""
+        whole = self.settings.codebook
+        return whole.only(self.item) if self.item else whole
 
     @property
-    def codebook(self) -> Codebook:
-        """The codebook the run was started with."""
-        return self.settings.codebook
+    def form(self) -> Expect:
+        """What a reply that decides must hold."""
+        return FORMS[self.settings.codebook.kind]
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The protocol's parameters, parsed: a value for each that its card declares."""
+        return self.settings.params
 
     @cached_property
     def rng(self) -> random.Random:
         """Randomness that is the same whenever this document of this run is debated again."""
         return random.Random(digest([self.settings.seed, self.settings.iteration, self.document.id]))
 
-    def ask(self, role: str, *, expects: Expect = "text", **heard: Reply) -> Step[Reply]:
+    def about(self, item: str) -> Case:
+        """This case narrowed to one label or dimension."""
+        return replace(self, item=item)
+
+    def nearest(self, item: str, value: Value, most: int) -> tuple[Precedent, ...]:
+        """At most this many precedents in which the item has this value, the most similar first. Empty where there are
+        none; the document itself is never among them."""
+        found = self.precedents.get((item, value), ())
+        return tuple(one for one in found if one.document_id != self.document.id)[: max(0, most)]
+
+    def ask(
+        self,
+        role: str,
+        *,
+        template: str = "",
+        expects: Expect = "text",
+        round: int = 0,
+        answers: Sequence[str] = (),
+        extra: Mapping[str, Any] | None = None,
+        **heard: Heard,
+    ) -> Step[Reply]:
         """Ask one role, who has heard the given replies; a reply without the decision it owes is asked for once more.
 
         Gives the last reply, whose ``reading.problem`` tells whether it can be read. A fault ends the debate.
         """
-        (reply,) = yield from self.ask_all((self.compose(role, expects=expects, **heard),))
-        if reply.fault is not None:
-            raise _GaveUp(reply.fault)
-        return reply
+        ask = self.compose(role, template=template, expects=expects, round=round, answers=answers, extra=extra, **heard)
+        (reply,) = yield from self.ask_all((ask,))
+        return self.needed(reply)
 
     def ask_all(self, asks: Iterable[Ask]) -> Step[tuple[Reply, ...]]:
         """Ask in parallel; replies come in the order of the asks. Those that cannot be read are asked for once more,
         again in parallel. Faults are handed to the protocol as replies."""
         asked = tuple(asks)
+        if not asked:
+            return ()
         replies = list((yield asked))
         again = [i for i, (ask, reply) in enumerate(zip(asked, replies, strict=True)) if owes_decision(ask, reply)]
         if again:
@@ -69,20 +110,48 @@ class Case:
                 replies[i] = second
         return tuple(replies)
 
-    def compose(self, role: str, *, expects: Expect = "text", **heard: Reply) -> Ask:
-        """The ask for a role who has heard the given replies, rendered from the run's frozen templates."""
-        values: dict[str, Any] = prompts.variables(self.codebook, self.document)
-        values["definitions"] = prompts.definitions(self.settings.templates[prompts.DEFINITIONS], self.codebook)
-        for name, reply in heard.items():
-            values[name] = prompts.delimited(reply.text, "analysis")
-        messages = prompts.render(self.settings.templates[role], values)
-        return Ask(role=role, messages=messages, inputs=heard, expects=expects)
+    def needed(self, reply: Reply) -> Reply:
+        """The reply, when the debate cannot go on without it: a fault in it ends the debate as ``failed``."""
+        if reply.fault is not None:
+            raise _GaveUp(reply.fault)
+        return reply
+
+    def compose(
+        self,
+        role: str,
+        *,
+        template: str = "",
+        expects: Expect = "text",
+        round: int = 0,
+        answers: Sequence[str] = (),
+        extra: Mapping[str, Any] | None = None,
+        **heard: Heard,
+    ) -> Ask:
+        """The ask for a role who has heard the given replies, rendered from the run's frozen templates.
+
+        ``template`` is the role's own name when it is not given; ``extra`` are further variables of it, which must be
+        delimited already where they hold foreign words.
+        """
+        values = prompts.variables(self.codebook, self.document, self.settings.templates)
+        for name, words in heard.items():
+            values[name] = _told(words)
+        values |= extra or {}
+        return Ask(
+            role=role,
+            messages=prompts.render(self.settings.templates[template or role], values),
+            inputs={**heard, **(extra or {})},
+            expects=expects,
+            round=round,
+            answers=tuple(dict.fromkeys(answers)),
+            item=self.item,
+        )
 
     def verdict(self, ruling: Reply, *, among: tuple[Reply, ...] = ()) -> Verdict:
         """The verdict that ``ruling`` holds.
 
-        With ``among``, a label that none of these replies names cannot become present: it is left absent and noted.
-        The rule needs to know what was named, so it is not applied when the first of them could not be read.
+        With ``among``, what none of these replies names cannot be decided for: a label is left absent and noted, a
+        choice is unresolved; ratings stand as they are. The rule needs to know what was named, so it is not applied
+        when the first of them could not be read.
         """
         reading = ruling.reading
         if not reading.readable:
@@ -95,10 +164,17 @@ class Case:
         }
         notes = [f"'{name}' is not in the codebook" for name in reading.unknown]
         if among and among[0].reading.readable:
-            named = self._named(among)
-            for item in [item for item, value in values.items() if value is True and item not in named]:
-                values[item] = False
-                notes.append(f"'{self.codebook.label(item).name}' was named by neither analysis, left out")
+            self._keep_to(self._named(among), values, reasons, notes)
+        return Verdict(values=values, reasons=reasons, notes=tuple(notes))
+
+    def merged(self, parts: Mapping[str, Verdict]) -> Verdict:
+        """One verdict from those on single labels, by item; a fault in one of them is the whole's."""
+        values: dict[str, Value | None] = {item: part.values.get(item) for item, part in parts.items()}
+        reasons = {item: part.reasons[item] for item, part in parts.items() if item in part.reasons}
+        notes = dict.fromkeys(note for part in parts.values() for note in part.notes)
+        fault = next((part.fault for part in parts.values() if part.fault is not None), None)
+        if fault is not None:
+            return self.failed(fault)
         return Verdict(values=values, reasons=reasons, notes=tuple(notes))
 
     def unresolved(self, reason: str) -> Verdict:
@@ -110,19 +186,51 @@ class Case:
         """A verdict after a provider fault."""
         return replace(self.unresolved(fault.message), fault=fault)
 
+    def _keep_to(
+        self, named: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
+    ) -> None:
+        match self.codebook.kind:
+            case "multilabel":
+                for item in [item for item, value in values.items() if value is True and item not in named]:
+                    values[item] = False
+                    notes.append(f"'{self.codebook.label(item).name}' was named by neither analysis, left out")
+            case "choice":
+                chosen = values[CHOICE_ITEM]
+                if isinstance(chosen, str) and chosen not in named:
+                    values[CHOICE_ITEM] = None
+                    reasons[CHOICE_ITEM] = f"'{self.codebook.label(chosen).name}' was named by neither analysis"
+            case "rating":
+                pass
+
     def _named(self, analyses: Iterable[Reply]) -> frozenset[str]:
-        """What the analyses name: their lists, and for one without a list every label that its text mentions."""
-        return frozenset().union(
-            *(
-                reply.reading.present if reply.reading.readable else parsing.mentions(reply.text, self.codebook)
-                for reply in analyses
-            )
-        )
+        """What the analyses name: their lists or choices, and for one without a decision every label that its text
+        mentions."""
+        return frozenset().union(*(self._names(reply) for reply in analyses))
+
+    def _names(self, reply: Reply) -> Iterable[str]:
+        if not reply.reading.readable:
+            return parsing.mentions(reply.text, self.codebook)
+        return reply.reading.named
 
     def _again(self, ask: Ask, reply: Reply) -> Ask:
         request = prompts.render_text(self.settings.templates[prompts.REASK], {"problem": reply.reading.problem})
         said = (Message("assistant", reply.text),) if reply.text.strip() else ()
         return replace(ask, messages=(*ask.messages, *said, Message("user", request)), retry=ask.retry + 1)
+
+
+def _told(words: Heard) -> str:
+    """What others said as a prompt shows it: delimited, without their thinking."""
+    if isinstance(words, Reply):
+        return prompts.delimited(spoken(words.text), "analysis")
+    rounds = max((said.round for said in words), default=0)
+    lines: list[str] = []
+    heading = -1
+    for said in words:
+        if rounds and said.round != heading:
+            heading = said.round
+            lines.append(f"Round {heading + 1}:")
+        lines.append(f"{said.speaker}:\n{prompts.delimited(spoken(said.reply.text), 'analysis')}")
+    return "\n\n".join(lines)
 
 
 def owes_decision(ask: Ask, reply: Reply) -> bool:
@@ -139,20 +247,24 @@ def conduct(protocol: Protocol, case: Case) -> Step[Verdict]:
 
 
 def interpret(ask: Ask, reply: Reply, codebook: Codebook, document: Document) -> Reply:
-    """The reply with its reading and evidence. Drivers call this on every reply before they send it on."""
+    """The reply with its reading and evidence. Drivers call this on every reply before they send it on.
+
+    Where the ask is about one label the reply is read as if there were no other; evidence is looked for in the document
+    under debate alone, so words on a precedent offer none.
+    """
     if reply.fault is not None:
         return reply
+    if ask.item:
+        codebook = codebook.only(ask.item)
     reading = parsing.read(reply.text, reading_form(ask, codebook), codebook, finish=reply.finish)
-    return replace(reply, reading=reading, evidence=evidence.gather(reply.text, codebook, document.fields))
+    quotes = evidence.gather(reply.text, codebook, document.fields) if ask.document is None else ()
+    return replace(reply, reading=reading, evidence=quotes)
 
 
 def reading_form(ask: Ask, codebook: Codebook) -> Expect:
     """What to look for in a reply: what the ask expects, and for plain text the codebook's own form, as a list in it is
     welcome."""
-    if ask.expects != "text":
-        return ask.expects
-    forms: Mapping[str, Expect] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
-    return forms[codebook.kind]
+    return ask.expects if ask.expects != "text" else FORMS[codebook.kind]
 
 
 def together(*steps: Step[T]) -> Step[tuple[T, ...]]:

@@ -14,7 +14,8 @@ RunState: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", 
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """A role begins to speak in the debate on one document. ``turn`` counts from 0 within the debate."""
+    """A role begins to speak in the debate on one document. ``turn`` counts from 0 within the debate, ``round`` from 0
+    where a protocol goes round; ``answers`` are the roles it has heard, ``item`` the one label it is about, if any."""
 
     run_id: str
     document_id: str
@@ -22,6 +23,9 @@ class TurnStarted:
     role: str
     model: str
     cached: bool = False
+    round: int = 0
+    answers: tuple[str, ...] = ()
+    item: str = ""
     kind: Literal["turn_started"] = "turn_started"
 
 
@@ -55,8 +59,9 @@ class TurnWaiting:
 class TurnDone:
     """A turn has ended and its reply is committed. ``text`` is the whole reply.
 
-    ``labels`` are the label ids that the role's own list names (None: it gave no readable list); ``evidence`` rows are
-    ``{item, quote, field, start, end, match}``.
+    ``labels`` are the label ids that the role's own list names or chooses (None: it gave no readable one), ``values``
+    are what it says of each item; ``evidence`` rows are ``{item, quote, field, start, end, match}``. ``round``,
+    ``answers`` and ``item`` are as in ``TurnStarted``.
     """
 
     run_id: str
@@ -74,6 +79,10 @@ class TurnDone:
     cached: bool
     problem: str = ""
     reasoning: str = ""
+    round: int = 0
+    answers: tuple[str, ...] = ()
+    item: str = ""
+    values: Mapping[str, Any] | None = None
     kind: Literal["turn_done"] = "turn_done"
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.annotations import Evidence
-from core.documents import Value
+from core.codebook import CHOICE_ITEM
+from core.documents import Document, Value
 
 Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
 """What a reply must hold. ``text`` can always be read; a list in it is welcome but optional."""
@@ -29,6 +30,10 @@ class Ask:
 
     ``messages`` is what a language model gets; ``inputs`` are the structured values they were rendered from, which the
     built-in model reads instead. ``retry`` is 1 for the second try after an unreadable reply.
+
+    ``round`` counts from 0 where a protocol goes round; ``answers`` are the roles whose words it has heard; ``item`` is
+    the one label (or dimension) that it is about, empty for the whole codebook. ``document`` is set when the ask is
+    about another document than the one under debate (a precedent). None of these four is part of the request.
     """
 
     role: str
@@ -36,6 +41,10 @@ class Ask:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     expects: Expect = "text"
     retry: int = 0
+    round: int = 0
+    answers: tuple[str, ...] = ()
+    item: str = ""
+    document: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,12 @@ class Reading:
         """Items whose value is True, in codebook order."""
         return tuple(item for item, value in self.values.items() if value is True)
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The ids of the labels that it names: those present, or the one chosen. Ratings name none."""
+        chosen = self.values.get(CHOICE_ITEM)
+        return (chosen,) if isinstance(chosen, str) else self.present
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -104,6 +119,16 @@ class Reply:
     def failed(self) -> bool:
         """Whether there is no text because the provider failed."""
         return self.fault is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply as others hear it: who said it, under the name that they know the speaker by, and in which round."""
+
+    role: str
+    speaker: str
+    reply: Reply
+    round: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,8 +137,14 @@ class Caller:
         try:
             async with self.slots, self.budget.reserve(self.models.dearest(place.seat, ask)) as settle:
                 began = time.monotonic()
-                self.publish(TurnStarted(place.run_id, place.document.id, place.turn, place.role, place.seat.model))
-                reply = await self.models.ask(place.seat, ask, self.settings, place.document, words)
+                self.publish(
+                    TurnStarted(
+                        place.run_id, place.document.id, place.turn, place.role, place.seat.model,
+                        round=ask.round, answers=ask.answers, item=ask.item,
+                    )
+                )  # fmt: skip
+                about = ask.document or place.document
+                reply = await self.models.ask(place.seat, ask, self.settings, about, words)
                 settle(reply.cost_usd)
         except ModelError as error:
             if isinstance(error, RateLimited) and error.retry_after:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.annotations import Precedents
 from core.debate import protocols
 from core.debate.case import Case, conduct, interpret
 from core.debate.turns import Ask, Reply, Verdict
@@ -47,7 +48,9 @@ class Debate:
     Driving it anew with the same replies takes it to the same place: that is how a run is resumed.
     """
 
-    def __init__(self, document: Document, settings: RunSettings, models: Models) -> None:
+    def __init__(
+        self, document: Document, settings: RunSettings, models: Models, precedents: Precedents | None = None
+    ) -> None:
         self.document = document
         self.waiting: tuple[Placed, ...] = ()
         self.verdict: Verdict | None = None
@@ -55,7 +58,7 @@ class Debate:
         self._models = models
         self._seen: Counter[str] = Counter()
         self._turns = 0
-        self._step = conduct(protocols.find(settings.protocol).debate, Case(document, settings))
+        self._step = conduct(protocols.of(settings).debate, Case(document, settings, precedents or {}))
         self._advance(None)
 
     def hear(self, replies: Sequence[Reply]) -> None:

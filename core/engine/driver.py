@@ -16,7 +16,18 @@ from core.documents import Document
 from core.engine import records
 from core.engine.debate import Debate, Placed
 from core.engine.limits import EQUAL_FAILURES, Budget, FailureStreak
-from core.engine.ports import Documents, Models, Publish, Sink, StoredReply, TurnStore, VerdictRow, Work
+from core.engine.ports import (
+    Documents,
+    Library,
+    Models,
+    Publish,
+    Sink,
+    StoredReply,
+    TurnStore,
+    VerdictRow,
+    Work,
+    no_precedents,
+)
 from core.engine.progress import Progress
 
 STATUS_SECONDS = 0.25
@@ -31,7 +42,14 @@ class Driver(ABC):
     """
 
     def __init__(
-        self, work: Work, documents: Documents, models: Models, store: TurnStore, sink: Sink, publish: Publish
+        self,
+        work: Work,
+        documents: Documents,
+        models: Models,
+        store: TurnStore,
+        sink: Sink,
+        publish: Publish,
+        library: Library = no_precedents,
     ) -> None:
         self.settings = work.run.settings
         self.retries = work.retry
@@ -39,6 +57,7 @@ class Driver(ABC):
         self.store = store
         self.sink = sink
         self.publish = publish
+        self.library = library
         self.progress = Progress.of(work.run, time.monotonic())
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
@@ -130,18 +149,20 @@ class Driver(ABC):
                 self._loaded.extend(await self._documents(ids))
             return self._loaded.popleft() if self._loaded else None
 
-    def _debate(self, document: Document) -> Debate:
-        return Debate(document, self.settings, self.models)
+    async def _debate(self, document: Document) -> Debate:
+        return Debate(document, self.settings, self.models, await self.library(document))
 
     def _turn(self, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> Coroutine[Any, Any, None]:
         """Show a turn that has ended, and give what writes it."""
         if cached:
             self.progress.cached_calls += stored.run_id != self.run_id or not self._resumed
+            ask = placed.ask
             self.publish(
                 TurnStarted(
-                    self.run_id, placed.document.id, placed.turn, placed.ask.role, placed.seat.model, cached=True
+                    self.run_id, placed.document.id, placed.turn, ask.role, placed.seat.model, cached=True,
+                    round=ask.round, answers=ask.answers, item=ask.item,
                 )
-            )
+            )  # fmt: skip
         self.publish(records.turn_done(self.run_id, placed, reply, stored, cached=cached))
         return self.sink.turn(
             records.turn_row(self.run_id, placed, reply, stored, self.settings.codebook, cached=cached)

@@ -10,7 +10,7 @@ from core.engine.calls import Caller, Place
 from core.engine.debate import Placed, heard, look_up
 from core.engine.driver import Driver
 from core.engine.limits import BudgetSpent
-from core.engine.ports import Documents, Models, Publish, Sink, TurnStore, Work
+from core.engine.ports import Documents, Library, Models, Publish, Sink, TurnStore, Work, no_precedents
 from core.errors import ModelError
 
 DEBATES_PER_SLOT = 2
@@ -21,9 +21,16 @@ class LiveRun(Driver):
     """A run whose asks are streamed calls, as many at once as its concurrency allows."""
 
     def __init__(
-        self, work: Work, documents: Documents, models: Models, store: TurnStore, sink: Sink, publish: Publish
+        self,
+        work: Work,
+        documents: Documents,
+        models: Models,
+        store: TurnStore,
+        sink: Sink,
+        publish: Publish,
+        library: Library = no_precedents,
     ) -> None:
-        super().__init__(work, documents, models, store, sink, publish)
+        super().__init__(work, documents, models, store, sink, publish, library)
         self._caller = Caller(
             settings=self.settings,
             models=models,
@@ -64,7 +71,7 @@ class LiveRun(Driver):
         """The debate on one document, to its verdict unless the run ends first. The rows of its turns are written
         meanwhile: what must be on disk before the next ask is the reply, and that is."""
         records: list[asyncio.Task[None]] = []
-        debate = self._debate(document)
+        debate = await self._debate(document)
         try:
             while debate.verdict is None and self.ending is None:
                 debate.hear(await asyncio.gather(*(self._reply(placed, records) for placed in debate.waiting)))

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from core.annotations import Annotation
+from core.annotations import Annotation, Precedents
 from core.debate.events import Event
 from core.debate.turns import Ask, Usage, Verdict
 from core.documents import Document
@@ -53,6 +53,10 @@ class TurnRow:
     evidence: tuple[Mapping[str, object], ...]
     annotations: tuple[Annotation, ...] = ()
     """What the role's own list says, one row an item; empty when it gave none."""
+    round: int = 0
+    answers: tuple[str, ...] = ()
+    item: str = ""
+    """As in ``Ask``: the round, the roles that were heard, the one label it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,16 @@ Publish: TypeAlias = Callable[[Event], None]
 
 Documents: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Document]]]
 """Load documents by id, in the order asked for."""
+
+
+Library: TypeAlias = Callable[[Document], Awaitable[Precedents]]
+"""Find the precedents for a document, from the pool that is frozen in the run. A driver awaits it before a debate
+begins and hands what it gives to the ``Case``, so that protocols look nothing up themselves."""
+
+
+async def no_precedents(_document: Document) -> Precedents:
+    """The library of a run that shows none."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ def turn_row(
 ) -> TurnRow:
     """The row of a turn, with what the role's own list says of each item."""
     reading, ask = reply.reading, placed.ask
-    items = codebook.items if reading.readable else ()
+    whole = (ask.item,) if ask.item else codebook.items
+    items = whole if reading.readable and ask.document is None else ()
     return TurnRow(
         run_id=run_id,
         document_id=placed.document.id,
@@ -58,11 +59,15 @@ def turn_row(
             Annotation(placed.document.id, item, reading.values.get(item), ask.role, reading.undecided.get(item, ""))
             for item in items
         ),
+        round=ask.round,
+        answers=ask.answers,
+        item=ask.item,
     )
 
 
 def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> TurnDone:
     """The event of a turn that has ended."""
+    reading, ask = reply.reading, placed.ask
     return TurnDone(
         run_id=run_id,
         document_id=placed.document.id,
@@ -70,15 +75,19 @@ def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *,
         role=placed.ask.role,
         model=placed.seat.model,
         text=reply.text,
-        labels=reply.reading.present if reply.reading.readable else None,
+        labels=reading.named if reading.readable else None,
         evidence=evidence_rows(reply),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
         cost_usd=stored.cost_usd,
         seconds=stored.seconds,
         cached=cached,
-        problem=reply.reading.problem if placed.ask.expects != "text" else "",
+        problem=reading.problem if ask.expects != "text" else "",
         reasoning=reply.reasoning,
+        round=ask.round,
+        answers=ask.answers,
+        item=ask.item,
+        values=dict(reading.values) if reading.readable else None,
     )
 
 

@@ -153,7 +153,8 @@ class ModelLibrary:
 
 async def _ask_builtin(ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta) -> ModelReply:
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
-    text = await asyncio.to_thread(builtin.answer, ask, settings.codebook, document)
+    codebook = settings.codebook.only(ask.item) if ask.item else settings.codebook
+    text = await asyncio.to_thread(builtin.answer, ask, codebook, document)
     if settings.pace > 0:
         for piece in _words(text):
             on_delta(piece, False)

@@ -25,9 +25,13 @@ from core.runs import Template as FrozenTemplate
 
 SHARED = "shared"
 DEFINITIONS, REASK = "definitions", "reask"
+BLOCKS = ("definitions", "task", "rules", "decision", "final_decision")
+"""Shared texts that every template may use as a variable; each says for each kind of label what it says."""
+
+_THINGS = {"multilabel": ("aspect", "aspects"), "choice": ("label", "labels"), "rating": ("dimension", "dimensions")}
 
 _FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
-_TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis)\b)", re.IGNORECASE)
+_TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis|precedent)\b)", re.IGNORECASE)
 
 
 def shipped(protocol: str) -> dict[str, FrozenTemplate]:
@@ -48,26 +52,29 @@ def delimited(text: str, tag: str = "document") -> str:
     return f"<{tag} {mark}>\n{_TAG_LIKE.sub('‹', text)}\n</{tag} {mark}>"
 
 
-def variables(codebook: Codebook, document: Document) -> dict[str, Any]:
-    """What every template may use: ``labels`` (name, description, include, exclude, keywords), ``unit``, ``domain``,
-    ``guideline``, and ``document``, delimited, with the names of its fields when there are several."""
+def variables(
+    codebook: Codebook, document: Document, templates: Mapping[str, FrozenTemplate] | None = None
+) -> dict[str, Any]:
+    """What every template may use: ``labels`` (name, description, include, exclude, keywords, code), ``kind``,
+    ``thing`` and ``things`` (what a label of this kind is called), ``unit``, ``domain``, ``guideline``, ``scale`` (min,
+    max; of a rating), and ``document``, delimited, with the names of its fields when there are several.
+
+    With the run's ``templates`` also the shared ``BLOCKS``, which are the same for every document of a run.
+    """
+    return _of_codebook(codebook) | _blocks(codebook, templates or {}) | {"document": shown(document)}
+
+
+def shown(document: Document) -> str:
+    """The document as a prompt shows it: each field delimited, under its name when there are several."""
     fields = document.fields
     if len(fields) == 1:
-        shown = delimited(document.text)
-    else:
-        shown = "\n".join(f"{name}:\n{delimited(text)}" for name, text in fields.items())
-    return {
-        "labels": codebook.labels,
-        "unit": codebook.unit,
-        "domain": codebook.domain,
-        "guideline": codebook.guideline,
-        "document": shown,
-    }
+        return delimited(document.text)
+    return "\n".join(f"{name}:\n{delimited(text)}" for name, text in fields.items())
 
 
 def definitions(template: FrozenTemplate, codebook: Codebook) -> str:
     """The block that explains the labels, the same for every document of a run."""
-    return _definitions(template, codebook.hash, codebook.model_dump_json())
+    return _block(template, codebook.hash, codebook.model_dump_json())
 
 
 def render_text(template: FrozenTemplate, values: Mapping[str, Any]) -> str:
@@ -118,7 +125,28 @@ def _shipped_texts() -> frozenset[str]:
     return frozenset(path.read_text(encoding="utf-8") for path in resources.folder("prompts").rglob("*.md"))
 
 
-@lru_cache(maxsize=64)
-def _definitions(template: FrozenTemplate, _hash: str, codebook_json: str) -> str:
-    codebook = Codebook.model_validate_json(codebook_json)
-    return render_text(template, {"labels": codebook.labels, "guideline": codebook.guideline, "unit": codebook.unit})
+def _of_codebook(codebook: Codebook) -> dict[str, Any]:
+    thing, things = _THINGS[codebook.kind]
+    return {
+        "labels": codebook.labels,
+        "kind": codebook.kind,
+        "thing": thing,
+        "things": things,
+        "unit": codebook.unit,
+        "domain": codebook.domain,
+        "guideline": codebook.guideline,
+        "scale": codebook.scale,
+    }
+
+
+def _blocks(codebook: Codebook, templates: Mapping[str, FrozenTemplate]) -> dict[str, str]:
+    known = {name: templates[name] for name in BLOCKS if name in templates}
+    if not known:
+        return {}
+    name, content = codebook.hash, codebook.model_dump_json()
+    return {block: _block(template, name, content) for block, template in known.items()}
+
+
+@lru_cache(maxsize=1024)
+def _block(template: FrozenTemplate, _hash: str, codebook_json: str) -> str:
+    return render_text(template, _of_codebook(Codebook.model_validate_json(codebook_json)))

@@ -27,6 +27,9 @@ _TURN = (
     "says",
     "evidence",
     "superseded",
+    "round",
+    "answers",
+    "item",
 )
 
 
@@ -47,6 +50,9 @@ class Turn:
     evidence: tuple[Evidence, ...]
     superseded: bool
     reply: StoredReply
+    round: int = 0
+    answers: tuple[str, ...] = ()
+    item: str = ""
 
 
 class Transcripts:
@@ -113,7 +119,10 @@ def verdict_of(text: str) -> Verdict:
 
 
 def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
-    document_id, turn, role, retry, seat, messages, cached, reading, says, evidence, superseded = row[: len(_TURN)]
+    (
+        document_id, turn, role, retry, seat, messages, cached, reading, says, evidence, superseded, round, answers,
+        item,
+    ) = row[: len(_TURN)]  # fmt: skip
     return Turn(
         document_id=document_id,
         turn=turn,
@@ -127,6 +136,9 @@ def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
         evidence=tuple(Evidence(**quote) for quote in load(evidence)),
         superseded=superseded,
         reply=reply_of(row[len(_TURN) :]),
+        round=round,
+        answers=tuple(load(answers)),
+        item=item,
     )
 
 

@@ -22,7 +22,7 @@ REPLY = (
 )  # fmt: skip
 _TURN = (
     "run_id", "document_id", "turn", "key", "role", "retry", "seat", "messages", "cached", "reading", "says",
-    "evidence", "evidence_total", "evidence_supported", "superseded",
+    "evidence", "evidence_total", "evidence_supported", "superseded", "round", "answers", "item",
 )  # fmt: skip
 _ATTEMPT = (
     "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "seconds",
@@ -167,7 +167,7 @@ def _turn_row(turn: TurnRow) -> tuple[Any, ...]:
         turn.run_id, turn.document_id, turn.turn, turn.key, turn.role, turn.retry,
         dump(turn.seat.model_dump(mode="json")), dump(messages), turn.cached, dump(turn.reading),
         _says(turn.annotations) if turn.annotations else None, dump(turn.evidence), len(turn.evidence), supported,
-        False,
+        False, turn.round, dump(turn.answers), turn.item,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from core.llm.models import ModelLibrary
 from core.llm.reply import estimated
 from core.runs import BUILTIN, RunRow, RunSettings, Seat
 from core.studio.desk import Desk
-from core.studio.runs import preview
+from core.studio.preview import first_messages
 
 SAMPLE = 20
 """Documents whose prompts are rendered for an estimate."""
@@ -67,8 +67,8 @@ class Estimate:
 def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
     """The calls and dollars of a run: from the tokens that its roles took in an earlier run with the same seats, or
     else from the rendered prompts of some documents and an assumed length of reply; list prices in both cases."""
-    card = protocols.find(settings.protocol)
-    calls = documents * iterations * card.asks // len(card.roles)
+    card = protocols.of(settings)
+    asks = card.asks(settings.params, settings.codebook)
     measured = _measured(desk, settings)
     if measured is not None:
         run_id, tokens = measured
@@ -78,9 +78,18 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
         tokens = _rendered(settings, sample)
         source = f"the prompts of {len(sample)} documents, {REPLY_TOKENS} tokens a reply assumed"
     roles = tuple(
-        _role(desk.models, role.name, role.title, settings.seats[role.name], calls, tokens.get(role.name, Usage()))
-        for role in card.roles
+        _role(
+            desk.models,
+            role.name,
+            role.title,
+            settings.seats[role.name],
+            documents * iterations * asks[role.name].most,
+            tokens.get(role.name, Usage()),
+        )
+        for role in card.roles(settings.params)
     )
+    if any(count.least < count.most for count in asks.values()):
+        source += "; at most so many calls, as a debate may end early"
     return Estimate(documents, iterations, roles, _basis(roles, source))
 
 
@@ -114,7 +123,8 @@ def _measured(desk: Desk, settings: RunSettings) -> tuple[str, Mapping[str, Usag
 
 def _alike(row: RunRow, settings: RunSettings) -> bool:
     then = row.settings
-    return then.protocol == settings.protocol and {role: seat.spec for role, seat in then.seats.items()} == {
+    alike = then.protocol == settings.protocol and then.params == settings.params
+    return alike and {role: seat.spec for role, seat in then.seats.items()} == {
         role: seat.spec for role, seat in settings.seats.items()
     }
 
@@ -123,7 +133,7 @@ def _rendered(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Us
     """Tokens of one turn of each role: its prompt on these documents, and in it what it will have heard."""
     totals: dict[str, int] = {}
     for document in sample:
-        for heard, (role, messages) in enumerate(preview(settings, document).items()):
+        for heard, (role, messages) in enumerate(first_messages(settings, document).items()):
             characters = sum(len(message.content) for message in messages)
             tokens = estimated(characters, 0).prompt_tokens + heard * REPLY_TOKENS
             totals[role] = totals.get(role, 0) + tokens

@@ -314,7 +314,7 @@ def _steps(run: RunRow, roles: Sequence[str], values: grids.Grids) -> list[tuple
     """Whose values follow each other in a debate: the roles' own lists, and last what the debate ended in under the
     name of the role that decides."""
     try:
-        decides = protocols.find(run.settings.protocol).decides
+        decides = protocols.of(run.settings).decides(run.settings.params)
     except UsageError:
         decides = roles[-1] if roles else VERDICT
     own = [(role, codes(values.of(role))) for role in roles if role != decides]
@@ -348,10 +348,10 @@ def _left_out(desk: Desk, run: RunRow, values: grids.Grids, excluded: int) -> Le
 def _titles(run: RunRow) -> dict[str, str]:
     """Names of the roles as the protocol's card has them; as they are for a protocol that is gone."""
     try:
-        known = {role.name: role.title for role in protocols.find(run.settings.protocol).roles}
+        known = {role.name: role.title for role in protocols.roles_of(run.settings)}
     except UsageError:
         known = {}
-    return {role: known.get(role, role.capitalize()) for role in run.settings.seats} | known
+    return {role: known.get(role, role.capitalize()) for role in run.settings.seats} | known | {VERDICT: "Verdict"}
 
 
 def _spec(run: RunRow, role: str) -> str:

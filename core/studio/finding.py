@@ -21,6 +21,8 @@ from core.runs import RunSettings
 from core.studio import runs
 from core.studio.desk import Desk
 from core.studio.differences import Piece, lines
+from core.studio.preview import Sent
+from core.studio.preview import preview as sent
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -204,20 +206,24 @@ def preview(
     if name is None:
         return (_definitions(codebook, against),)
     now = _messages(codebook, shown, name)
-    before = _messages(against, shown, name) if against is not None and protocol_for(against, name) == name else now
-    card = protocols.find(name)
-    return tuple(_role(role.name, role.title, before[role.name], now[role.name]) for role in card.roles)
+    same = against is not None and protocol_for(against, name) == name
+    before = {(one.role, one.title): one for one in (_messages(against, shown, name) if against and same else now)}
+    return tuple(
+        _role(one.role, one.title, before.get((one.role, one.title), one).messages, one.messages) for one in now
+    )
 
 
-def _messages(codebook: Codebook, document: Document, protocol: str) -> dict[str, tuple[Message, ...]]:
+def _messages(codebook: Codebook, document: Document, protocol: str) -> tuple[Sent, ...]:
     card = protocols.find(protocol)
+    params = card.settled()
     settings = RunSettings(
         protocol=protocol,
         codebook=codebook,
-        seats=dict.fromkeys(card.role_names, runs.DEFAULT_SEAT),
-        templates=prompts.shipped(protocol),
+        seats={role.name: runs.DEFAULT_SEAT for role in card.roles(params)},
+        templates=card.texts(),
+        params=params,
     )
-    return runs.preview(settings, document)
+    return sent(settings, document)
 
 
 def _role(role: str, title: str, before: Sequence[Message], now: Sequence[Message]) -> RolePreview:

@@ -243,7 +243,8 @@ def overview(desk: Desk) -> Overview:
     draft = store.codebooks.draft() is not None
     labels = version.codebook.labels if version else ()
     plan = runs.recall(desk)
-    roles = protocols.find(plan.protocol).role_names
+    card = protocols.find(plan.protocol)
+    roles = [role.name for role in card.roles(card.settled(plan.narrowed().params))]
     last, state = _last(desk)
     reviewed = _reviewed(desk)
     return Overview(

@@ -144,7 +144,7 @@ def runs(desk: Desk) -> list[RunRow]:
 def roles(run: RunRow) -> dict[str, str]:
     """The run's roles in speaking order with what each is called."""
     try:
-        return {role.name: role.title for role in protocols.find(run.settings.protocol).roles}
+        return {role.name: role.title for role in protocols.roles_of(run.settings)}
     except UsageError:
         return {role: role.capitalize() for role in run.settings.seats}
 

@@ -8,12 +8,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from core import prompts
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.case import Case
-from core.debate.turns import Message, Reply
-from core.documents import Document
+from core.debate.card import PRESET, Role
 from core.engine.preflight import Probe, probe_seats
 from core.engine.thread import EngineThread
 from core.errors import CodebookError, UsageError
@@ -57,8 +54,9 @@ class Plan:
     pace: float = 0.0
 
     def seat(self, role: str) -> Seat:
-        """Who sits on a role."""
-        return self.seats.get(role, self.everyone)
+        """Who sits on a role: who was put there, else on its family (``annotator`` of ``annotator_b``), else
+        ``everyone``."""
+        return self.seats.get(role) or self.seats.get(protocols.family(role)) or self.everyone
 
     def with_seat(self, role: str, seat: Seat) -> Plan:
         """This plan with somebody else on one role."""
@@ -69,9 +67,13 @@ class Plan:
         return replace(self, everyone=seat, seats={})
 
     def narrowed(self) -> Plan:
-        """This plan without the seats of other protocols' roles, which it keeps for when one comes back to them."""
-        roles = protocols.find(self.protocol).role_names
-        return replace(self, seats={role: seat for role, seat in self.seats.items() if role in roles})
+        """This plan without the seats and parameters of other protocols, which it keeps for when one comes back to
+        them. UsageError for an unknown protocol."""
+        card = protocols.find(self.protocol)
+        own = {PRESET, *(param.name for param in card.params)} if card.presets else {p.name for p in card.params}
+        params = {name: value for name, value in self.params.items() if name in own}
+        known = _seatable(card.roles(card.settled(params)))
+        return replace(self, params=params, seats={role: seat for role, seat in self.seats.items() if role in known})
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the project's settings."""
@@ -131,18 +133,22 @@ def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -
     codebook.require_labels()
     if codebook.kind not in card.kinds:
         able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
+        why = card.refuses.get(codebook.kind, "")
         raise CodebookError(
-            f"{card.title} does not do codebooks of kind {codebook.kind}.",
+            f"{card.title} does not do codebooks of kind {codebook.kind}{': ' + why if why else ''}.",
             f"These do: {', '.join(able)}." if able else "No protocol does yet.",
         )
-    strangers = [role for role in plan.seats if role not in card.role_names]
+    params = card.settled(plan.params)
+    if trouble := card.check(params, codebook):
+        raise UsageError(f"{card.name}: {trouble}.", "Change the parameter or the codebook.")
+    roles = card.roles(params)
+    strangers = [role for role in plan.seats if role not in _seatable(roles)]
     if strangers:
         raise UsageError(
-            f"{plan.protocol} has no role '{strangers[0]}'.", f"Its roles are: {', '.join(card.role_names)}."
+            f"{plan.protocol} has no role '{strangers[0]}'.", f"Its roles are: {', '.join(_names(roles))}."
         )
-    if plan.params:
-        raise UsageError(f"{plan.protocol} takes no parameter '{next(iter(plan.params))}'.", "")
-    seats = {role: models.seated(plan.seat(role)) for role in card.role_names}
+    warmth = card.temperatures(params)
+    seats = {role.name: _warmed(models.seated(plan.seat(role.name)), warmth.get(role.name)) for role in roles}
     if plan.budget_usd is not None:
         for role, seat in seats.items():
             if not models.priced(seat):
@@ -155,14 +161,30 @@ def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -
         codebook=codebook,
         codebook_version=version,
         seats=seats,
-        templates=prompts.shipped(plan.protocol),
-        params=dict(plan.params),
+        templates=card.texts(),
+        params=params,
         seed=plan.seed,
         concurrency=plan.concurrency,
         budget_usd=plan.budget_usd,
         handling=plan.handling,
         pace=plan.pace,
     )
+
+
+def _seatable(roles: Sequence[Role]) -> set[str]:
+    """What a seat can be given to: a role, or a family of them."""
+    return {role.name for role in roles} | {role.family for role in roles}
+
+
+def _names(roles: Sequence[Role]) -> list[str]:
+    return list(dict.fromkeys(name for role in roles for name in (role.family, role.name)))
+
+
+def _warmed(seat: Seat, temperature: float | None) -> Seat:
+    """The seat with the protocol's temperature where it sets none of its own."""
+    if temperature is None or seat.sampling.temperature is not None:
+        return seat
+    return seat.model_copy(update={"sampling": seat.sampling.model_copy(update={"temperature": temperature})})
 
 
 def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
@@ -228,19 +250,3 @@ def warnings(settings: RunSettings) -> list[str]:
     if not any(seat.connection == BUILTIN for seat in settings.seats.values()):
         return []
     return builtin.describe(settings.codebook)
-
-
-def preview(settings: RunSettings, document: Document) -> dict[str, tuple[Message, ...]]:
-    """The exact messages that each role would get on a document, with stand-ins for what others have not said yet."""
-    card = protocols.find(settings.protocol)
-    case = Case(document, settings)
-    heard: dict[str, Reply] = {}
-    shown: dict[str, tuple[Message, ...]] = {}
-    for role in card.role_names:
-        shown[role] = case.compose(role, expects="text", **heard).messages
-        heard[HEARD_AS.get(role, role)] = Reply(text=f"(what the {role} will have said)")
-    return shown
-
-
-HEARD_AS = {"extractor": "extraction", "critic": "critique"}
-"""Under which name the later roles hear what a role said."""

@@ -81,7 +81,7 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         role=turn.role,
         model=turn.seat.model,
         text=reply.text,
-        labels=reading.present if reading.readable else None,
+        labels=reading.named if reading.readable else None,
         evidence=tuple(evidence_row(quote) for quote in turn.evidence),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
@@ -90,6 +90,10 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         cached=turn.cached,
         problem=reading.problem if owing else "",
         reasoning=reply.reasoning,
+        round=turn.round,
+        answers=turn.answers,
+        item=turn.item,
+        values=dict(reading.values) if reading.readable else None,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core.codebook import Codebook
-from core.debate.turns import Ask, Reply
+from core.debate.turns import Ask, Reply, Said
 from core.documents import Document
 from core.llm.builtin import choosing, labelling
 from core.llm.builtin.lexicon import lexicon_of
@@ -74,5 +74,7 @@ def _heard(inputs: Mapping[str, Any]) -> Iterator[Reply]:
     """The replies among an ask's inputs; the extraction comes first wherever it stands."""
     for _, value in sorted(inputs.items(), key=lambda item: item[0] != "extraction"):
         for one in value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else (value,):
+            if isinstance(one, Said):
+                one = one.reply
             if isinstance(one, Reply):
                 yield one

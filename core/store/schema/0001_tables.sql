@@ -65,6 +65,9 @@ CREATE TABLE turns (
     says VARCHAR,                   -- the role's own list as canonical JSON, NULL when it gave none
     evidence VARCHAR NOT NULL, evidence_total INTEGER NOT NULL, evidence_supported INTEGER NOT NULL,
     superseded BOOLEAN NOT NULL,    -- the document was asked again later
+    round INTEGER NOT NULL,         -- from 0, where a protocol goes round
+    answers VARCHAR NOT NULL,       -- the roles that were heard
+    item VARCHAR NOT NULL,          -- the one label it is about, empty for the whole codebook
     PRIMARY KEY (run_id, document_id, turn, key)
 );
 CREATE TABLE verdicts (

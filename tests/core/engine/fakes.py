@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.codebook import Codebook, Label
+from core.debate import protocols
 from core.debate.events import Event
 from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.engine.live import LiveRun
 from core.engine.ports import AttemptRow, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.reply import ModelReply, OnDelta
-from core.prompts import shipped
 from core.runs import RunRow, RunSettings, Seat, State
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
@@ -25,12 +25,14 @@ Script = Callable[[Ask, Document, int], str | Exception]
 
 def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
     """Run settings with one seat for everybody."""
-    roles = {"ecj": ("extractor", "critic", "judge"), "single": ("annotator",)}[protocol]
+    card = protocols.find(protocol)
+    params = card.settled()
     return RunSettings(
         protocol=protocol,
         codebook=CODEBOOK,
-        seats=dict.fromkeys(roles, SEAT),
-        templates=shipped(protocol),
+        seats={role.name: SEAT for role in card.roles(params)},
+        templates=card.texts(),
+        params=params,
     ).model_copy(update=changes)
 
 
