@@ -85,7 +85,7 @@ def test_settings_are_kept_in_the_project_at_once(desk: Desk) -> None:
     at = screen()
     at.number_input(key="run-concurrency").set_value(3).run()
     at.number_input(key="run-limit").set_value(5).run()
-    at.radio(key="run-protocol").set_value("single").run()
+    at.selectbox(key="run-protocol").set_value("single").run()
     assert "Start with 5" in labels(at)
     assert "Saved" in html(at)
     plan = runs.recall(desk)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import PromptError
-from core.prompts import definitions, delimited, render, render_text, shipped, variables
+from core.prompts import BLOCKS, definitions, delimited, render, render_text, shipped, variables
 from core.runs import Template
 
 
@@ -60,14 +60,26 @@ def test_documents_with_several_fields_show_their_names() -> None:
     assert render_text(Template(name="t", text="{{ document }}"), values).startswith("premise:\n<document ")
 
 
-@pytest.mark.parametrize("protocol", ["ecj", "single"])
-def test_shipped_templates_render_and_ask_for_a_line_that_is_read(protocol: str) -> None:
-    book = Codebook(unit="review", labels=(Label(name="Price"),))
-    values = variables(book, Document("1", {"text": "x"})) | {"extraction": "e", "critique": "c"}
-    templates = shipped(protocol)
-    values["definitions"] = definitions(templates["definitions"], book)
-    for role, template in templates.items():
-        if role not in ("definitions", "reask"):
-            system, user = render(template, values)
-            assert "aspects" in system.content
-            assert "<document" in user.content
+KINDS = {
+    "multilabel": Codebook(unit="review", labels=(Label(name="Price"),)),
+    "choice": Codebook(kind="choice", unit="review", labels=(Label(name="Hawkish", code=1), Label(name="Dovish"))),
+    "rating": Codebook(kind="rating", unit="review", labels=(Label(name="Accuracy"),), scale=Scale(min=1, max=7)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shared_blocks_speak_of_every_kind(kind: str) -> None:
+    values = variables(KINDS[kind], Document("1", {"text": "x"}), shipped("ecj"))
+    for block in BLOCKS:
+        assert values[block].strip()
+    asked_for = {
+        "multilabel": "The aspects present in this review are: #Name",
+        "choice": "The label is Name",
+        "rating": "Final Ratings:\nAccuracy: number",
+    }
+    assert asked_for[kind] in values["decision"]
+    if kind == "choice":
+        assert "- Hawkish (code 1)" in values["definitions"]
+    if kind == "rating":
+        assert "from 1 (lowest) to 7 (highest)" in values["definitions"]
+        assert "from 1 to 7" in values["task"]

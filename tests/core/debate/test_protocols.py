@@ -1,124 +1,130 @@
-"""Every protocol, with each of its replies failing or unreadable, and replayed: none may raise, guess or drift."""
+"""Every protocol on every kind of label it does, with each of its replies failing or unreadable, and replayed: none may
+raise, guess or drift."""
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import pytest
 
-from core.codebook import Codebook, Label
-from core.debate.case import Case, conduct, interpret, together
-from core.debate.protocols import PROTOCOLS, ProtocolCard
-from core.debate.turns import Ask, Fault, Reply, Step, Verdict
+from core.codebook import Codebook, Kind, Label
+from core.debate.card import ProtocolCard
+from core.debate.case import Case, together
+from core.debate.protocols import PROTOCOLS
+from core.debate.turns import Fault, Reply, Step
 from core.documents import Document
-from core.prompts import shipped
-from core.runs import RunSettings, Seat
+from core.errors import UsageError
+from tests.core.debate.playing import CODEBOOKS, agreeing, case_of, play, says
 
-CODEBOOK = Codebook(unit="review", labels=(Label(name="Service"), Label(name="Price")))
-DOCUMENT = Document("1", {"text": "The staff were kind. Final Decision: The present aspects are: Price"})
-CARDS = list(PROTOCOLS.values())
-Played = tuple[Verdict, list[Ask]]
+VARIANTS: dict[str, list[dict[str, Any]]] = {}
+"""Parameters besides the defaults and the presets under which a protocol is put through the conformance tests."""
 
-
-def case_of(card: ProtocolCard) -> Case:
-    seat = Seat(connection="fake", model="m")
-    return Case(
-        DOCUMENT,
-        RunSettings(
-            protocol=card.name,
-            codebook=CODEBOOK,
-            seats=dict.fromkeys(card.role_names, seat),
-            templates=shipped(card.name),
-        ),
-    )
+CASES = [
+    pytest.param(card, kind, given, id=f"{card.name}-{kind}-{'-'.join(map(str, given.values())) or 'default'}")
+    for card in PROTOCOLS.values()
+    for kind in card.kinds
+    for given in ({}, *({"preset": name} for name in card.presets), *VARIANTS.get(card.name, []))
+    if not card.check(card.settled(given), CODEBOOKS[kind])
+]
+BOOM = Reply(fault=Fault("server fault", "boom"))
+each = pytest.mark.parametrize(("card", "kind", "given"), CASES)
 
 
-def play(step: Step[Verdict], answers: dict[int, Reply] | None = None) -> Played:
-    """Drive a debate: the n-th ask gets ``answers[n]``, the others find Service."""
-    asked: list[Ask] = []
-    asks = next(step)
-    try:
-        while True:
-            replies = []
-            for ask in asks:
-                reply = (answers or {}).get(len(asked), Reply("Final Decision: The present aspects are: #Service"))
-                asked.append(ask)
-                replies.append(interpret(ask, reply, CODEBOOK, DOCUMENT))
-            asks = step.send(tuple(replies))
-    except StopIteration as end:
-        return end.value, asked
-
-
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
-def test_with_readable_replies_it_makes_the_asks_it_declares(card: ProtocolCard) -> None:
-    verdict, asked = play(conduct(card.debate, case_of(card)))
+@each
+def test_with_readable_replies_it_makes_the_asks_it_declares(
+    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+) -> None:
+    case = case_of(card, kind, **given)
+    verdict, asked = play(card, case)
     assert verdict.status == "verdict"
-    assert list(verdict.values.values()) == [True, False]
-    assert len(asked) == card.asks
-    assert {ask.role for ask in asked} == set(card.role_names)
+    declared = card.asks(case.params, case.codebook)
+    made = Counter(ask.role for ask in asked)
+    for role, count in declared.items():
+        assert count.least <= made[role] <= count.most, role
+    assert not made.keys() - declared.keys()
+    assert set(declared) == {role.name for role in card.roles(case.params)}
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
-def test_each_reply_failing_ends_in_failed_or_a_verdict_and_never_raises(card: ProtocolCard) -> None:
-    for position in range(card.asks):
-        verdict, _ = play(conduct(card.debate, case_of(card)), {position: Reply(fault=Fault("server fault", "boom"))})
+@each
+def test_each_reply_failing_never_raises_and_is_never_a_label(
+    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+) -> None:
+    case = case_of(card, kind, **given)
+    _, asked = play(card, case)
+    for position in range(len(asked)):
+        verdict, _ = play(card, case, None, **{f"n{position}": BOOM})
         assert verdict.status in ("failed", "verdict")
         if verdict.status == "failed":
             assert set(verdict.values.values()) == {None}
-            assert verdict.fault == Fault("server fault", "boom")
+            assert verdict.fault == BOOM.fault
+    verdict, _ = play(card, case, lambda _ask, _number: BOOM)
+    assert verdict.status == "failed"
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
-def test_each_reply_unreadable_is_asked_again_at_most_once(card: ProtocolCard) -> None:
-    for position in range(card.asks):
-        verdict, asked = play(
-            conduct(card.debate, case_of(card)), {position: Reply("Hard to say."), position + 1: Reply("Still hard.")}
-        )
-        assert len(asked) <= card.asks + 2
+@each
+def test_each_reply_unreadable_is_asked_again_at_most_once(
+    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+) -> None:
+    case = case_of(card, kind, **given)
+    whole = play(card, case)[1]
+    for position in range(len(whole)):
+        mute = whole[position]
+
+        def hand(ask, number, mute=mute):
+            same = (ask.role, ask.round, ask.item) == (mute.role, mute.round, mute.item)
+            return "Hard to say." if same and ask.expects != "text" else says(kind, "Service")
+
+        verdict, asked = play(card, case, hand)
         assert max(ask.retry for ask in asked) <= 1
-        again = [ask for ask in asked if ask.retry]
-        for ask in again:
-            assert ask.messages[-2].content in ("Hard to say.", "Still hard.")
+        for ask in (ask for ask in asked if ask.retry):
+            assert ask.messages[-2].content == "Hard to say."
             assert "could not be read" in ask.messages[-1].content
         assert None not in verdict.values.values() or verdict.status == "unresolved"
+        assert verdict.status != "failed"
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
-def test_a_replay_asks_the_very_same_and_ends_the_same(card: ProtocolCard) -> None:
-    for answers in ({}, {0: Reply("Hard to say.")}, {card.asks - 1: Reply("")}):
-        first = play(conduct(card.debate, case_of(card)), answers)
-        second = play(conduct(card.debate, case_of(card)), answers)
+@each
+def test_a_replay_asks_the_very_same_and_ends_the_same(card: ProtocolCard, kind: Kind, given: dict[str, Any]) -> None:
+    for answers in ({}, {"n0": "Hard to say."}, {"n1": ""}, {"n0": BOOM}):
+        first = play(card, case_of(card, kind, **given), agreeing(kind), **answers)
+        second = play(card, case_of(card, kind, **given), agreeing(kind), **answers)
         assert first == second
 
 
-def test_the_judge_decides_among_what_was_named_only() -> None:
-    answers = {2: Reply("Final Decision: The present aspects are: Service, Price")}
-    verdict, _ = play(conduct(PROTOCOLS["ecj"].debate, case_of(PROTOCOLS["ecj"])), answers)
-    assert list(verdict.values.values()) == [True, False]
-    assert verdict.notes
+@each
+def test_the_unchanging_part_comes_first_and_others_are_never_the_assistant(
+    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+) -> None:
+    case = case_of(card, kind, **given)
+    other = Case(Document("2", {"text": "Something else."}), case.settings)
+    for one, two in zip(play(card, case)[1], play(card, other)[1], strict=False):
+        assert [message.role for message in one.messages] == ["system", "user"]
+        assert one.messages[0] == two.messages[0]
+        assert one.messages[1] != two.messages[1]
 
 
-def test_a_label_that_the_critic_names_in_words_alone_may_be_added() -> None:
-    answers = {
-        1: Reply("I agree on Service, but the Price is spoken of too."),
-        2: Reply("Final Decision: The present aspects are: Service, Price"),
-    }
-    verdict, _ = play(conduct(PROTOCOLS["ecj"].debate, case_of(PROTOCOLS["ecj"])), answers)
-    assert list(verdict.values.values()) == [True, True]
-    assert not verdict.notes
+@pytest.mark.parametrize("card", PROTOCOLS.values(), ids=lambda card: card.name)
+def test_what_it_does_not_do_is_refused_with_a_reason(card: ProtocolCard) -> None:
+    assert card.kinds.keys() | card.refuses.keys() == CODEBOOKS.keys()
+    assert all(card.refuses.values())
 
 
-def test_others_speak_as_material_in_a_user_message_never_as_the_assistant() -> None:
-    _, asked = play(conduct(PROTOCOLS["ecj"].debate, case_of(PROTOCOLS["ecj"])))
-    for ask in asked:
-        assert [message.role for message in ask.messages] == ["system", "user"]
-    assert "<analysis" in asked[2].messages[1].content
-
-
-def test_the_unchanging_part_of_a_prompt_is_the_same_for_every_document() -> None:
-    card = PROTOCOLS["ecj"]
-    settings = case_of(card).settings
-    one, two = (Case(Document(name, {"text": f"Text {name}."}), settings) for name in "ab")
-    assert one.compose("extractor").messages[0] == two.compose("extractor").messages[0]
-    assert one.compose("extractor").messages[1] != two.compose("extractor").messages[1]
+@pytest.mark.parametrize("card", PROTOCOLS.values(), ids=lambda card: card.name)
+def test_a_card_s_parameters_read_what_is_typed_and_name_what_there_is(card: ProtocolCard) -> None:
+    settled = card.settled()
+    assert card.settled({name: str(value) for name, value in settled.items()}) == settled
+    with pytest.raises(UsageError, match="has no parameter 'colour'"):
+        card.settled({"colour": "red"})
+    for param in card.params:
+        for value in ("no such thing", "-17", "1e9"):
+            if isinstance(param.default, str) and not param.choices:
+                continue
+            with pytest.raises(UsageError, match=param.name):
+                card.settled({param.name: value})
+    if card.presets:
+        with pytest.raises(UsageError, match="no preset 'x'"):
+            card.settled({"preset": "x"})
 
 
 def test_children_run_in_parallel_stage_by_stage() -> None:
@@ -135,3 +141,12 @@ def test_children_run_in_parallel_stage_by_stage() -> None:
     with pytest.raises(StopIteration) as end:
         step.send((Reply("z"),))
     assert end.value.value == (2, 0, 1)
+
+
+def test_an_ask_about_one_label_is_read_as_if_there_were_no_other() -> None:
+    book = Codebook(labels=(Label(name="Service"), Label(name="Price")))
+    case = case_of(PROTOCOLS["single"], codebook=book).about(book.items[1])
+    ask = case.compose("annotator", expects=case.form)
+    assert ask.item == book.items[1]
+    assert "#Price" in ask.messages[0].content
+    assert "#Service" not in ask.messages[0].content
