@@ -8,7 +8,7 @@ from app import desks
 from app.views import empty, header, panel
 from app.views.runs import run_date, run_picker
 from core.runs import RunRow
-from core.studio import export, review
+from core.studio import bundle, export, review
 from core.studio.desk import Desk
 
 MIME = {
@@ -40,6 +40,7 @@ def main() -> None:
         _inside(desk, run)
     with right:
         _preview(desk, run, chosen)
+    _bundle(desk)
     _query(desk)
 
 
@@ -109,6 +110,24 @@ def _preview(desk: Desk, run: RunRow, chosen: str) -> None:
             st.caption(f"The first {len(shown.rows)} rows, {len(shown.columns)} columns.")
         else:
             st.code(shown.text or "No turn has been spoken yet.", language="json", height=460, wrap_lines=True)
+
+
+def _bundle(desk: Desk) -> None:
+    with panel.panel("The whole project in one file", key="export-bundle") as head:
+        with head:
+            st.download_button(
+                "Download the bundle",
+                lambda: bundle.to_bytes(desk),
+                f"{desk.name}{bundle.SUFFIX}",
+                "application/zip",
+                on_click="ignore",
+                icon=":material/archive:",
+                key="export-bundle-download",
+            )
+        st.caption(
+            "Data, codebook, prompts, settings, every turn and every decision, and all debates as web pages for people "
+            "who have no Moot. Home makes a project of it again. No key is in it."
+        )
 
 
 def _query(desk: Desk) -> None:

@@ -15,12 +15,12 @@ from app.views.notice import error_box
 from app.views.panel import panel
 from app.views.rooms import heading
 from core.errors import MootError
+from core.studio import bundle, data, home
 from core.studio import codebook as codebooks
-from core.studio import data, home
 from core.studio.desk import Desk
 from core.studio.home import Step
 
-TYPES = sorted({suffix.removeprefix(".") for suffix in data.SUFFIXES})
+TYPES = sorted({suffix.removeprefix(".") for suffix in (*data.SUFFIXES, bundle.SUFFIX)})
 
 
 def open_sample(key: str) -> None:
@@ -49,14 +49,19 @@ def start_with_file(desk: Desk | None) -> None:
     """The uploader; a file that can be read leads into Data."""
     with st.container(key="start", gap="small"):
         st.html(
-            '<div class="moot-strong">Start with your file<small>csv, tsv, xlsx, jsonl, json or parquet. '
-            "It stays on this machine, and nothing is imported before you have seen what is in it.</small></div>"
+            '<div class="moot-strong">Start with your file<small>csv, tsv, xlsx, jsonl, json or parquet, '
+            "or a project's bundle. It stays on this machine, and nothing is imported before you have seen what is in "
+            "it.</small></div>"
         )
         upload = st.file_uploader(
             "Your file", type=TYPES, key=prepare.uploader("home-file"), label_visibility="collapsed"
         )
         if upload is None:
             return
+        if upload.name.lower().endswith(bundle.SUFFIX):
+            _open(lambda: home.project_from_bundle(desks.workspace(), upload, upload.name).path)
+            prepare.empty_uploader()
+            st.rerun()
         fresh = desk is None or bool(desk.store.documents.count())  # a sample's documents are not to be mixed with it
         codebook = None if fresh or desk is None else codebooks.known(desk)
         bar = st.progress(0.0, "Reading")

@@ -215,17 +215,32 @@ def runs_command(project: Path, as_json: bool) -> None:
 @click.option("--run", metavar="RUN", help="The run; without it the latest.")
 @click.option(
     "--format", "form", required=True, metavar="NAME",
-    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy or huggingface.",
+    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, or bundle (the whole project).",
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT, help="The file to write.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
-    """Write a run's labels, evidence and source columns to a file."""
-    from core.studio import export
+    """Write a run's labels, evidence and source columns to a file, or the whole project to a bundle."""
+    from core.studio import bundle, export
     from core.studio.annotate import known_run
 
     with _opened(project) as desk:
-        export.export(desk, known_run(desk, run).run_id, form, output)
+        if form.strip().lower() == bundle.NAME:
+            bundle.write_bundle(desk, output)
+        else:
+            export.export(desk, known_run(desk, run).run_id, form, output)
     say(f"moot: wrote {output}")
+
+
+@main.command("import")
+@click.argument("file", metavar="BUNDLE", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_project_option(required=True)
+def import_command(file: Path, project: Path) -> None:
+    """Make a project of a bundle that export wrote."""
+    from core.studio import bundle
+
+    with explained(), file.open("rb") as packed:
+        bundle.open_bundle(packed, project)
+    say(f"moot: made {project}")
 
 
 @main.command("models")

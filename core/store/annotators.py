@@ -4,12 +4,14 @@ run's verdict or role. Any of them may be the truth, and any may be compared wit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from core.annotations import VERDICT
 from core.errors import UsageError
 
-GOLD, REVIEWED, RUN = "gold", "reviewed", "run"
+GOLD: Final = "gold"
+REVIEWED: Final = "reviewed"
+RUN: Final = "run"
 SEPARATOR = "@"
 
 

@@ -22,11 +22,12 @@ from core.store.lock import Ownership
 
 Cursor: TypeAlias = DuckDBPyConnection
 
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+"""Nothing is read or fetched from outside: no files, no extensions."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
 
@@ -160,7 +161,7 @@ def _connect(path: Path) -> Cursor:
     if path.exists() and not os.access(path, os.W_OK):
         raise ProjectError(f"{path} is read-only.", "Make it writable, or copy it to a folder of your own.")
     try:
-        root = duckdb.connect(str(path), config={**_CONFIG, "threads": min(4, os.cpu_count() or 1)})
+        root = duckdb.connect(str(path), config={**CONFIG, "threads": min(4, os.cpu_count() or 1)})
     except duckdb.Error as error:
         if "not a valid DuckDB database" in str(error):
             raise ProjectError(

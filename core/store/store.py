@@ -7,6 +7,7 @@ from core.store.connection import Connection
 from core.store.counts import Evaluations
 from core.store.documents import Documents
 from core.store.dossiers import Dossiers
+from core.store.dump import Dump
 from core.store.ended import EndedDebates
 from core.store.events import Events
 from core.store.pages import Pages
@@ -30,5 +31,6 @@ class Store:
         self.events = Events(connection)
         self.settings = Settings(connection, writer)
         self.dossiers = Dossiers(connection)
+        self.dump = Dump(connection)
         self.pages = Pages(connection)
         self.evaluations = Evaluations(connection)

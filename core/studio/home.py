@@ -7,14 +7,14 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 from core import resources
 from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.errors import ProjectError, ProjectLocked, UsageError
 from core.runs import BUILTIN, RunRow, State
-from core.studio import intake, preferences, runs
+from core.studio import bundle, intake, preferences, runs
 from core.studio.annotate import read_codebook
 from core.studio.desk import Desk
 from core.studio.workspace import Workspace
@@ -197,6 +197,13 @@ def create_project(workspace: Workspace, name: str) -> Desk:
     path = project_path(name)
     _make_folder()
     return workspace.open(path)
+
+
+def project_from_bundle(workspace: Workspace, file: BinaryIO, file_name: str) -> Desk:
+    """Make a project of a bundle, named like its file, and open it. Raises InputError and ProjectError."""
+    path = project_path(free_name(file_name))
+    _make_folder()
+    return workspace.open(bundle.open_bundle(file, path))
 
 
 def free_name(wanted: str) -> str:

@@ -1,0 +1,115 @@
+"""All tables of a project, out as Arrow and in again: what a bundle is made of."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+import duckdb
+import pyarrow as pa
+
+from core.errors import InputError, ProjectError
+from core.store import migrations
+from core.store.connection import CONFIG, Connection, Cursor, translated
+
+ROWS_AT_ONCE = 20_000
+_VERSIONS = "moot_schema"
+
+Tables: TypeAlias = Mapping[str, Iterator[pa.RecordBatch]]
+
+
+class Dump:
+    """Reads from any thread; one state of the file, whatever is written meanwhile."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @property
+    def schema(self) -> int:
+        """The version of the tables."""
+        return migrations.newest()
+
+    def tables(self) -> Iterator[tuple[str, pa.RecordBatchReader]]:
+        """Every table by name, in batches. Read each reader to its end before the next is asked for."""
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute("BEGIN")
+            for name in _tables(cursor):
+                yield name, cursor.sql(f'SELECT * FROM "{name}"').to_arrow_reader(ROWS_AT_ONCE)
+        except duckdb.Error as error:
+            raise translated(error, self._connection.path) from error
+        finally:
+            cursor.close()
+
+
+def restore(path: Path, schema: int, tables: Tables) -> None:
+    """Make a project file at ``path`` out of tables of this schema version; an older one is brought up to date.
+
+    The file appears only when it is whole. ProjectError when there is one already, the folder cannot be written or the
+    tables come from a newer Moot; InputError when they are not a project's.
+    """
+    if path.exists():
+        raise ProjectError(f"{path} exists already.", "Name another file.")
+    if schema > migrations.newest():
+        raise ProjectError(
+            f"This was made by a newer Moot (schema {schema}, this one knows {migrations.newest()}).", "Update Moot."
+        )
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        _fill(part, schema, tables)
+        os.link(part, path)  # unlike a rename it never takes the place of a file that came in between
+    except FileExistsError:
+        raise ProjectError(f"{path} exists already.", "Name another file.") from None
+    except OSError as error:
+        raise translated(error, path) from error
+    finally:
+        for leftover in (part, part.with_name(f"{part.name}.wal")):
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
+
+
+def _fill(part: Path, schema: int, tables: Tables) -> None:
+    try:
+        root = duckdb.connect(str(part), config=dict(CONFIG))
+    except duckdb.Error as error:
+        raise translated(error, part) from error
+    try:
+        migrations.migrate(root, path=str(part), upto=schema)
+        known = set(_tables(root))
+        strangers = sorted(tables.keys() - known)
+        if strangers:
+            raise InputError(f"A project has no table '{strangers[0]}'.", "The bundle was not made by Moot, or edited.")
+        root.execute("BEGIN")
+        for name, batches in tables.items():
+            for batch in batches:
+                _append(root, name, batch)
+        last: int = root.execute("SELECT coalesce(max(seq), 0) FROM events").fetchall()[0][0]
+        root.execute(f"CREATE OR REPLACE SEQUENCE event_seq START WITH {int(last) + 1}")
+        root.execute("COMMIT")
+        root.execute("CHECKPOINT")
+    except (duckdb.ConversionException, duckdb.BinderException, duckdb.ConstraintException, pa.ArrowException) as error:
+        raise InputError(
+            f"The tables do not fit a project ({str(error).splitlines()[0]}).", "The bundle is damaged or was edited."
+        ) from error
+    except duckdb.Error as error:
+        raise translated(error, part) from error
+    finally:
+        root.close()
+
+
+def _append(root: Cursor, name: str, batch: pa.RecordBatch) -> None:
+    columns = ", ".join(f'"{column}"' for column in batch.schema.names)
+    root.register("incoming", pa.Table.from_batches([batch]))
+    root.execute(f'INSERT INTO "{name}" ({columns}) SELECT {columns} FROM incoming')
+    root.unregister("incoming")
+
+
+def _tables(cursor: Cursor) -> list[str]:
+    rows = cursor.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND table_name <> ? ORDER BY table_name", [_VERSIONS]
+    ).fetchall()
+    return [name for (name,) in rows]

@@ -1,0 +1,114 @@
+"""A bundle is the whole project: what is made of it is the same, and goes on."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from core.errors import InputError, ProjectError
+from core.studio import bundle, export, review
+
+
+@pytest.fixture
+def packed(desk, run_id, tmp_path):
+    review.edit(desk, run_id, "d0", "b", True, actor="ann")
+    desk.store.codebooks.save(desk.store.runs.get(run_id).settings.codebook)
+    return bundle.write_bundle(desk, tmp_path / "all.zip")
+
+
+def test_what_is_made_of_a_bundle_is_the_same_and_goes_on(desk, run_id, packed, tmp_path):
+    from core.store.project import Project
+
+    with packed.open("rb") as file:
+        path = bundle.open_bundle(file, tmp_path / "again.duckdb")
+    with Project.open(path) as project:
+        store = project.store
+        assert [row.run_id for row in store.runs.all()] == [row.run_id for row in desk.store.runs.all()]
+        assert store.codebooks.latest() == desk.store.codebooks.latest()
+        assert store.transcripts.turns(run_id, "d0") == desk.store.transcripts.turns(run_id, "d0")
+        assert store.reviews.current("d0")["b"].actor == "ann"
+        before = store.events.all()
+        assert before == desk.store.events.all()
+        assert store.reviews.undo("ann")[0].document_id == "d0"  # the next event has a number of its own
+        assert store.events.all()[0].seq > before[0].seq
+
+
+def test_people_without_moot_can_read_it(desk, run_id, packed):
+    with zipfile.ZipFile(packed) as archive:
+        names = set(archive.namelist())
+        assert {"README.md", "codebook.yaml", "reviews.jsonl", f"settings/{run_id}.json"} <= names
+        assert f"results/{run_id}.parquet" in names
+        page = archive.read(f"debates/{run_id}-1.html").decode()
+        (first, *_) = [json.loads(line) for line in archive.read("reviews.jsonl").splitlines()]
+    turn = desk.store.transcripts.turns(run_id, "d0")[0]
+    assert turn.role in page
+    assert "<script" not in page
+    assert (first["actor"], first["document"], first["item"], first["after"]) == ("ann", "d0", "b", True)
+
+
+def test_words_of_documents_and_models_are_words(run_id):
+    from core.export import debates
+
+    hostile = '</div><script>alert(1)</script><img src="https://example.org/x">'
+    spoken = debates.Spoken(hostile, hostile, hostile)
+    shown = debates.Debate(hostile, [("text", hostile), (hostile, "b")], [spoken], hostile, [hostile], [hostile])
+    page = debates.page(hostile, [shown], links=[('"><script>', hostile)]).decode()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "default-src 'none'" in page
+
+
+def rewritten(packed, **changes):
+    """The bundle with members replaced (or left out, for None)."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(packed) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            data = changes.get(name, old.read(name))
+            if data is not None:
+                new.writestr(name, data)
+    out.seek(0)
+    return out
+
+
+def manifest(packed, **changes):
+    with zipfile.ZipFile(packed) as archive:
+        return json.dumps(json.loads(archive.read("manifest.json")) | changes).encode()
+
+
+def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
+    place = tmp_path / "new.duckdb"
+    tables = json.loads(manifest(packed))["tables"]
+    bad = [
+        io.BytesIO(b"not a zip"),
+        io.BytesIO(packed.read_bytes()[:2000]),
+        rewritten(packed, **{"manifest.json": None}),
+        rewritten(packed, **{"manifest.json": b"[]"}),
+        rewritten(packed, **{"manifest.json": manifest(packed, layout="other")}),
+        rewritten(packed, **{"manifest.json": manifest(packed, tables=tables | {"secrets": 1})}),
+        rewritten(packed, **{"tables/runs.parquet": b"PAR1 no"}),
+        rewritten(packed, **{"tables/runs.parquet": zipfile.ZipFile(packed).read("tables/replies.parquet")}),
+    ]
+    for file in bad:
+        with pytest.raises(InputError):
+            bundle.open_bundle(file, place)
+    newer = rewritten(packed, **{"manifest.json": manifest(packed, schema=999)})
+    with pytest.raises(ProjectError, match="newer Moot"):
+        bundle.open_bundle(newer, place)
+    assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
+
+
+def test_no_project_is_written_over(packed, tmp_path):
+    place = tmp_path / "mine.duckdb"
+    place.write_bytes(b"mine")
+    with packed.open("rb") as file, pytest.raises(ProjectError, match="exists already"):
+        bundle.open_bundle(file, place)
+    assert place.read_bytes() == b"mine"
+
+
+def test_results_in_the_bundle_are_those_of_the_export(desk, run_id, packed, tmp_path):
+    path = export.export(desk, run_id, "parquet", tmp_path / "out.parquet")
+    with zipfile.ZipFile(packed) as archive:
+        assert archive.read(f"results/{run_id}.parquet") == path.read_bytes()
