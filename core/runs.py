@@ -14,6 +14,8 @@ BUILTIN = "builtin"
 """The connection of the built-in models, which need no server."""
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
+Purpose: TypeAlias = Literal["run", "lab"]
+"""What a run is for: to label documents, or only to try something out; lists of runs leave the latter out."""
 Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
 SchemaUse: TypeAlias = Literal["off", "auto", "on"]
 """When a reply that must hold a decision is held to a JSON schema: never, in the second try after one that could not be
@@ -126,5 +128,6 @@ class RunRow(_Frozen):
     seconds: float = 0.0
     rejected: int = 0
     message: str = ""
+    purpose: Purpose = "run"
     budget_usd: float | None = None
     """The ceiling that holds now: the one in ``settings``, or the one it was raised to since."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.engine.ports import Work
 from core.errors import UsageError
-from core.runs import RunRow, RunSettings, State
+from core.runs import Purpose, RunRow, RunSettings, State
 from core.store.connection import Connection, Cursor
 from core.store.events import Deed, record
 from core.store.rows import clean, dump, insert, load
@@ -47,10 +47,11 @@ WITH asked AS (
 SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0), coalesce(verdicts, 0),
        coalesce(unresolved, 0), coalesce(failed, 0), coalesce(turns, 0), coalesce(calls, 0), coalesce(cached_calls, 0),
        coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
-       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, message, budget
+       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, message, budget,
+       purpose
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN spent USING (run_id)
 LEFT JOIN raised USING (run_id)
-WHERE $run IS NULL OR run_id = $run
+WHERE if($run IS NULL, purpose = 'run', run_id = $run)
 ORDER BY number
 """
 
@@ -69,6 +70,7 @@ class Runs:
         *,
         experiment_id: str | None = None,
         rejected: int = 0,
+        purpose: Purpose = "run",
     ) -> RunRow:
         """A new run in state ``queued`` over these documents in this order, each once.
 
@@ -83,9 +85,9 @@ class Runs:
             number = int(cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchall()[0][0])
             run_id = f"r{number:04d}"
             cursor.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, 'queued', ?, NULL, 0, '', ?, 0)",
+                "INSERT INTO runs VALUES (?, ?, ?, ?, 'queued', ?, NULL, 0, '', ?, 0, ?)",
                 [run_id, number, clean(experiment_id or run_id), dump(settings.model_dump(mode="json")), time.time(),
-                 rejected],
+                 rejected, purpose],
             )  # fmt: skip
             rows = [(run_id, id, position) for position, id in enumerate(ids)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
@@ -98,7 +100,7 @@ class Runs:
         return next(iter(self._read(run_id)), None)
 
     def all(self) -> list[RunRow]:
-        """All runs with their counts, oldest first."""
+        """All runs with their counts, oldest first, but for those of the lab."""
         return self._read(None)
 
     def document_ids(self, run_id: str) -> list[str]:
@@ -139,8 +141,8 @@ class Runs:
         return self._known(run_id)
 
     def latest_id(self) -> str | None:
-        """The run that was made last, None before the first."""
-        row = self._connection.row("SELECT run_id FROM runs ORDER BY number DESC LIMIT 1")
+        """The run that was made last (not in the lab), None before the first."""
+        row = self._connection.row("SELECT run_id FROM runs WHERE purpose = 'run' ORDER BY number DESC LIMIT 1")
         return str(row[0]) if row else None
 
     def recover(self) -> None:
@@ -173,6 +175,7 @@ def set_state(run_id: str, state: State, message: str, seconds: float) -> Any:
 
 def _pause_interrupted(cursor: Cursor) -> None:
     cursor.execute("UPDATE runs SET state = 'paused', message = ? WHERE state IN ('queued', 'running')", [INTERRUPTED])
+    cursor.execute("UPDATE sweeps SET state = 'paused', message = ? WHERE state = 'running'", [INTERRUPTED])
 
 
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
@@ -201,7 +204,7 @@ def _run_of(row: Sequence[Any]) -> RunRow:
     (
         run_id, experiment_id, settings, state, created_at, finished_at, documents, verdicts, unresolved, failed, turns,
         calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, message,
-        budget,
+        budget, purpose,
     ) = row  # fmt: skip
     frozen = RunSettings.model_validate(load(settings))
     return RunRow(
@@ -225,5 +228,6 @@ def _run_of(row: Sequence[Any]) -> RunRow:
         seconds=seconds,
         rejected=rejected,
         message=message,
+        purpose=purpose,
         budget_usd=frozen.budget_usd if budget is None else load(budget),
     )

@@ -10,7 +10,9 @@ from core.store.dossiers import Dossiers
 from core.store.dump import Dump
 from core.store.ended import EndedDebates
 from core.store.events import Events
+from core.store.lab import Lab
 from core.store.pages import Pages
+from core.store.prompts import Prompts
 from core.store.reviews import Reviews
 from core.store.runs import Runs
 from core.store.settings import Settings
@@ -34,3 +36,5 @@ class Store:
         self.dump = Dump(connection)
         self.pages = Pages(connection)
         self.evaluations = Evaluations(connection)
+        self.prompts = Prompts(connection, writer)
+        self.lab = Lab(connection, writer)

@@ -40,7 +40,8 @@ CREATE TABLE settings (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL, unix_ti
 CREATE TABLE runs (
     run_id VARCHAR PRIMARY KEY, number INTEGER NOT NULL, experiment_id VARCHAR NOT NULL, settings VARCHAR NOT NULL,
     state VARCHAR NOT NULL, created_at DOUBLE NOT NULL, finished_at DOUBLE, seconds DOUBLE NOT NULL,
-    message VARCHAR NOT NULL, rejected INTEGER NOT NULL, retry INTEGER NOT NULL
+    message VARCHAR NOT NULL, rejected INTEGER NOT NULL, retry INTEGER NOT NULL,
+    purpose VARCHAR NOT NULL   -- 'run', or 'lab' for one that only tries something
 );
 CREATE TABLE run_documents (run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, position BIGINT NOT NULL);
 
@@ -107,3 +108,22 @@ CREATE TABLE cues (
     quotes INTEGER NOT NULL, supported INTEGER NOT NULL, seen DOUBLE NOT NULL
 );
 CREATE TABLE cue_states (run_id VARCHAR PRIMARY KEY, basis VARCHAR NOT NULL, verdicts VARCHAR NOT NULL);
+
+-- The lab: own versions of templates (a saved one is never changed) and drafts of them, what was tried, and sweeps.
+-- slot is folder and role ('ecj/judge'), name and parent are what runs call a template ('own/ecj/judge.v2').
+CREATE TABLE prompt_versions (
+    name VARCHAR PRIMARY KEY, slot VARCHAR NOT NULL, number INTEGER NOT NULL, parent VARCHAR NOT NULL,
+    text VARCHAR NOT NULL, note VARCHAR NOT NULL, unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL
+);
+CREATE TABLE prompt_drafts (
+    slot VARCHAR PRIMARY KEY, parent VARCHAR NOT NULL, text VARCHAR NOT NULL, unix_time DOUBLE NOT NULL
+);
+CREATE TABLE trials (
+    trial INTEGER PRIMARY KEY, unix_time DOUBLE NOT NULL, subject VARCHAR NOT NULL, before VARCHAR NOT NULL,
+    after VARCHAR NOT NULL, before_run VARCHAR NOT NULL, after_run VARCHAR NOT NULL, sample VARCHAR NOT NULL,
+    held_out BOOLEAN NOT NULL  -- a look at the split that nobody may tune on
+);
+CREATE TABLE sweeps (
+    sweep INTEGER PRIMARY KEY, unix_time DOUBLE NOT NULL, spec VARCHAR NOT NULL, progress VARCHAR NOT NULL,
+    state VARCHAR NOT NULL, message VARCHAR NOT NULL
+);

@@ -1,0 +1,118 @@
+"""Own versions of prompt templates and drafts of them. A saved version is never changed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from core.store.connection import Connection, Cursor
+from core.store.events import Deed, record
+from core.store.rows import clean
+from core.store.settings import put
+from core.store.writer import Writer
+
+OWN = "own"
+"""Begins the name of every version that was saved in a project; no shipped template's name begins so."""
+PROMOTED = "promoted prompts"
+"""The setting that holds slot -> name of the version that new runs use; a slot without one uses the shipped."""
+PROMPT = "prompt"
+"""The kind of the event that a saved version is."""
+
+_VERSION = "name, slot, number, parent, text, note, unix_time, actor"
+_PROMOTED = f"""SELECT {_VERSION} FROM prompt_versions
+WHERE name IN (SELECT unnest(json_extract_string(value, '$.*')) FROM settings WHERE name = ?)"""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPrompt:
+    """One saved version of the template in ``slot`` ('ecj/judge'). ``parent`` is the name of the version that it was
+    made from, a shipped one or another saved one."""
+
+    name: str
+    slot: str
+    number: int
+    parent: str
+    text: str
+    note: str
+    at: float
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDraft:
+    """An unfinished text in a slot, begun from the version ``parent``."""
+
+    slot: str
+    parent: str
+    text: str
+    at: float
+
+
+class Prompts:
+    """Reads from any thread; writes return once they are on disk."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._connection = connection
+        self._writer = writer
+
+    def save(
+        self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = ""
+    ) -> SavedPrompt:
+        """Keep a text as a new version of a slot and drop its draft. It gets the number after the highest, and at least
+        the one after ``after`` (the newest shipped one's). A text that was saved before gives that version."""
+
+        def run(cursor: Cursor) -> str:
+            cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot])
+            same = cursor.execute("SELECT name FROM prompt_versions WHERE slot = ? AND text = ?", [slot, clean(text)])
+            if rows := same.fetchall():
+                return str(rows[0][0])
+            top = cursor.execute("SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
+            number = max(after, int(top.fetchall()[0][0])) + 1
+            name = f"{OWN}/{slot}.v{number}"
+            cursor.execute(
+                "INSERT INTO prompt_versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [name, slot, number, parent, clean(text), clean(note), time.time(), clean(actor)],
+            )
+            record(cursor, actor, [Deed(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
+            return name
+
+        name = self._writer.do(run)
+        return next(each for each in self.versions(slot) if each.name == name)
+
+    def versions(self, slot: str | None = None) -> list[SavedPrompt]:
+        """The saved versions of a slot (of all with None), oldest first."""
+        rows = self._connection.rows(
+            f"SELECT {_VERSION} FROM prompt_versions WHERE $slot IS NULL OR slot = $slot ORDER BY slot, number",
+            {"slot": slot},
+        )
+        return [SavedPrompt(*row) for row in rows]
+
+    def keep_draft(self, slot: str, text: str, *, parent: str) -> None:
+        """Keep an unfinished text, until it is saved or dropped."""
+        values = [slot, parent, clean(text), time.time()]
+        self._writer.do(
+            lambda cursor: cursor.execute("INSERT OR REPLACE INTO prompt_drafts VALUES (?, ?, ?, ?)", values) and None
+        )
+
+    def drop_draft(self, slot: str) -> None:
+        """Forget the draft of a slot; nothing happens when there is none."""
+        self._writer.do(lambda cursor: cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot]) and None)
+
+    def drafts(self) -> dict[str, PromptDraft]:
+        """The drafts by slot."""
+        rows = self._connection.rows("SELECT slot, parent, text, unix_time FROM prompt_drafts ORDER BY slot")
+        return {row[0]: PromptDraft(*row) for row in rows}
+
+    def promoted(self) -> dict[str, SavedPrompt]:
+        """The versions that new runs use instead of the shipped ones, by slot."""
+        rows = self._connection.rows(_PROMOTED, [PROMOTED])
+        return {row[1]: SavedPrompt(*row) for row in rows}
+
+    def promote(self, slot: str, name: str | None, *, actor: str = "") -> None:
+        """Have new runs use this version of a slot; None goes back to the shipped one. Recorded as an event."""
+
+        def run(cursor: Cursor) -> None:
+            now = {row[1]: row[0] for row in cursor.execute(_PROMOTED, [PROMOTED]).fetchall() if row[1] != slot}
+            put(cursor, PROMOTED, now | ({slot: name} if name else {}), actor=actor, event=True)
+
+        self._writer.do(run)

@@ -1,0 +1,114 @@
+"""Own prompt versions, what was tried, and the split that nobody tunes on."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+
+from core.store.project import Project
+from core.store.reviews import Change, Decision
+from tests.core.store.helpers import hold_debate, make_codebook, make_documents, make_settings
+
+SLOT = "ecj/judge"
+
+
+def test_versions_get_numbers_of_their_own_and_are_never_changed(project):
+    prompts = project.store.prompts
+    prompts.keep_draft(SLOT, "one", parent="ecj/judge.v1")
+    first = prompts.save(SLOT, "one", parent="ecj/judge.v1", after=1, note="shorter", actor="ann")
+    assert (first.name, first.number, first.parent, first.note) == ("own/ecj/judge.v2", 2, "ecj/judge.v1", "shorter")
+    assert prompts.drafts() == {}
+    assert prompts.save(SLOT, "two", parent=first.name, after=1).number == 3
+    assert prompts.save(SLOT, "one", parent="own/ecj/judge.v3", after=1) == first  # the same text is the same version
+    assert prompts.save("ecj/critic", "one", parent="ecj/critic.v4", after=4).name == "own/ecj/critic.v5"
+    assert [each.text for each in prompts.versions(SLOT)] == ["one", "two"]
+    (event, *_) = reversed(project.store.events.all(kinds=["prompt"]))
+    assert (event.actor, event.item, event.before, event.after) == ("ann", SLOT, "ecj/judge.v1", first.name)
+
+
+def test_drafts_are_kept_over_a_restart(path):
+    with Project.open(path) as project:
+        project.store.prompts.keep_draft(SLOT, "text \ud800", parent="p")
+        project.store.prompts.keep_draft(SLOT, "text 2", parent="p")
+    with Project.open(path) as project:
+        assert {slot: draft.text for slot, draft in project.store.prompts.drafts().items()} == {SLOT: "text 2"}
+        project.store.prompts.drop_draft(SLOT)
+        assert project.store.prompts.drafts() == {}
+
+
+def test_promoting_one_slot_leaves_the_others(project):
+    prompts = project.store.prompts
+    judge = prompts.save(SLOT, "one", parent="ecj/judge.v1", after=1)
+    critic = prompts.save("ecj/critic", "two", parent="ecj/critic.v1", after=1)
+    assert prompts.promoted() == {}
+    prompts.promote(SLOT, judge.name)
+    prompts.promote("ecj/critic", critic.name)
+    assert prompts.promoted() == {SLOT: judge, "ecj/critic": critic}
+    prompts.promote(SLOT, None)
+    assert prompts.promoted() == {"ecj/critic": critic}
+    assert len(project.store.events.all(kinds=["setting"])) == 3
+
+
+def test_runs_of_the_lab_are_not_among_the_runs(project):
+    project.store.documents.add(make_documents(2))
+    run = project.store.runs.create(make_settings(), ["d0"])
+    tried = project.store.runs.create(make_settings(), ["d0"], purpose="lab")
+    assert [row.run_id for row in project.store.runs.all()] == [run.run_id]
+    assert project.store.runs.latest_id() == run.run_id
+    assert project.store.runs.get(tried.run_id).purpose == "lab"
+    assert project.store.runs.work(tried.run_id).todo == ("d0",)
+
+
+def test_trials_and_looks(project):
+    lab = project.store.lab
+    first = lab.record(SLOT, "ecj/judge.v1", "draft", "r0001", "r0002", {"size": 5})
+    lab.record("definitions", "v1", "v2", "r0003", "r0004", {}, held_out=True)
+    assert (first.trial, first.sample, first.held_out) == (1, {"size": 5}, False)
+    assert lab.trials(SLOT) == [first]
+    assert lab.looks() == 1
+    assert lab.looked_at("r0002") == first
+    assert lab.looked_at("r0009") is None
+
+
+def test_the_split_depends_on_seed_and_id_alone_and_covers_what_comes_later(project):
+    gold = {f"d{n}": {"gold": {"x": True}} for n in range(0, 300)}
+    project.store.documents.add(make_documents(300, gold))
+    held = project.store.lab.known("s", 0.25, held_out=True)
+    open_ = project.store.lab.known("s", 0.25, held_out=False)
+    by_hand = [f"d{n}" for n in range(300) if hashlib.md5(f"sd{n}".encode()).hexdigest()[:8] < "40000000"]
+    assert held == by_hand
+    assert sorted(held + open_) == sorted(f"d{n}" for n in range(300))
+    assert not set(held) & set(project.store.lab.unknown("s", 0.25, 300))
+    assert project.store.lab.known("s", 0.0, held_out=True) == []
+    assert project.store.lab.known("other", 0.25, held_out=True) != held
+
+
+def test_standing_tells_right_wrong_and_contested(project):
+    book = make_codebook(2)
+    a, b = (label.id for label in book.labels)
+    truth = {"gold": {a: True, b: False}}
+    project.store.documents.add(make_documents(5, {"d0": truth, "d1": truth, "d2": truth, "d4": truth}))
+    run = project.store.runs.create(make_settings(book), project.store.documents.ids())
+    right, wrong = {a: True, b: False}, {a: False, b: False}
+
+    async def debates():
+        await hold_debate(project, run.run_id, "d0", {"extractor": right, "critic": right}, right)
+        await hold_debate(project, run.run_id, "d1", {"extractor": right, "critic": wrong}, wrong)
+        await hold_debate(project, run.run_id, "d2", {"extractor": right}, {a: None, b: False})
+        await hold_debate(project, run.run_id, "d3", {"extractor": right}, right)
+
+    asyncio.run(debates())
+    standing = project.store.lab.standing(run.run_id)
+    assert standing == {"d0": (True, False), "d1": (False, True), "d2": (False, True), "d3": (None, False)}
+    decision = Decision("d1", (Change(a, True, False),), "Submitted")
+    project.store.reviews.record([decision], actor="ann")
+    assert project.store.lab.standing(run.run_id)["d1"] == (True, True)  # what a person settled counts before gold
+
+
+def test_a_sweep_keeps_how_far_it_came(path):
+    with Project.open(path) as project:
+        sweep = project.store.lab.begin_sweep({"cells": 3})
+        project.store.lab.move_sweep(sweep.sweep, {"rung": 1}, "running")
+    with Project.open(path) as project:
+        (found,) = project.store.lab.sweeps()
+        assert (found.spec, found.progress, found.state) == ({"cells": 3}, {"rung": 1}, "paused")
