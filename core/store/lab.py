@@ -164,10 +164,10 @@ class Lab:
         """Keep how far a sweep has come."""
         values = [dump(progress), state, clean(message), sweep]
         self._writer.do(
-            lambda cursor: cursor.execute(
-                "UPDATE sweeps SET progress = ?, state = ?, message = ? WHERE sweep = ?", values
+            lambda cursor: (
+                cursor.execute("UPDATE sweeps SET progress = ?, state = ?, message = ? WHERE sweep = ?", values)
+                and None
             )
-            and None
         )
 
     def sweeps(self) -> list[SweepRow]:

@@ -55,9 +55,7 @@ class Prompts:
         self._connection = connection
         self._writer = writer
 
-    def save(
-        self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = ""
-    ) -> SavedPrompt:
+    def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = "") -> SavedPrompt:
         """Keep a text as a new version of a slot and drop its draft. It gets the number after the highest, and at least
         the one after ``after`` (the newest shipped one's). A text that was saved before gives that version."""
 

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +25,8 @@ Listener = Callable[[Event], None]
 
 
 class Desk:
-    """One open project. Runs go one after another, in the order they were queued; screens only look.
+    """One open project. Runs go one after another, in the order they were queued; those of the lab do not wait for
+    them. Screens only look.
 
     All methods may be called from any thread except the engine's own.
     """
@@ -40,7 +42,8 @@ class Desk:
         self._listeners: list[Listener] = []
         self._guard = threading.Lock()
         self._turn = asyncio.Lock()
-        self._moving: LiveRun | None = None
+        self._moving: dict[str, LiveRun] = {}
+        self._beside: set[str] = set()
 
     @property
     def path(self) -> Path:
@@ -74,7 +77,9 @@ class Desk:
                 work, self._load, self.models, self.project.turn_store, self.project.sink, self._publisher(board)
             )
             self._live[run_id] = live
-            future = self.engine.submit(self._drive(live))
+            if work.run.purpose == "lab":
+                self._beside.add(run_id)
+            future = self.engine.submit(self._drive(live, waits=run_id not in self._beside))
             self._queued[run_id] = future
             return future
 
@@ -90,7 +95,7 @@ class Desk:
     def state(self, run_id: str) -> State:
         """Where a run stands now: queued or running while it is under way, else as stored. UsageError for an unknown
         one."""
-        if run_id in self.under_way():
+        if run_id in self._open_runs():
             status = self._boards[run_id].status
             if status is not None:
                 return status.state
@@ -106,9 +111,8 @@ class Desk:
         return live.ending if live is not None and future is not None and not future.done() else None
 
     def under_way(self) -> tuple[str, ...]:
-        """Runs that move or are queued, in their order."""
-        with self._guard:
-            return tuple(run_id for run_id, future in self._queued.items() if not future.done())
+        """Runs that move or are queued, in their order; those of the lab are left out."""
+        return tuple(run_id for run_id in self._open_runs() if run_id not in self._beside)
 
     def outcome(self, run_id: str) -> BaseException | None:
         """The error that ended the run's last session in this process, or None."""
@@ -122,7 +126,7 @@ class Desk:
 
     def close(self) -> None:
         """Pause what moves, wait for what is in flight, close the file."""
-        for run_id in self.under_way():
+        for run_id in self._open_runs():
             self._tell(run_id, LiveRun.interrupt)
         with self._guard:
             futures = list(self._queued.values())
@@ -170,6 +174,10 @@ class Desk:
         """When something was last written to the file (unix seconds), None when nothing was since it was opened."""
         return self.project.saved_at
 
+    def _open_runs(self) -> tuple[str, ...]:
+        with self._guard:
+            return tuple(run_id for run_id, future in self._queued.items() if not future.done())
+
     def _publisher(self, board: Board) -> Listener:
         def publish(event: Event) -> None:
             board.publish(event)
@@ -178,18 +186,18 @@ class Desk:
 
         return publish
 
-    async def _drive(self, live: LiveRun) -> RunStatus:
-        async with self._turn:
-            self._moving = live
+    async def _drive(self, live: LiveRun, *, waits: bool) -> RunStatus:
+        async with self._turn if waits else nullcontext():
+            self._moving[live.run_id] = live
             try:
                 return await live.run()
             finally:
-                self._moving = None
+                del self._moving[live.run_id]
 
     async def _halt(self, run_id: str, state: Literal["paused", "stopped"], message: str) -> None:
         """In the engine's thread, so that a run cannot begin to move while it is taken out of the queue."""
-        live = self._moving
-        if live is not None and live.run_id == run_id:
+        live = self._moving.get(run_id)
+        if live is not None:
             (live.pause if state == "paused" else live.stop)(message)
             return
         with self._guard:

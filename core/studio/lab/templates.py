@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core import prompts
 from core.codebook import Codebook
+from core.debate import protocols
 from core.documents import Document
 from core.errors import PromptError
 from core.prompts import checking
@@ -131,11 +132,9 @@ def slot_of(name: str) -> str:
 
 
 def slots(protocol: str) -> tuple[Slot, ...]:
-    """The templates of a protocol that can be edited, its own first, then those that all protocols share.
-
-    Raises PromptError for a protocol without templates.
-    """
-    shipped = prompts.shipped(protocol)
+    """The templates of a protocol that can be edited, its own first, then those that all protocols share. UsageError
+    for an unknown protocol."""
+    shipped = protocols.find(protocol).texts()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
     return tuple(_slot(key, template, values) for key, template in shipped.items())
 
@@ -164,7 +163,7 @@ def versions(desk: Desk, slot: Slot, protocol: str) -> tuple[Version, ...]:
 
 
 def _shipped(slot: Slot, protocol: str) -> Version:
-    template = prompts.shipped(protocol)[slot.key]
+    template = protocols.find(protocol).texts()[slot.key]
     match = _NAME.match(template.name)
     return Version(
         template.name, slot.slot, int(match["number"]) if match else 1, template.text, note="as shipped", shipped=True

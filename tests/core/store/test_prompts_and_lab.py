@@ -71,7 +71,7 @@ def test_trials_and_looks(project):
 
 
 def test_the_split_depends_on_seed_and_id_alone_and_covers_what_comes_later(project):
-    gold = {f"d{n}": {"gold": {"x": True}} for n in range(0, 300)}
+    gold = {f"d{n}": {"gold": {"x": True}} for n in range(300)}
     project.store.documents.add(make_documents(300, gold))
     held = project.store.lab.known("s", 0.25, held_out=True)
     open_ = project.store.lab.known("s", 0.25, held_out=False)

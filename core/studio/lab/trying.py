@@ -1,0 +1,245 @@
+"""Trying a change: two runs on the same documents, with what stood before and with what came after. Only what changed is
+asked again, as everything else is in the turn store already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.codebook import Codebook
+from core.errors import CodebookError, PromptError, UsageError
+from core.runs import RunRow, RunSettings, Template
+from core.store.lab import Trial
+from core.studio import codebook as codebooks
+from core.studio import grids, runs
+from core.studio.desk import Desk
+from core.studio.lab import outcomes, samples, templates
+from core.studio.lab.outcomes import Outcome
+from core.studio.lab.samples import Sample
+
+DEFINITIONS = "definitions"
+"""The subject of a trial that changes the codebook; of the others it is a template's slot."""
+BESIDE = 4
+"""Debates of a trial that may be asked at once beside a run that moves."""
+
+Progress: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be tried: the settings that stood ``before`` and those ``after`` it, and what each is called."""
+
+    subject: str
+    before: RunSettings
+    after: RunSettings
+    before_name: str
+    after_name: str
+
+    @property
+    def nothing(self) -> bool:
+        """Whether both ask the very same."""
+        return _asks(self.before) == _asks(self.after)
+
+    @property
+    def changed_texts(self) -> tuple[str, ...]:
+        """Names of the templates, among those of the run, that differ."""
+        before, after = self.before.templates, self.after.templates
+        return tuple(key for key in after if key not in before or before[key].text != after[key].text)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A trial with its two runs as they stand."""
+
+    trial: Trial
+    before: RunRow
+    after: RunRow
+    state: Progress
+    error: BaseException | None = None
+
+    @property
+    def sample(self) -> Sample:
+        """The documents it is made on."""
+        return Sample.from_json(self.trial.sample)
+
+    @property
+    def ended(self) -> int:
+        """Documents of the later run whose debate has ended."""
+        return self.after.verdicts + self.after.unresolved + self.after.failed
+
+    @property
+    def calls(self) -> int:
+        """Calls that both runs paid for."""
+        return self.before.calls + self.after.calls
+
+    @property
+    def reused(self) -> int:
+        """Turns of both runs that came from the store."""
+        return self.before.cached_calls + self.after.cached_calls
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars for both runs, None when a price is unknown."""
+        costs = (self.before.cost_usd, self.after.cost_usd)
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def base(desk: Desk, plan: runs.Plan | None = None) -> RunSettings:
+    """The settings that new runs of this project have: its last plan, the codebook saved last, its default prompts.
+
+    CodebookError before a codebook is saved; else as ``runs.settle``.
+    """
+    saved = desk.store.codebooks.latest()
+    if saved is None:
+        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
+    plan = replace((plan or runs.recall(desk)).narrowed(), pace=0.0, budget_usd=None)
+    return runs.settle(plan, saved.codebook, saved.version, desk.models, own=templates.promoted(desk))
+
+
+def prompt_change(
+    desk: Desk, slot: templates.Slot, plan: runs.Plan | None = None, *, against: templates.Version | None = None
+) -> Change:
+    """The draft of a slot against another version of it (against what the draft was begun from when None).
+
+    PromptError for a draft that cannot be used.
+    """
+    settings = base(desk, plan)
+    now = templates.standing(desk, slot, settings.protocol)
+    if not now.usable:
+        problem = next(each for each in now.problems if each.weight == "error")
+        raise PromptError(f"{slot.title}: {problem.message}.", "Mend it first.", line=problem.line)
+    old = against or now.base
+    return Change(
+        slot.slot,
+        with_template(settings, slot.key, old.template),
+        with_template(settings, slot.key, now.template),
+        old.label,
+        "draft" if now.changed else now.base.label,
+    )
+
+
+def definition_change(desk: Desk, plan: runs.Plan | None = None) -> Change:
+    """The codebook's draft against the version saved last. CodebookError before one is saved."""
+    settings = base(desk, plan)
+    now = codebooks.standing(desk)
+    draft = now.codebook.require_labels()
+    after = settings.model_copy(update={"codebook": draft, "codebook_version": 0 if now.dirty else settings.codebook_version})
+    if draft.kind != settings.codebook.kind:
+        raise CodebookError("Another kind of label cannot be compared.", "Save the codebook and make a run of its own.")
+    return Change(
+        DEFINITIONS, settings, after, f"v{settings.codebook_version}", "draft" if now.dirty else f"v{now.next_version - 1}"
+    )
+
+
+def with_template(settings: RunSettings, key: str, template: Template) -> RunSettings:
+    """The settings with another text under one name."""
+    return settings.model_copy(update={"templates": {**settings.templates, key: template}})
+
+
+def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | None = None) -> Trial:
+    """Start both runs, or give the trial that was the same before. ``budget_usd`` bounds each of the two.
+
+    UsageError when there is nothing to try, and for a budget on a model without a price.
+    """
+    if change.nothing:
+        raise UsageError("Nothing was changed.", "Edit something first.")
+    known = desk.store.lab.trials(change.subject)
+    before = _run(desk, change.before, sample, known, budget_usd)
+    after = _run(desk, change.after, sample, known, budget_usd)
+    for trial in reversed(known):
+        if (trial.before_run, trial.after_run) == (before, after) and not sample.held_out:
+            break
+    else:
+        trial = desk.store.lab.record(
+            change.subject, change.before_name, change.after_name, before, after, sample.to_json(),
+            held_out=sample.held_out,
+        )  # fmt: skip
+    for run_id in (before, after):
+        row = desk.store.runs.get(run_id)
+        if row is not None and row.state != "done":
+            desk.go(run_id, retry_failed=True)
+    return trial
+
+
+def _run(
+    desk: Desk, settings: RunSettings, sample: Sample, known: list[Trial], budget_usd: float | None
+) -> str:
+    """A run of the lab with these settings on these documents: one that there is already, or a new one."""
+    wanted = _asks(settings)
+    for trial in reversed(known):
+        if list(trial.sample["strata"]) == list(sample.ids):
+            for run_id in (trial.after_run, trial.before_run):
+                row = desk.store.runs.get(run_id)
+                if row is not None and _asks(row.settings) == wanted and not row.failed:
+                    return run_id
+    frozen = settings.model_copy(update={"budget_usd": budget_usd, "concurrency": max(settings.concurrency, BESIDE)})
+    if budget_usd is not None:
+        for role, seat in frozen.seats.items():
+            if not desk.models.priced(seat):
+                raise UsageError(
+                    f"The price of {seat.spec} ({role}) is not known, so a budget cannot be kept.", "Try without one."
+                )
+    return desk.store.runs.create(frozen, sample.ids, purpose="lab").run_id
+
+
+def _asks(settings: RunSettings) -> Mapping[str, Any]:
+    """What decides a run's asks: without names, versions, budget and pace."""
+    plain = settings.model_dump(
+        mode="json", exclude={"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
+    )
+    return plain | {"templates": {key: each.text for key, each in settings.templates.items()}}
+
+
+def look(desk: Desk, trial: Trial) -> Tried:
+    """A trial as it stands now."""
+    rows = [desk.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run)]
+    before, after = rows
+    if before is None or after is None:
+        raise UsageError(f"The runs of trial {trial.trial} are gone.", "Try again.")
+    states = [desk.state(row.run_id) for row in (before, after)]
+    error = desk.outcome(after.run_id) or desk.outcome(before.run_id)
+    state: Progress = "done"
+    if any(each in ("queued", "running") for each in states):
+        state = "running"
+    else:
+        for worse in ("failed", "stopped", "paused"):
+            if worse in states:
+                state = worse
+                break
+    return Tried(trial, before, after, state, error)
+
+
+def stop(desk: Desk, trial: Trial) -> None:
+    """Stop both runs; what was paid for is kept and found again by the next try."""
+    for run_id in (trial.before_run, trial.after_run):
+        desk.stop(run_id)
+
+
+def outcome(desk: Desk, trial: Trial) -> Outcome:
+    """What the change did to the documents that have ended in both runs."""
+    before, after = (desk.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run))
+    if before is None or after is None:
+        raise UsageError(f"The runs of trial {trial.trial} are gone.", "Try again.")
+    codebook = shared(before.settings.codebook, after.settings.codebook)
+    loaded = [grids.load(desk.store, row.run_id, codebook, (VERDICT,)) for row in (before, after)]
+    reviewed = grids.load(desk.store, after.run_id, codebook, (), "reviewed").truth
+    truth = np.where(np.isnan(reviewed), loaded[1].truth, reviewed)
+    heard = [set(desk.store.lab.standing(row.run_id)) for row in (before, after)]
+    rows = [row for row, id in enumerate(loaded[0].documents) if id in heard[0] and id in heard[1]]
+    return outcomes.outcome(
+        [loaded[0].documents[row] for row in rows],
+        truth[rows],
+        loaded[0].of(VERDICT)[rows],
+        loaded[1].of(VERDICT)[rows],
+        codebook,
+    )
+
+
+def shared(before: Codebook, after: Codebook) -> Codebook:
+    """The later codebook with only the labels that the earlier one has too."""
+    known = {label.id for label in before.labels}
+    return after.model_copy(update={"labels": tuple(label for label in after.labels if label.id in known)})
