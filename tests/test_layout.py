@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "debate": {"prompts"},
     "llm": {"debate"},
     "engine": {"debate", "llm", "prompts"},
-    "store": {"debate", "engine", "llm"},
+    "store": {"prompts", "debate", "engine", "llm"},
     "ingest": set(),
     "export": {"ingest"},
     "evaluation": set(),

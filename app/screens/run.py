@@ -19,6 +19,7 @@ from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
 from core.studio import estimates, runs, steering
 from core.studio.desk import Desk
+from core.studio.lab import templates
 from core.studio.preview import preview
 
 NEW = "new"  # what the picker holds while a new run is set up
@@ -100,7 +101,9 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
         room_link("codebook", "Codebook", icon=":material/menu_book:")
     with left:
         try:
-            settings = runs.settle(plan.narrowed(), version.codebook, version.version, desk.models)
+            settings = runs.settle(
+                plan.narrowed(), version.codebook, version.version, desk.models, own=templates.promoted(desk)
+            )
         except MootError as error:
             error_box(error)
             room_link("models", "Seats and models", icon=":material/memory:")

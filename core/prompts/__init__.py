@@ -24,6 +24,10 @@ from core.prompts.rendering import Parts, Trouble
 from core.runs import Template as FrozenTemplate
 
 SHARED = "shared"
+OWN = "own"
+"""Begins the names of versions that were saved in a project; no shipped template's name begins so."""
+DRAFT = "draft"
+"""What the name of a template ends in that was tried before it was saved."""
 DEFINITIONS, REASK = "definitions", "reask"
 BLOCKS = ("definitions", "task", "rules", "decision", "final_decision")
 """Shared texts that every template may use as a variable; each says for each kind of label what it says."""
@@ -31,6 +35,7 @@ BLOCKS = ("definitions", "task", "rules", "decision", "final_decision")
 _THINGS = {"multilabel": ("aspect", "aspects"), "choice": ("label", "labels"), "rating": ("dimension", "dimensions")}
 
 _FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
+_VERSION = re.compile(rf"\.(?:v\d+|{DRAFT})$")
 _TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis|precedent)\b)", re.IGNORECASE)
 
 
@@ -43,6 +48,17 @@ def shipped(protocol: str) -> dict[str, FrozenTemplate]:
     if not own:
         raise PromptError(f"There are no prompts for the protocol '{protocol}'.", "Install Moot again.")
     return own | _newest(SHARED)
+
+
+def slot(name: str) -> str:
+    """What a template's name in a run is a version of: 'ecj/judge' of 'ecj/judge.v1', 'own/ecj/judge.v2' and
+    'ecj/judge.draft'."""
+    return _VERSION.sub("", name.removeprefix(f"{OWN}/"))
+
+
+def replaced(templates: Mapping[str, FrozenTemplate], own: Mapping[str, FrozenTemplate]) -> dict[str, FrozenTemplate]:
+    """The templates with those of ``own`` (by slot) in the place of what they are versions of."""
+    return {key: own.get(slot(template.name), template) for key, template in templates.items()}
 
 
 def delimited(text: str, tag: str = "document") -> str:

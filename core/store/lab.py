@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from core.store.writer import Writer
 
 SweepState: TypeAlias = Literal["running", "paused", "done", "stopped", "failed"]
 
-_TRIAL = "trial, unix_time, subject, before, after, before_run, after_run, sample, held_out"
+_TRIAL = "trial, unix_time, subject, before, after, before_run, after_run, before_asks, after_asks, sample, held_out"
 _SWEEP = "sweep, unix_time, spec, progress, state, message"
 
 
@@ -21,7 +21,8 @@ _SWEEP = "sweep, unix_time, spec, progress, state, message"
 class Trial:
     """Two runs on the same documents, one with what stood ``before`` and one with what came ``after``.
 
-    ``subject`` is what was changed (a template's slot, or 'definitions'), ``sample`` says how the documents were drawn.
+    ``subject`` is what was changed (a template's slot, or 'definitions'), ``sample`` says how the documents were drawn,
+    the ``asks`` are equal for runs that ask the same.
     """
 
     trial: int
@@ -31,6 +32,8 @@ class Trial:
     after: str
     before_run: str
     after_run: str
+    before_asks: str
+    after_asks: str
     sample: Mapping[str, Any]
     held_out: bool
 
@@ -63,6 +66,8 @@ class Lab:
         after_run: str,
         sample: Mapping[str, Any],
         *,
+        before_asks: str = "",
+        after_asks: str = "",
         held_out: bool = False,
     ) -> Trial:
         """Keep that two runs belong together; each such pair on the held-out split is a look at it."""
@@ -70,14 +75,14 @@ class Lab:
         def run(cursor: Cursor) -> int:
             number = _next(cursor, "trials", "trial")
             cursor.execute(
-                "INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [number, time.time(), clean(subject), clean(before), clean(after), before_run, after_run,
-                 dump(sample), held_out],
+                 before_asks, after_asks, dump(sample), held_out],
             )  # fmt: skip
             return number
 
         number = self._writer.do(run)
-        return next(each for each in self.trials() if each.trial == number)
+        return _trial(self._connection.rows(f"SELECT {_TRIAL} FROM trials WHERE trial = ?", [number])[0])
 
     def trials(self, subject: str | None = None) -> list[Trial]:
         """Trials (of one subject), oldest first."""
@@ -85,7 +90,7 @@ class Lab:
             f"SELECT {_TRIAL} FROM trials WHERE $subject IS NULL OR subject = $subject ORDER BY trial",
             {"subject": subject},
         )
-        return [Trial(*row[:7], load(row[7]), row[8]) for row in rows]
+        return [_trial(row) for row in rows]
 
     def looks(self) -> int:
         """How often the held-out split was looked at."""
@@ -97,7 +102,7 @@ class Lab:
             f"SELECT {_TRIAL} FROM trials WHERE after_run = $run OR before_run = $run ORDER BY trial DESC LIMIT 1",
             {"run": run_id},
         )
-        return next((Trial(*row[:7], load(row[7]), row[8]) for row in rows), None)
+        return next(map(_trial, rows), None)
 
     # -- whom to draw from
 
@@ -177,6 +182,13 @@ class Lab:
 
 
 _HELD_OUT = "(substr(md5($seed || id), 1, 8) < $limit)"
+
+
+def _trial(row: Sequence[Any]) -> Trial:
+    trial, at, subject, before, after, before_run, after_run, before_asks, after_asks, sample, held_out = row
+    return Trial(
+        trial, at, subject, before, after, before_run, after_run, before_asks, after_asks, load(sample), held_out
+    )
 
 
 def _limit(share: float) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from core.prompts import OWN
 from core.store.connection import Connection, Cursor
 from core.store.events import Deed, record
 from core.store.rows import clean
 from core.store.settings import put
 from core.store.writer import Writer
 
-OWN = "own"
-"""Begins the name of every version that was saved in a project; no shipped template's name begins so."""
 PROMOTED = "promoted prompts"
 """The setting that holds slot -> name of the version that new runs use; a slot without one uses the shipped."""
 PROMPT = "prompt"

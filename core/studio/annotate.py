@@ -13,6 +13,7 @@ from core.runs import RunRow
 from core.studio import runs
 from core.studio.desk import Desk
 from core.studio.intake import take_in
+from core.studio.lab import templates
 
 
 def read_codebook(path: Path) -> Codebook:
@@ -35,7 +36,7 @@ def begin(desk: Desk, imported: Imported, file_name: str, codebook: Codebook, pl
     """Take documents and codebook into the project and queue the plan's runs on them. InputError, UsageError."""
     ids = take_in(desk, imported, file_name)
     version = desk.store.codebooks.save(codebook, note=f"from {file_name}")
-    settings = runs.settle(plan, codebook, version, desk.models)
+    settings = runs.settle(plan, codebook, version, desk.models, own=templates.promoted(desk))
     chosen = ids if plan.limit is None else ids[: plan.limit]
     return runs.create(desk, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
 

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -25,8 +24,8 @@ Listener = Callable[[Event], None]
 
 
 class Desk:
-    """One open project. Runs go one after another, in the order they were queued; those of the lab do not wait for
-    them. Screens only look.
+    """One open project. Runs go one after another, in the order they were queued; those of the lab wait only
+    for each other. Screens only look.
 
     All methods may be called from any thread except the engine's own.
     """
@@ -44,6 +43,7 @@ class Desk:
         self._turn = asyncio.Lock()
         self._moving: dict[str, LiveRun] = {}
         self._beside: set[str] = set()
+        self._lab_turn = asyncio.Lock()
 
     @property
     def path(self) -> Path:
@@ -79,7 +79,7 @@ class Desk:
             self._live[run_id] = live
             if work.run.purpose == "lab":
                 self._beside.add(run_id)
-            future = self.engine.submit(self._drive(live, waits=run_id not in self._beside))
+            future = self.engine.submit(self._drive(live, self._lab_turn if run_id in self._beside else self._turn))
             self._queued[run_id] = future
             return future
 
@@ -95,7 +95,7 @@ class Desk:
     def state(self, run_id: str) -> State:
         """Where a run stands now: queued or running while it is under way, else as stored. UsageError for an unknown
         one."""
-        if run_id in self._open_runs():
+        if self.moves(run_id):
             status = self._boards[run_id].status
             if status is not None:
                 return status.state
@@ -174,6 +174,10 @@ class Desk:
         """When something was last written to the file (unix seconds), None when nothing was since it was opened."""
         return self.project.saved_at
 
+    def moves(self, run_id: str) -> bool:
+        """Whether a run moves or is queued, be it one of the lab."""
+        return run_id in self._open_runs()
+
     def _open_runs(self) -> tuple[str, ...]:
         with self._guard:
             return tuple(run_id for run_id, future in self._queued.items() if not future.done())
@@ -186,8 +190,8 @@ class Desk:
 
         return publish
 
-    async def _drive(self, live: LiveRun, *, waits: bool) -> RunStatus:
-        async with self._turn if waits else nullcontext():
+    async def _drive(self, live: LiveRun, turn: asyncio.Lock) -> RunStatus:
+        async with turn:
             self._moving[live.run_id] = live
             try:
                 return await live.run()

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from core import prompts
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.card import PRESET, Role
@@ -16,7 +17,7 @@ from core.engine.thread import EngineThread
 from core.errors import CodebookError, UsageError
 from core.llm import builtin
 from core.llm.models import ModelLibrary
-from core.runs import BUILTIN, Handling, RunRow, RunSettings, Sampling, Seat
+from core.runs import BUILTIN, Handling, RunRow, RunSettings, Sampling, Seat, Template
 from core.studio.desk import Desk
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -123,8 +124,11 @@ def _validated(model: type[Form], chosen: Mapping[str, Any]) -> Form:
         raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
 
 
-def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -> RunSettings:
-    """The frozen settings of a plan.
+def settle(
+    plan: Plan, codebook: Codebook, version: int, models: ModelLibrary, own: Mapping[str, Template] | None = None
+) -> RunSettings:
+    """The frozen settings of a plan. ``own`` are a project's templates that stand in for shipped ones, by slot
+    (``core.studio.lab.templates.promoted``).
 
     Raises UsageError for an unknown protocol, role, parameter or connection, and for a budget on a seat without a
     known price; CodebookError when there is nothing to label or the protocol does not do this kind.
@@ -161,7 +165,7 @@ def settle(plan: Plan, codebook: Codebook, version: int, models: ModelLibrary) -
         codebook=codebook,
         codebook_version=version,
         seats=seats,
-        templates=card.texts(),
+        templates=prompts.replaced(card.texts(), own or {}),
         params=params,
         seed=plan.seed,
         concurrency=plan.concurrency,

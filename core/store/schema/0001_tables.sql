@@ -120,7 +120,9 @@ CREATE TABLE prompt_drafts (
 );
 CREATE TABLE trials (
     trial INTEGER PRIMARY KEY, unix_time DOUBLE NOT NULL, subject VARCHAR NOT NULL, before VARCHAR NOT NULL,
-    after VARCHAR NOT NULL, before_run VARCHAR NOT NULL, after_run VARCHAR NOT NULL, sample VARCHAR NOT NULL,
+    after VARCHAR NOT NULL, before_run VARCHAR NOT NULL, after_run VARCHAR NOT NULL,
+    before_asks VARCHAR NOT NULL, after_asks VARCHAR NOT NULL,  -- hashes of all that decides what the runs ask
+    sample VARCHAR NOT NULL,
     held_out BOOLEAN NOT NULL  -- a look at the split that nobody may tune on
 );
 CREATE TABLE sweeps (

@@ -134,7 +134,7 @@ def _scored(
     if codebook.kind == "rating":
         hit = [np.where(np.isnan(said), -1, said == truth).astype(np.int64) for said in (before, after)]
         sure = np.where(np.isnan(truth), -1, 1)
-        change = difference(sure, *hit, names)
+        change = difference(sure, hit[0], hit[1], names)
         each = [scores(sure, said, names).accuracy for said in hit]
         per = [summary.recall for summary in change.labels.values()]
         whole = change.accuracy

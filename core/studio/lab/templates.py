@@ -17,10 +17,7 @@ from core.runs import Template
 from core.store.prompts import SavedPrompt
 from core.studio.desk import Desk
 
-DRAFT = "draft"
-"""What the name of a template ends in that was tried before it was saved."""
-
-_NAME = re.compile(r"^(?:own/)?(?P<slot>.+)\.v(?P<number>\d+)$")
+_NUMBER = re.compile(r"\.v(\d+)$")
 
 MEANINGS: Mapping[str, str] = {
     "document": "the text, delimited",
@@ -121,14 +118,7 @@ class Standing:
         """The text as a run freezes it, named as a draft when it is one."""
         if not self.changed:
             return self.base.template
-        return Template(name=f"{self.slot.slot}.{DRAFT}", text=self.text)
-
-
-def slot_of(name: str) -> str:
-    """The slot that a template's name in a run belongs to: 'ecj/judge' of 'ecj/judge.v1', 'own/ecj/judge.v2' or
-    'ecj/judge.draft'."""
-    match = _NAME.match(name)
-    return match["slot"] if match else name.removesuffix(f".{DRAFT}")
+        return Template(name=f"{self.slot.slot}.{prompts.DRAFT}", text=self.text)
 
 
 def slots(protocol: str) -> tuple[Slot, ...]:
@@ -140,7 +130,7 @@ def slots(protocol: str) -> tuple[Slot, ...]:
 
 
 def _slot(key: str, template: Template, values: Iterable[str]) -> Slot:
-    slot = slot_of(template.name)
+    slot = prompts.slot(template.name)
     shared = slot.startswith(f"{prompts.SHARED}/")
     parts = "## user" in template.text
     used = checking.used(template.text, parts=parts)
@@ -164,9 +154,9 @@ def versions(desk: Desk, slot: Slot, protocol: str) -> tuple[Version, ...]:
 
 def _shipped(slot: Slot, protocol: str) -> Version:
     template = protocols.find(protocol).texts()[slot.key]
-    match = _NAME.match(template.name)
+    match = _NUMBER.search(template.name)
     return Version(
-        template.name, slot.slot, int(match["number"]) if match else 1, template.text, note="as shipped", shipped=True
+        template.name, slot.slot, int(match[1]) if match else 1, template.text, note="as shipped", shipped=True
     )
 
 

@@ -1,23 +1,24 @@
-"""Trying a change: two runs on the same documents, with what stood before and with what came after. Only what changed is
-asked again, as everything else is in the turn store already."""
+"""Trying a change: two runs on the same documents, with what stood before and with what came after. Only what changed
+is asked again, as everything else is in the turn store already."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.errors import CodebookError, PromptError, UsageError
+from core.hashing import digest
 from core.runs import RunRow, RunSettings, Template
 from core.store.lab import Trial
 from core.studio import codebook as codebooks
 from core.studio import grids, runs
 from core.studio.desk import Desk
-from core.studio.lab import outcomes, samples, templates
+from core.studio.lab import outcomes, templates
 from core.studio.lab.outcomes import Outcome
 from core.studio.lab.samples import Sample
 
@@ -127,11 +128,17 @@ def definition_change(desk: Desk, plan: runs.Plan | None = None) -> Change:
     settings = base(desk, plan)
     now = codebooks.standing(desk)
     draft = now.codebook.require_labels()
-    after = settings.model_copy(update={"codebook": draft, "codebook_version": 0 if now.dirty else settings.codebook_version})
+    after = settings.model_copy(
+        update={"codebook": draft, "codebook_version": 0 if now.dirty else settings.codebook_version}
+    )
     if draft.kind != settings.codebook.kind:
         raise CodebookError("Another kind of label cannot be compared.", "Save the codebook and make a run of its own.")
     return Change(
-        DEFINITIONS, settings, after, f"v{settings.codebook_version}", "draft" if now.dirty else f"v{now.next_version - 1}"
+        DEFINITIONS,
+        settings,
+        after,
+        f"v{settings.codebook_version}",
+        "draft" if now.dirty else f"v{now.next_version - 1}",
     )
 
 
@@ -147,35 +154,36 @@ def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | Non
     """
     if change.nothing:
         raise UsageError("Nothing was changed.", "Edit something first.")
-    known = desk.store.lab.trials(change.subject)
-    before = _run(desk, change.before, sample, known, budget_usd)
-    after = _run(desk, change.after, sample, known, budget_usd)
-    for trial in reversed(known):
-        if (trial.before_run, trial.after_run) == (before, after) and not sample.held_out:
-            break
-    else:
+    known = [trial for trial in desk.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
+    asks = _asks(change.before), _asks(change.after)
+    before = _run(desk, change.before, asks[0], sample, known, budget_usd)
+    after = _run(desk, change.after, asks[1], sample, known, budget_usd)
+    same = (
+        trial
+        for trial in reversed(known)
+        if (trial.subject, trial.before_run, trial.after_run) == (change.subject, before, after) and not trial.held_out
+    )
+    trial = None if sample.held_out else next(same, None)
+    if trial is None:
         trial = desk.store.lab.record(
             change.subject, change.before_name, change.after_name, before, after, sample.to_json(),
-            held_out=sample.held_out,
+            before_asks=asks[0], after_asks=asks[1], held_out=sample.held_out,
         )  # fmt: skip
     for run_id in (before, after):
         row = desk.store.runs.get(run_id)
-        if row is not None and row.state != "done":
+        if row is not None and (row.state != "done" or row.failed):
             desk.go(run_id, retry_failed=True)
     return trial
 
 
 def _run(
-    desk: Desk, settings: RunSettings, sample: Sample, known: list[Trial], budget_usd: float | None
+    desk: Desk, settings: RunSettings, asks: str, sample: Sample, known: Sequence[Trial], budget_usd: float | None
 ) -> str:
-    """A run of the lab with these settings on these documents: one that there is already, or a new one."""
-    wanted = _asks(settings)
+    """A run of the lab that asks this on these documents: one that there is already, or a new one."""
     for trial in reversed(known):
-        if list(trial.sample["strata"]) == list(sample.ids):
-            for run_id in (trial.after_run, trial.before_run):
-                row = desk.store.runs.get(run_id)
-                if row is not None and _asks(row.settings) == wanted and not row.failed:
-                    return run_id
+        for run_id, asked in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
+            if asked == asks:
+                return run_id
     frozen = settings.model_copy(update={"budget_usd": budget_usd, "concurrency": max(settings.concurrency, BESIDE)})
     if budget_usd is not None:
         for role, seat in frozen.seats.items():
@@ -186,31 +194,34 @@ def _run(
     return desk.store.runs.create(frozen, sample.ids, purpose="lab").run_id
 
 
-def _asks(settings: RunSettings) -> Mapping[str, Any]:
-    """What decides a run's asks: without names, versions, budget and pace."""
-    plain = settings.model_dump(
-        mode="json", exclude={"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
-    )
-    return plain | {"templates": {key: each.text for key, each in settings.templates.items()}}
+def _asks(settings: RunSettings) -> str:
+    """Equal for runs that ask the same: names, versions, budget and pace do not count."""
+    apart = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
+    plain = settings.model_dump(mode="json", exclude=apart)
+    return digest(plain | {"templates": {key: each.text for key, each in settings.templates.items()}})
+
+
+def moves(desk: Desk, trial: Trial) -> bool:
+    """Whether one of its runs is under way."""
+    return desk.moves(trial.before_run) or desk.moves(trial.after_run)
 
 
 def look(desk: Desk, trial: Trial) -> Tried:
     """A trial as it stands now."""
-    rows = [desk.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run)]
-    before, after = rows
-    if before is None or after is None:
-        raise UsageError(f"The runs of trial {trial.trial} are gone.", "Try again.")
-    states = [desk.state(row.run_id) for row in (before, after)]
+    before, after = _both(desk, trial)
     error = desk.outcome(after.run_id) or desk.outcome(before.run_id)
-    state: Progress = "done"
-    if any(each in ("queued", "running") for each in states):
+    worst: tuple[Progress, ...] = ("failed", "stopped", "paused")
+    state: Progress = next((each for each in worst if each in (before.state, after.state)), "done")
+    if moves(desk, trial):
         state = "running"
-    else:
-        for worse in ("failed", "stopped", "paused"):
-            if worse in states:
-                state = worse
-                break
     return Tried(trial, before, after, state, error)
+
+
+def _both(desk: Desk, trial: Trial) -> tuple[RunRow, RunRow]:
+    rows = [desk.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run)]
+    if rows[0] is None or rows[1] is None:
+        raise UsageError(f"The runs of trial {trial.trial} are gone.", "Try again.")
+    return rows[0], rows[1]
 
 
 def stop(desk: Desk, trial: Trial) -> None:
@@ -221,9 +232,7 @@ def stop(desk: Desk, trial: Trial) -> None:
 
 def outcome(desk: Desk, trial: Trial) -> Outcome:
     """What the change did to the documents that have ended in both runs."""
-    before, after = (desk.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run))
-    if before is None or after is None:
-        raise UsageError(f"The runs of trial {trial.trial} are gone.", "Try again.")
+    before, after = _both(desk, trial)
     codebook = shared(before.settings.codebook, after.settings.codebook)
     loaded = [grids.load(desk.store, row.run_id, codebook, (VERDICT,)) for row in (before, after)]
     reviewed = grids.load(desk.store, after.run_id, codebook, (), "reviewed").truth

@@ -1,0 +1,135 @@
+"""Trying a change: what is asked again, what comes from the store, and how long it takes with the built-in model."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from core.documents import Document
+from core.errors import CodebookError, PromptError, UsageError
+from core.runs import Seat
+from core.studio import codebook as codebooks
+from core.studio import home, runs
+from core.studio.lab import samples as draws
+from core.studio.lab import templates, trying
+from core.studio.workspace import Workspace
+from tests.core.studio.desks import studio, until
+from tests.servers.scripted import Scripted, debating, role_of
+
+
+def finished(desk, trial):
+    until(lambda: not trying.moves(desk, trial))
+    return trying.look(desk, trial)
+
+
+def edit_judge(desk, new="Decide at once."):
+    slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+    now = templates.standing(desk, slot, "ecj")
+    templates.keep(desk, slot, now.text.replace("\nDecide", f"\n{new}\n\nDecide"), now.base)
+    return slot
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
+    with Scripted(debating()) as server:
+        yield server
+
+
+def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
+    with studio(tmp_path, documents=0) as (workspace, desk):
+        desk.store.documents.add([Document(f"d{n}", {"text": f"The room number {n}."}) for n in range(9)])
+        workspace.use_connection("mock", server.url)
+        plan = runs.Plan(everyone=Seat(connection="mock", model="m"))
+        slot = edit_judge(desk)
+        sample = draws.sample(desk, 5)
+        tried = finished(desk, trying.begin(desk, trying.prompt_change(desk, slot, plan), sample))
+        assert (tried.state, tried.ended) == ("done", 5)
+        first = [role_of(body) for body in server.requests]
+        assert {role: first.count(role) for role in set(first)} == {"extractor": 5, "critic": 5, "judge": 10}
+        assert (tried.calls, tried.reused) == (20, 10)
+
+        server.requests.clear()
+        edit_judge(desk, "Weigh it.")
+        again = finished(desk, trying.begin(desk, trying.prompt_change(desk, slot, plan), sample))
+        assert [role_of(body) for body in server.requests] == ["judge"] * 5
+        assert (again.after.calls, again.after.cached_calls) == (5, 10)
+        assert again.trial.before_run == tried.trial.before_run  # what stood before is not run twice
+        assert "Weigh it." in server.requests[0]["messages"][-1]["content"]
+
+        server.requests.clear()
+        same = trying.begin(desk, trying.prompt_change(desk, slot, plan), sample)
+        assert (same, server.requests) == (again.trial, [])  # nothing changed since: nothing is asked
+        assert desk.store.runs.all() == []  # and the list of runs stays clear
+
+
+def test_a_bad_draft_and_no_change_are_refused_before_anything_is_asked(tmp_path):
+    with studio(tmp_path) as (_, desk):
+        slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+        with pytest.raises(UsageError, match="Nothing was changed"):
+            trying.begin(desk, trying.prompt_change(desk, slot), draws.sample(desk, 2))
+        now = templates.standing(desk, slot, "ecj")
+        templates.keep(desk, slot, now.text + "{{ nobody }}", now.base)
+        with pytest.raises(PromptError, match="nobody"):
+            trying.prompt_change(desk, slot)
+
+
+def test_a_hostile_draft_ends_its_trial_with_the_reason_and_not_the_studio(tmp_path):
+    with studio(tmp_path) as (_, desk):
+        slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+        now = templates.standing(desk, slot, "ecj")
+        loop = "{% for a in range(99999) %}{% for b in range(99997) %}{% endfor %}{% endfor %}"
+        templates.keep(desk, slot, now.text + loop, now.base)
+        tried = finished(desk, trying.begin(desk, trying.prompt_change(desk, slot), draws.sample(desk, 2)))
+        assert tried.state == "failed"
+        assert "took longer" in str(tried.error)
+        assert tried.before.state == "done"
+
+
+@pytest.fixture
+def desk(tmp_path):
+    workspace = Workspace()
+    try:
+        yield workspace.open(home.ensure_sample(workspace), create=False)
+    finally:
+        workspace.close()
+
+
+def test_a_definition_is_changed_and_twenty_documents_tell_within_two_seconds(desk):
+    sample = draws.sample(desk, 20)
+    book = codebooks.current(desk)
+    label = book.labels[0]
+    codebooks.keep(desk, codebooks.change_label(book, label.id, keywords=label.keywords[:2]))
+    trying.outcome(desk, finished(desk, trying.begin(desk, trying.definition_change(desk), sample)).trial)  # warm
+
+    began = time.process_time()  # of all threads: what it takes on a machine that has nothing else to do
+    codebooks.keep(desk, codebooks.change_label(book, label.id, keywords=label.keywords[:1]))
+    tried = finished(desk, trying.begin(desk, trying.definition_change(desk), sample))
+    found = trying.outcome(desk, tried.trial)
+    assert time.process_time() - began < 2  # 0.6 s here
+    assert len(found.documents) == 20
+    assert found.count("broken") > 0
+    assert next(one for one in found.labels if one.name == label.name).broken == found.count("broken")
+    assert found.after.value < found.before.value
+    broken = found.documents[0]
+    assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].truth) == (True, False, True)
+
+    version = codebooks.save(desk, codebooks.standing(desk).codebook, "fewer words")
+    settings = trying.base(desk)
+    assert (settings.codebook_version, settings.codebook.hash) == (version, tried.after.settings.codebook.hash)
+
+
+def test_labels_that_came_or_went_are_left_out_of_the_comparison(desk):
+    book = codebooks.current(desk)
+    grown, _ = codebooks.add_label(codebooks.delete_label(book, book.labels[0].id), "Parking")
+    codebooks.keep(desk, grown)
+    tried = finished(desk, trying.begin(desk, trying.definition_change(desk), draws.sample(desk, 5)))
+    found = trying.outcome(desk, tried.trial)
+    assert [label.name for label in found.labels] == list(book.names[1:])
+
+
+def test_another_kind_cannot_be_compared(desk):
+    codebooks.keep(desk, codebooks.change(codebooks.current(desk), kind="choice"))
+    with pytest.raises(CodebookError, match="kind"):
+        trying.definition_change(desk)
