@@ -14,7 +14,7 @@ CUES: tuple[Cue, ...] = ("failed", "unresolved", "gold", "unsupported", "flipped
 """In the order of their bits: no verdict (twice); the verdict differs from gold; quotes that are not in the text; the
 verdict differs from the first role's list; the roles' lists differ; runs with the same codebook disagree."""
 
-# A rating differs from gold by a point or more.
+# A rating differs from gold by a point or more (core.annotations.differs).
 _DERIVE = """
 INSERT INTO cues
 WITH changed AS MATERIALIZED ({changed}),
@@ -27,7 +27,8 @@ spoken AS MATERIALIZED (
 ),
 heard AS (
     SELECT document_id, min(says) <> max(says) AS disagree, arg_min(says, first_turn) AS first_says,
-           sum(total)::INTEGER AS total, sum(supported)::INTEGER AS supported
+           sum(total)::INTEGER AS total, sum(supported)::INTEGER AS supported,
+           sum(total - supported)::INTEGER AS lost
     FROM spoken GROUP BY document_id
 ),
 wrong AS (
@@ -35,7 +36,8 @@ wrong AS (
     FROM (SELECT document_id, item, value FROM annotations SEMI JOIN changed USING (document_id)
           WHERE run_id = $run AND annotator = 'verdict') AS said
     JOIN gold_labels AS truth USING (document_id, item)
-    WHERE said.value <> truth.value
+    WHERE CASE WHEN try_cast(said.value AS DOUBLE) IS NULL THEN said.value <> truth.value
+               ELSE abs(said.value::DOUBLE - truth.value::DOUBLE) >= 1 END
 ),
 split AS (
     SELECT document_id FROM verdicts SEMI JOIN changed USING (document_id)
@@ -43,12 +45,13 @@ split AS (
     GROUP BY document_id HAVING min(hash(says)) <> max(hash(says))
 ),
 decided AS (
-    SELECT document_id, status, hash(says) AS says FROM verdicts SEMI JOIN changed USING (document_id) WHERE run_id = $run
+    SELECT document_id, status, hash(says) AS says FROM verdicts SEMI JOIN changed USING (document_id)
+    WHERE run_id = $run
 )
 SELECT $run, document_id,
-       if(status = 'failed', 1, 0) | if(status = 'unresolved', 2, 0) | if(wrong.document_id IS NOT NULL, 4, 0)
-       | if(supported < total, 8, 0) | if(status = 'verdict' AND says <> first_says, 16, 0) | if(disagree, 32, 0)
-       | if(split.document_id IS NOT NULL, 64, 0),
+       if(status = 'failed', 1, 0) + if(status = 'unresolved', 2, 0) + if(wrong.document_id IS NULL, 0, 4)
+       + if(lost > 0, 8, 0) + if(status = 'verdict' AND says <> first_says, 16, 0) + if(disagree, 32, 0)
+       + if(split.document_id IS NULL, 0, 64),
        coalesce(total, 0), coalesce(supported, 0), changed.seen
 FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN heard USING (document_id)
 LEFT JOIN wrong USING (document_id) LEFT JOIN split USING (document_id)
@@ -58,10 +61,12 @@ SELECT document_id, sum(unix_time) AS seen FROM verdicts
 WHERE list_contains($siblings, run_id) AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
 GROUP BY document_id
 """
-_CHANGED = f"""
-SELECT now.document_id, now.seen FROM ({_SEEN}) AS now LEFT JOIN cues ON cues.run_id = $run
-    AND cues.document_id = now.document_id WHERE cues.seen IS DISTINCT FROM now.seen
-"""
+# What is left in cues by then is as fresh as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns over one with
+# an empty table.
+_CHANGED = (
+    f"SELECT document_id, seen FROM ({_SEEN}) ANTI JOIN (SELECT document_id FROM cues WHERE run_id = $run) "
+    "USING (document_id)"
+)
 _GONE = f"""
 DELETE FROM cues WHERE run_id = $run AND document_id NOT IN
     (SELECT document_id FROM ({_SEEN}) AS now WHERE now.seen = cues.seen AND now.document_id = cues.document_id)
