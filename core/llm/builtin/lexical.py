@@ -70,6 +70,15 @@ def hits(codebook: Codebook, text: str) -> Mapping[str, tuple[tuple[int, int], .
     }
 
 
+def evidence(codebook: Codebook, text: str) -> tuple[float, ...]:
+    """What the codebook's words say for each label, in order: 0 where none occurs, 1 for one keyword. Of a choice,
+    where labels compete, every word counts in full."""
+    lexicon = lexicon_of(codebook)
+    found = scan(lexicon, text)
+    measure = found.weight if codebook.kind == "choice" else found.score
+    return tuple(map(measure, range(len(lexicon.usable))))
+
+
 def _heard(inputs: Mapping[str, Any]) -> Iterator[Reply]:
     """The replies among an ask's inputs; the extraction comes first wherever it stands."""
     for _, value in sorted(inputs.items(), key=lambda item: item[0] != "extraction"):
