@@ -16,7 +16,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import review
+from core.studio import queue, review
 from core.studio.desk import Desk
 
 HEIGHT = 474  # of the grid, in pixels: what leaves the document below it in sight on a small screen
@@ -64,7 +64,7 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
     # What the grid tells is committed before it is drawn, and then it is drawn from the file.
     _guarded(lambda: _take_edits(desk, run))
     wanted, counters = _filters(run.settings.codebook)
-    page = review.page(desk, run, wanted)
+    page = queue.page(desk, run, wanted)
     problem = state.review_problem()
     if problem is not None:
         notice("error", *problem)
@@ -72,7 +72,7 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
     _under(desk, run, page)
     with counters:
         found = f"{page.total:,} document{'' if page.total == 1 else 's'}"
-        st.html(f'<div class="moot-legend"><span>{found}, {review.open_count(desk, run):,} to review</span></div>')
+        st.html(f'<div class="moot-legend"><span>{found}, {queue.open_count(desk, run):,} to review</span></div>')
     with saved:
         words = state.last_saved()
         st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>' if words else "<div></div>")
@@ -162,7 +162,7 @@ def _grid_key(run: RunRow) -> str:
     return f"review-grid-{run.run_id}"
 
 
-def _filters(codebook: Codebook) -> tuple[review.Wanted, st.delta_generator.DeltaGenerator]:
+def _filters(codebook: Codebook) -> tuple[queue.Wanted, st.delta_generator.DeltaGenerator]:
     """The row of filters, and the place for counters at its end."""
     names = {label.id: label.name for label in codebook.labels}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-filters"):
@@ -175,8 +175,8 @@ def _filters(codebook: Codebook) -> tuple[review.Wanted, st.delta_generator.Delt
             label_visibility="collapsed", key=LABEL, width=136, on_change=_first_page,
         )  # fmt: skip
         reason = st.selectbox(
-            "Reason", list(review.REASONS), index=None, placeholder="Any reason",
-            format_func=review.REASONS.__getitem__, label_visibility="collapsed", key=REASON, width=150,
+            "Reason", list(queue.REASONS), index=None, placeholder="Any reason",
+            format_func=queue.REASONS.__getitem__, label_visibility="collapsed", key=REASON, width=150,
             on_change=_first_page,
         )  # fmt: skip
         status = st.selectbox(
@@ -184,15 +184,15 @@ def _filters(codebook: Codebook) -> tuple[review.Wanted, st.delta_generator.Delt
             width=126, on_change=_first_page,
         )  # fmt: skip
         sort = st.selectbox(
-            "Order", list(review.SORTS), format_func=review.SORTS.__getitem__, label_visibility="collapsed", key=SORT,
+            "Order", list(queue.SORTS), format_func=queue.SORTS.__getitem__, label_visibility="collapsed", key=SORT,
             width=126, on_change=_first_page,
         )  # fmt: skip
         counters = st.container(width="stretch")
     number, size = st.session_state.get(PAGE, 1), st.session_state.get(SIZE, 50)
-    return review.Wanted(search or "", label, reason, status, sort, number, size), counters
+    return queue.Wanted(search or "", label, reason, status, sort=sort, number=number, size=size), counters
 
 
-def _grid(desk: Desk, run: RunRow, page: review.Page) -> None:
+def _grid(desk: Desk, run: RunRow, page: queue.Page) -> None:
     if page.rows:
         grid.grid(
             page.rows,
@@ -218,14 +218,14 @@ def _grid(desk: Desk, run: RunRow, page: review.Page) -> None:
         st.rerun()
 
 
-def _under(desk: Desk, run: RunRow, page: review.Page) -> None:
+def _under(desk: Desk, run: RunRow, page: queue.Page) -> None:
     """Below the grid: what can be done with the ticked rows, which rows are shown, and the way to others."""
     here = {row.document_id for row in page.rows}
     _bulk(desk, run, [id for id in state.ticked() if id in here])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         words = st.container(width="stretch")
         size = st.selectbox(
-            "Rows a page", review.PAGE_SIZES, index=1, format_func=lambda size: f"{size} a page",
+            "Rows a page", queue.PAGE_SIZES, index=1, format_func=lambda size: f"{size} a page",
             label_visibility="collapsed", key=SIZE, width=120, on_change=_first_page,
         )  # fmt: skip
         if st.session_state.get(PAGE, 1) > page.pages:
@@ -297,14 +297,14 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     return item, value
 
 
-def _detail(desk: Desk, run: RunRow, page: review.Page) -> None:
+def _detail(desk: Desk, run: RunRow, page: queue.Page) -> None:
     """The document in focus: its text with evidence, the debate, and what people did."""
     shown = state.focus() or (page.rows[0].document_id if page.rows else None)
     known = review.dossier(desk, run, shown) if shown else None
     if shown is None or known is None:
         return
     codebook = run.settings.codebook
-    row = next((row for row in page.rows if row.document_id == shown), None) or review.row(desk, run, shown)
+    row = next((row for row in page.rows if row.document_id == shown), None) or queue.row(desk, run, shown)
     disputed = row.disputed if row is not None else frozenset()
     with panel.panel(shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail") as head:
         with head:

@@ -18,7 +18,7 @@ from app.views.grid_options import HEAD, LINE, disarmed, options_of
 from app.views.grid_rows import cells_of
 from core.codebook import Codebook
 from core.documents import Value
-from core.studio.review import Row
+from core.studio.queue import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.codebook import Codebook
 from core.documents import Value
-from core.studio.review import REASONS, Row
+from core.studio.queue import REASONS, Row
 
 TONES = {"failed": "wrong", "unresolved": "unres", "gold": "wrong", "unsupported": "wrong", "flipped": "unres"}
 WORDS = 240

@@ -33,19 +33,24 @@ heard AS (
 reviewed AS (
     SELECT document_id,
            list([item, value, actor, unix_time::VARCHAR, codebook_version::VARCHAR] ORDER BY item) AS reviews
-    FROM current_reviews WHERE true {narrowed} GROUP BY document_id
+    FROM {decided} WHERE true {narrowed} GROUP BY document_id
 ),
 golden AS (
     SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
     FROM gold WHERE true {narrowed} GROUP BY document_id
 ),
-standing AS (SELECT document_id, status AS standing FROM current_status WHERE true {narrowed})
+standing AS (SELECT document_id, status AS standing FROM {standing} WHERE true {narrowed})
 SELECT id, position, field, text, context, source, part_of, part, gold, status, verdict, roles, reviews, standing
 FROM documents JOIN base ON base.document_id = id
 LEFT JOIN decided USING (document_id) LEFT JOIN heard USING (document_id) LEFT JOIN reviewed USING (document_id)
 LEFT JOIN golden USING (document_id) LEFT JOIN standing USING (document_id)
 ORDER BY position
 """
+_ALL = {"decided": "current_reviews", "standing": "current_status"}
+_OWN = {
+    "decided": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
+    "standing": "(SELECT * FROM person_status WHERE actor = $actor)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +85,11 @@ class Dossiers:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def load(self, run_id: str | None, ids: Sequence[str]) -> list[Dossier]:
+    def load(self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None) -> list[Dossier]:
         """Dossiers of these documents in the order asked for, unknown ids left out; meant for a page of them.
 
-        Without a run they hold what people and gold say.
+        Without a run they hold what people and gold say. With ``actor`` reviews and review status are what that person
+        alone decided, else what counts.
         """
         if not ids:
             return []
@@ -92,8 +98,10 @@ class Dossiers:
         sql = _DOSSIER.format(
             base=f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
             narrowed=f"AND document_id IN ({marks})",
+            **(_ALL if actor is None else _OWN),
         )
-        found = {row[0]: row for row in self._connection.rows(sql, {"run": run_id, **names})}
+        params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
+        found = {row[0]: row for row in self._connection.rows(sql, params)}
         return [_dossier(found[id]) for id in ids if id in found]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[Dossier]]:
@@ -104,7 +112,7 @@ class Dossiers:
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
-        sql = _DOSSIER.format(base=base, narrowed="AND document_id IN (SELECT document_id FROM base)")
+        sql = _DOSSIER.format(base=base, narrowed="AND document_id IN (SELECT document_id FROM base)", **_ALL)
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")

@@ -3,22 +3,30 @@ undone and none is lost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
 from core.store.connection import Connection, Cursor
 from core.store.events import COLUMNS, Deed, Event, event_of, record
-from core.store.rows import value_of
+from core.store.rows import clean, load, value_of
 from core.store.writer import Writer
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
 REVIEW = "review"
 STATUS = "review_status"
+MARK = "mark"
+ADJUDICATION = "adjudication"
 PENDING: ReviewStatus = "Pending"
+MarkName: TypeAlias = Literal["note", "tags", "flag", "skip", "blind"]
+"""What can be said of a document beside its values: words; a list of error tags; worth another look; put off; the
+values that the person gave before the verdict was shown."""
 
-_STANDING = f"kind IN ('{REVIEW}', '{STATUS}') AND actor = $actor"
+_ACTS = f"kind IN ('{REVIEW}', '{STATUS}', '{MARK}', '{ADJUDICATION}')"
+_STANDING = f"{_ACTS} AND actor = $actor"
+_RECENT = 5000
+"""Events that are looked through for an act that is told again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +39,26 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Something said of a document beside its values, as plain data; ``after`` None takes it back."""
+
+    name: MarkName
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided about one document: changed values and, if given, where the document now stands."""
+    """What a person decided about one document: changed values, what else is said of it and, if given, where the
+    document now stands. ``drawn`` tells how it came before the person (``how``, ``probability``, ``remaining``); it is
+    kept with the status. ``adjudicated`` changes decide between people."""
 
     document_id: str
     changes: Sequence[Change] = ()
     status: ReviewStatus | None = None
+    marks: Sequence[Mark] = ()
+    drawn: Mapping[str, Any] | None = None
+    adjudicated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +87,41 @@ class Reviews:
         actor: str,
         run_id: str | None = None,
         codebook_version: int | None = None,
+        seconds: float | None = None,
+        once: str = "",
     ) -> list[Event]:
         """Record decisions as one act, which one undo takes back; the events with their time.
 
-        ``run_id`` is the run whose verdicts the person saw. A status that the document has already adds no event.
+        ``run_id`` is the run whose verdicts the person saw, ``seconds`` the time spent. A status that the document has
+        already for this person adds no event. An act that was recorded under the name ``once`` before is not recorded
+        again: its events are returned.
         """
 
         def run(cursor: Cursor) -> list[Event]:
-            standing = _statuses(cursor, [decision.document_id for decision in decisions if decision.status])
+            if once and (known := _told_before(cursor, actor, once)):
+                return known
+            ids = [decision.document_id for decision in decisions if decision.status]
+            standing = _statuses(cursor, actor, ids)
             deeds = []
             for decision in decisions:
-                where = {
+                payload = {"seconds": seconds, "once": once}
+                common: dict[str, Any] = {
                     "document_id": decision.document_id, "run_id": run_id, "codebook_version": codebook_version,
+                    "payload": {name: value for name, value in payload.items() if value},
                 }  # fmt: skip
+                kind = ADJUDICATION if decision.adjudicated else REVIEW
                 deeds += [
-                    Deed(REVIEW, item=change.item, before=change.before, after=change.after, **where)  # type: ignore[arg-type]
+                    Deed(kind, item=change.item, before=change.before, after=change.after, **common)
                     for change in decision.changes
+                ]
+                deeds += [
+                    Deed(MARK, item=mark.name, before=mark.before, after=mark.after, **common)
+                    for mark in decision.marks
                 ]
                 before = standing.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
-                    deeds.append(Deed(STATUS, before=before, after=decision.status, **where))  # type: ignore[arg-type]
+                    common["payload"] |= decision.drawn or {}
+                    deeds.append(Deed(STATUS, before=before, after=decision.status, **common))
             return record(cursor, actor, deeds)
 
         return self._writer.do(run)
@@ -108,13 +145,13 @@ class Reviews:
         """``record`` for a status alone."""
         self.record([Decision(document_id, status=status)], actor=actor, run_id=run_id)
 
-    def undo(self, actor: str) -> list[Event]:
+    def undo(self, actor: str, *, once: str = "") -> list[Event]:
         """Take back this person's latest act that still stands; its events, none when there is nothing to undo."""
-        return self._turn_back("undo", actor)
+        return self._turn_back("undo", actor, once)
 
-    def redo(self, actor: str) -> list[Event]:
+    def redo(self, actor: str, *, once: str = "") -> list[Event]:
         """Do again what this person undid last; none when nothing was undone, or something was decided since."""
-        return self._turn_back("redo", actor)
+        return self._turn_back("redo", actor, once)
 
     def current(self, document_id: str) -> dict[str, Review]:
         """The current decisions on a document by item."""
@@ -149,18 +186,65 @@ class Reviews:
         )
         return [event_of(row) for row in rows]
 
-    def _turn_back(self, kind: Literal["undo", "redo"], actor: str) -> list[Event]:
+    def drawn(self, run_id: str, actor: str) -> int:
+        """How many documents of the run this person submitted as they came, not picked by hand."""
+        row = self._connection.row(
+            "SELECT count(*) FROM selections WHERE run_id = ? AND actor = ? AND how IN ('audit', 'queue')",
+            [run_id, actor],
+        )
+        return int(row[0]) if row else 0
+
+    def marks(self, document_id: str) -> dict[str, Any]:
+        """What is said of a document beside its values, by the mark's name."""
+        rows = self._connection.rows("SELECT item, value FROM current_marks WHERE document_id = ?", [document_id])
+        return {name: load(value) for name, value in rows}
+
+    def blind(self, run_id: str | None = None) -> list[tuple[str, str, dict[str, Value]]]:
+        """(document, person, values by item) as first decided before the verdict was shown; undone ones are included,
+        since what was seen cannot be unseen. Of one run, or of all."""
+        rows = self._connection.rows(
+            "SELECT document_id, actor, arg_min(after, seq) FROM events "
+            f"WHERE kind = '{MARK}' AND item = 'blind' AND after IS NOT NULL AND ($run IS NULL OR run_id = $run) "
+            "GROUP BY document_id, actor ORDER BY document_id, actor",
+            {"run": run_id},
+        )
+        return [(document_id, actor, load(values)) for document_id, actor, values in rows]
+
+    def seen(self, document_id: str, actor: str, run_id: str) -> bool:
+        """Whether the verdict was revealed to this person after a blind decision."""
+        return bool(
+            self._connection.row(
+                f"SELECT 1 FROM events WHERE kind = '{MARK}' AND item = 'blind' AND document_id = ? AND actor = ? "
+                "AND run_id = ? LIMIT 1",
+                [document_id, actor, run_id],
+            )
+        )
+
+    def _turn_back(self, kind: Literal["undo", "redo"], actor: str, once: str) -> list[Event]:
         def run(cursor: Cursor) -> list[Event]:
+            if once and (known := _told_before(cursor, actor, once)):
+                return _act(cursor, known[0].target or 0)
             act = _last_standing(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
             if act is None:
                 return []
-            rows = cursor.execute(
-                f"SELECT {', '.join(COLUMNS)} FROM events WHERE act = ? ORDER BY seq", [act]
-            ).fetchall()
-            record(cursor, actor, [Deed(kind, target=act)])
-            return [event_of(row) for row in rows]
+            record(cursor, actor, [Deed(kind, target=act, payload={"once": once} if once else None)])
+            return _act(cursor, act)
 
         return self._writer.do(run)
+
+
+def _act(cursor: Cursor, act: int) -> list[Event]:
+    rows = cursor.execute(f"SELECT {', '.join(COLUMNS)} FROM events WHERE act = ? ORDER BY seq", [act]).fetchall()
+    return [event_of(row) for row in rows]
+
+
+def _told_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
+    rows = cursor.execute(
+        f"SELECT {', '.join(COLUMNS)} FROM events WHERE seq > (SELECT max(seq) FROM events) - {_RECENT} "
+        "AND actor = ? AND json_extract_string(payload, '$.once') = ? ORDER BY seq",
+        [clean(actor), once],
+    ).fetchall()
+    return [event_of(row) for row in rows]
 
 
 def review_of(row: Sequence[object]) -> Review:
@@ -169,11 +253,12 @@ def review_of(row: Sequence[object]) -> Review:
     return Review(item, value_of(value), actor, at, version)  # type: ignore[arg-type]
 
 
-def _statuses(cursor: Cursor, ids: list[str]) -> dict[str, str]:
+def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:
     if not ids:
         return {}
     rows = cursor.execute(
-        "SELECT document_id, status FROM current_status WHERE document_id IN (SELECT unnest(?))", [ids]
+        "SELECT document_id, status FROM person_status WHERE actor = ? AND document_id IN (SELECT unnest(?))",
+        [clean(actor), ids],
     ).fetchall()
     return dict(rows)
 

@@ -99,6 +99,11 @@ class Runs:
         """A run with its counts, or None."""
         return next(iter(self._read(run_id)), None)
 
+    def settings(self, run_id: str) -> RunSettings | None:
+        """A run's frozen settings without its counts, which cost more; None for an unknown run."""
+        row = self._connection.row("SELECT settings FROM runs WHERE run_id = ?", [run_id])
+        return None if row is None else RunSettings.model_validate(load(row[0]))
+
     def all(self) -> list[RunRow]:
         """All runs with their counts, oldest first, but for those of the lab."""
         return self._read(None)

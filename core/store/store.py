@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.store.codebooks import Codebooks
 from core.store.connection import Connection
 from core.store.counts import Evaluations
+from core.store.cues import Cues
 from core.store.documents import Documents
 from core.store.dossiers import Dossiers
 from core.store.dump import Dump
@@ -35,6 +36,7 @@ class Store:
         self.dossiers = Dossiers(connection)
         self.dump = Dump(connection)
         self.pages = Pages(connection)
+        self.cues = Cues(connection, writer)
         self.evaluations = Evaluations(connection)
         self.prompts = Prompts(connection, writer)
         self.lab = Lab(connection, writer)

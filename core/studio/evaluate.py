@@ -21,7 +21,7 @@ from core.evaluation.multilabel import LabelScores
 from core.ingest.formulas import escape
 from core.runs import RunRow
 from core.store.annotators import source_of
-from core.store.pages import Filter
+from core.store.pages import Filter, Viewpoint
 from core.studio import grids, raters
 from core.studio.desk import Desk
 from core.studio.grids import Truth
@@ -339,7 +339,7 @@ def _left_out(desk: Desk, run: RunRow, values: grids.Grids, excluded: int) -> Le
     ids = tuple(values.documents[place] for place in (known & ~ended).nonzero()[0])
 
     def among(status: Literal["unresolved", "failed"]) -> int:
-        return desk.store.pages.review(run.run_id, limit=1, filter=Filter(statuses=(status,), ids=ids)).total
+        return desk.store.pages.lines(Viewpoint(run.run_id), limit=1, filter=Filter(statuses=(status,), ids=ids)).total
 
     unresolved, failed = among("unresolved"), among("failed")
     return LeftOut(without, unresolved, failed, max(0, excluded - unresolved - failed))

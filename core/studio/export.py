@@ -136,10 +136,10 @@ def contents(desk: Desk, run_id: str) -> Contents:
 
 
 def _reviewed(desk: Desk, run: RunRow) -> int:
-    from core.store.pages import Filter
+    from core.store.pages import Filter, Viewpoint
 
     touched = Filter(standings=("Draft", "Submitted", "Discarded"))
-    return desk.store.pages.review(run.run_id, limit=1, filter=touched).total
+    return desk.store.pages.lines(Viewpoint(run.run_id), limit=1, filter=touched).total
 
 
 def _items(desk: Desk, run: RunRow, format: Format, *, batch: int = 1000) -> Generator[Any, None, None]:

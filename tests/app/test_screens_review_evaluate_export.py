@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import wiring
 from core.store.project import Project
-from core.studio import review, watch
+from core.studio import queue, review, watch
 from tests.core.studio import rooms_world
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
@@ -138,8 +138,8 @@ def test_an_edit_of_the_grid_is_committed_once(screen, project, desk):
     run_id = rooms_world.build(project)
     app = screen("review", **told(run_id, (1, "d1", "v_a", "1"), (2, "d0", "v_b", "1")))
     run = project.store.runs.get(run_id)
-    assert review.row(desk, run, "d1").values["a"] is True
-    assert review.row(desk, run, "d0").values["b"] is True
+    assert queue.row(desk, run, "d1").values["a"] is True
+    assert queue.row(desk, run, "d0").values["b"] is True
     assert "Saved " in texts(app)
     app.run()  # the grid says the same again
     assert len(project.store.events.all(kinds=["review"])) == 2
@@ -153,8 +153,8 @@ def test_keys_of_the_grid_act(screen, project, desk):
         **told(run_id, (1, "d1", "v_a", "1"), (2, "d1", "_act", "undo 2"), (3, "d0", "_act", "submit 3")),
     )
     run = project.store.runs.get(run_id)
-    assert review.row(desk, run, "d1").values["a"] is False
-    assert review.row(desk, run, "d0").status == "Submitted"
+    assert queue.row(desk, run, "d1").values["a"] is False
+    assert queue.row(desk, run, "d0").status == "Submitted"
 
 
 def test_what_cannot_be_submitted_says_why(screen, project):
@@ -169,9 +169,9 @@ def test_undo_and_redo_buttons(screen, project, desk):
     review.edit(desk, run_id, "d1", "a", True)
     app = screen("review")
     app.button(key="review-undo").click().run()
-    assert review.row(desk, run, "d1").values["a"] is False
+    assert queue.row(desk, run, "d1").values["a"] is False
     app.button(key="review-redo").click().run()
-    assert review.row(desk, run, "d1").values["a"] is True
+    assert queue.row(desk, run, "d1").values["a"] is True
 
 
 def test_bulk_edit_and_submit(screen, project, desk):
@@ -180,9 +180,9 @@ def test_bulk_edit_and_submit(screen, project, desk):
     app = screen("review", **told(run_id, selected=["d0", "d3"], row="d0"))
     app.selectbox(key="review-bulk-item").set_value("b").run()
     app.button(key="review-bulk-set").click().run()
-    assert [review.row(desk, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
+    assert [queue.row(desk, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
     app.button(key="review-bulk-submit").click().run()
-    assert [review.row(desk, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
+    assert [queue.row(desk, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
 
 
 def test_filters_reach_the_file(screen, project):

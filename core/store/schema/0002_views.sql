@@ -4,25 +4,75 @@
 CREATE VIEW undone_acts AS
 SELECT target AS act FROM events WHERE kind IN ('undo', 'redo') GROUP BY target HAVING arg_max(kind, seq) = 'undo';
 
--- The value that a person gave an item last, undone ones left out. No row where it was taken back.
-CREATE VIEW current_reviews AS
-SELECT document_id, item, last.value AS value, last.actor AS actor, last.unix_time AS unix_time,
+-- What each person decided last about an item, undone acts left out. Value NULL where it was taken back. Kind is
+-- 'review', or 'adjudication' for a decision between people.
+CREATE VIEW person_reviews AS
+SELECT document_id, item, actor, kind, last.value AS value, last.unix_time AS unix_time,
        last.codebook_version AS codebook_version, last.run_id AS run_id, seq
 FROM (
-    SELECT document_id, item, max(seq) AS seq,
-           arg_max({'value': after, 'actor': actor, 'unix_time': unix_time, 'codebook_version': codebook_version,
-                    'run_id': run_id}, seq) AS last
-    FROM events WHERE kind = 'review' AND act NOT IN (SELECT act FROM undone_acts)
+    SELECT document_id, item, actor, kind, max(seq) AS seq,
+           arg_max({'value': after, 'unix_time': unix_time, 'codebook_version': codebook_version, 'run_id': run_id},
+                   seq) AS last
+    FROM events WHERE kind IN ('review', 'adjudication') AND act NOT IN (SELECT act FROM undone_acts)
+    GROUP BY document_id, item, actor, kind
+);
+
+-- Where each person stands with a document; no row means Pending.
+CREATE VIEW person_status AS
+SELECT document_id, actor, json_extract_string(arg_max(after, seq), '$') AS status,
+       arg_max(unix_time, seq) AS unix_time, max(seq) AS seq
+FROM events WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
+GROUP BY document_id, actor;
+
+-- Where people stand with a document: Submitted as soon as one of them has, else what the last of them did.
+CREATE VIEW current_status AS
+SELECT document_id, last.status AS status, last.unix_time AS unix_time, last.actor AS actor, last.seq AS seq
+FROM (
+    SELECT document_id, arg_max({'status': status, 'unix_time': unix_time, 'actor': actor, 'seq': seq},
+                                seq + if(status = 'Submitted', 1000000000000, 0)) AS last
+    FROM person_status GROUP BY document_id
+);
+
+-- The value of an item that counts: the adjudicated one, else the last of those who submitted the document, else the
+-- last of anybody. No row where it was taken back.
+CREATE VIEW current_reviews AS
+SELECT document_id, item, last.value AS value, last.actor AS actor, last.unix_time AS unix_time,
+       last.codebook_version AS codebook_version, last.run_id AS run_id, last.seq AS seq
+FROM (
+    SELECT document_id, item,
+           arg_max({'value': value, 'actor': actor, 'unix_time': said.unix_time, 'codebook_version': codebook_version,
+                    'run_id': run_id, 'seq': said.seq},
+                   said.seq + CASE WHEN kind = 'adjudication' THEN 2000000000000
+                                   WHEN status = 'Submitted' THEN 1000000000000 ELSE 0 END) AS last
+    FROM (SELECT * FROM person_reviews WHERE value IS NOT NULL) AS said
+    LEFT JOIN person_status USING (document_id, actor)
+    GROUP BY document_id, item
+);
+
+-- Notes, error tags, flags and skips: what was said last, by anybody. Value is JSON; no row where it was taken back.
+CREATE VIEW current_marks AS
+SELECT document_id, item, last.value AS value, last.actor AS actor, last.unix_time AS unix_time
+FROM (
+    SELECT document_id, item, arg_max({'value': after, 'actor': actor, 'unix_time': unix_time}, seq) AS last
+    FROM events WHERE kind = 'mark' AND act NOT IN (SELECT act FROM undone_acts)
     GROUP BY document_id, item
 )
 WHERE last.value IS NOT NULL;
 
--- Where a person stands with a document; no row means Pending.
-CREATE VIEW current_status AS
-SELECT document_id, json_extract_string(arg_max(after, seq), '$') AS status, arg_max(unix_time, seq) AS unix_time,
-       arg_max(actor, seq) AS actor, max(seq) AS seq
-FROM events WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
-GROUP BY document_id;
+-- How each submitted document came before the person: how is 'audit' (drawn at random), 'queue' (the most urgent one)
+-- or 'chosen' (picked by hand, probability NULL). probability: the chance with which it was the next one, given the
+-- documents that were left then, of which there were remaining (itself included).
+CREATE VIEW selections AS
+SELECT run_id, document_id, actor, first.payload ->> '$.how' AS how,
+       (first.payload ->> '$.probability')::DOUBLE AS probability,
+       (first.payload ->> '$.remaining')::INTEGER AS remaining,
+       (first.payload ->> '$.seconds')::DOUBLE AS seconds, seq
+FROM (
+    SELECT run_id, document_id, actor, min(seq) AS seq, arg_min({'payload': payload}, seq) AS first
+    FROM events
+    WHERE kind = 'review_status' AND after = '"Submitted"' AND act NOT IN (SELECT act FROM undone_acts)
+    GROUP BY run_id, document_id, actor
+);
 
 -- What people have settled: the values of submitted documents.
 CREATE VIEW reviewed_labels AS

@@ -7,6 +7,7 @@ import pytest
 
 from core.errors import ProjectError
 from core.store import migrations
+from core.store.pages import Viewpoint
 from core.store.project import Project
 
 
@@ -21,7 +22,7 @@ def test_the_oldest_file_is_brought_up_and_keeps_what_it_holds(path):
         assert migrations.version_of(connection) == 1
     with Project.open(path) as project:
         assert project.store.settings.get("pace") == 3
-        assert project.store.pages.review(None).total == 0
+        assert project.store.pages.review(Viewpoint(None)).total == 0
     with duckdb.connect(str(path)) as connection:
         assert migrations.version_of(connection) == migrations.newest()
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.store.counts import ItemCounts
-from core.store.pages import REASONS, Filter
+from core.store.pages import _WEIGHTS, REASONS, Filter, Viewpoint
 from core.store.project import Project
 from core.store.reviews import Change, Decision
 from tests.core.store.helpers import hold_debate, make_documents, make_settings, random_world
@@ -25,6 +25,7 @@ def world(request, tmp_path_factory):
         run_id, codebook = random_world(project, request.param)
         review_some(project, run_id, [label.id for label in codebook.labels], request.param)
         ids = project.store.runs.document_ids(run_id)
+        project.store.cues.refresh(run_id, [run_id])
         yield project, run_id, codebook, {d.document.id: d for d in project.store.dossiers.load(run_id, ids)}
 
 
@@ -143,15 +144,15 @@ def reasons_of(dossier):
 
 def test_reasons_agree_with_looking_at_each_document(world):
     project, run_id, _, dossiers = world
-    page = project.store.pages.review(run_id, limit=1000)
+    page = project.store.pages.review(Viewpoint(run_id), limit=1000)
     assert page.total == len(dossiers)
     assert [row.dossier for row in page.rows] == list(dossiers.values())
     for row in page.rows:
         quotes = [quote for offered in row.dossier.evidence.values() for quote in offered]
         assert row.reasons == reasons_of(row.dossier)
-        assert (row.evidence_total, row.evidence_supported) == (len(quotes), sum(quote.supported for quote in quotes))
+        assert (row.line.quotes, row.line.supported) == (len(quotes), sum(quote.supported for quote in quotes))
     counted = Counter(reason for row in page.rows for reason in row.reasons)
-    assert project.store.pages.reason_counts(run_id) == {reason: counted[reason] for reason in REASONS}
+    assert project.store.pages.reason_counts(Viewpoint(run_id)) == {reason: counted[reason] for reason in REASONS}
 
 
 def choose(dossiers, test):
@@ -180,9 +181,9 @@ def test_filters_agree_with_filtering_by_hand(world):
     ]
     for filter, test in cases:
         wanted = choose(dossiers, test)
-        page = project.store.pages.review(run_id, filter=filter, limit=1000)
+        page = project.store.pages.review(Viewpoint(run_id), filter=filter, limit=1000)
         assert (shown(page), page.total) == (wanted, len(wanted))
-    found = project.store.pages.review(run_id, search="NUMBER 1", limit=1000)
+    found = project.store.pages.review(Viewpoint(run_id), search="NUMBER 1", limit=1000)
     assert shown(found) == choose(dossiers, lambda d: "number 1" in d.document.text)
 
 
@@ -190,29 +191,30 @@ def test_pages_are_cut_from_the_whole(world):
     project, run_id, _, dossiers = world
     ids = list(dossiers)
     for offset in (0, 10, 35):
-        page = project.store.pages.review(run_id, offset=offset, limit=10)
+        page = project.store.pages.review(Viewpoint(run_id), offset=offset, limit=10)
         assert (shown(page), page.total) == (ids[offset : offset + 10], len(ids))
-    past = project.store.pages.review(run_id, offset=1000)
+    past = project.store.pages.review(Viewpoint(run_id), offset=1000)
     assert (past.rows, past.total) == ((), len(ids))
 
 
 def test_orders_agree_with_sorting_by_hand(world):
     project, run_id, _, dossiers = world
-    by_reasons = sorted(dossiers, key=lambda id: -len(reasons_of(dossiers[id])))
-    assert shown(project.store.pages.review(run_id, sort="reasons", limit=1000)) == by_reasons
-    assert shown(project.store.pages.review(run_id, sort="words", limit=1000)) == list(dossiers)
+    urgency = {id: sum(_WEIGHTS[reason] for reason in reasons_of(dossiers[id])) for id in dossiers}
+    by_reasons = sorted(dossiers, key=lambda id: -urgency[id])
+    assert shown(project.store.pages.review(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
+    assert shown(project.store.pages.review(Viewpoint(run_id), sort="words", limit=1000)) == list(dossiers)
     touched = [event.document_id for event in project.store.events.all(kinds=["review_status"])]
-    first = shown(project.store.pages.review(run_id, sort="reviewed", limit=1))[0]
+    first = shown(project.store.pages.review(Viewpoint(run_id), sort="reviewed", limit=1))[0]
     assert first in touched
     queue = ("d9", "d2", "nowhere", "d30")
-    given = project.store.pages.review(run_id, filter=Filter(ids=queue), sort="given")
+    given = project.store.pages.review(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
     assert (shown(given), given.total) == (["d9", "d2", "d30"], 3)
-    assert project.store.pages.review(run_id, sort="given").total == 0
+    assert project.store.pages.review(Viewpoint(run_id), sort="given").total == 0
 
 
 def test_without_a_run_the_page_holds_all_documents(world):
     project, _, _, dossiers = world
-    page = project.store.pages.review(None, limit=1000)
+    page = project.store.pages.review(Viewpoint(None), limit=1000)
     assert page.total == 40
     assert all(row.dossier.status is None and row.reasons == () for row in page.rows)
     reviews = {row.dossier.document.id: row.dossier.reviews for row in page.rows}
@@ -255,7 +257,7 @@ def test_pages_are_read_while_debates_are_written(project):
         seen = []
         while len(seen) < 2 or seen[-1] < 30:
             seen.append(project.store.runs.get(run.run_id).verdicts)
-            assert project.store.pages.review(run.run_id, limit=5).total == 30
+            assert project.store.pages.review(Viewpoint(run.run_id), limit=5).total == 30
         return seen
 
     with ThreadPoolExecutor(3) as readers:
@@ -292,12 +294,12 @@ def test_value_tables_hold_every_value_once(world):
         }
     )
     settled = project.store.evaluations.reviewed_values().to_pylist()
-    every = project.store.pages.review(None, limit=100).rows
+    every = project.store.pages.review(Viewpoint(None), limit=100).rows
     assert len(settled) == sum(len(said_by(row.dossier, "reviewed")) for row in every)
 
 
 def test_an_empty_project_has_empty_pages(project):
-    page = project.store.pages.review(None)
+    page = project.store.pages.review(Viewpoint(None))
     assert (page.rows, page.total) == ((), 0)
     counts = project.store.evaluations.counts("r0001")
     assert (counts.n, counts.excluded, counts.cells, counts.multilabel()) == (0, 0, (), {})
@@ -309,4 +311,5 @@ def test_an_empty_project_has_empty_pages(project):
 def test_large_pages_and_queues_work(project):
     project.store.documents.add(make_documents(1500))
     ids = tuple(f"d{number}" for number in reversed(range(1500)))
-    assert shown(project.store.pages.review(None, filter=Filter(ids=ids), sort="given", limit=1200)) == list(ids[:1200])
+    page = project.store.pages.review(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
+    assert shown(page) == list(ids[:1200])

@@ -6,13 +6,13 @@ import pytest
 
 from core.errors import UsageError
 from core.store.project import Project
-from core.studio import review
-from core.studio.review import Wanted
+from core.studio import queue, review
+from core.studio.queue import Wanted
 from tests.core.studio import rooms_world
 
 
 def rows(desk, run, **wanted):
-    return {row.document_id: row for row in review.page(desk, run, Wanted(**wanted)).rows}
+    return {row.document_id: row for row in queue.page(desk, run, Wanted(**wanted)).rows}
 
 
 def test_a_row_shows_who_says_what(desk, run):
@@ -25,7 +25,7 @@ def test_a_row_shows_who_says_what(desk, run):
     assert d1.disputed == {"a"}
     assert (d1.supported, d1.quotes) == (1, 2)
     assert (d1.edited, d1.status) == (frozenset(), "Pending")
-    assert d1.reasons == ("gold", "unsupported", "disagree", "flipped")
+    assert d1.reasons == ("gold", "flipped", "unsupported", "disagree")
     assert d1.reason == "gold"
 
 
@@ -46,16 +46,16 @@ def test_filters_search_and_order(desk, run):
     review.edit(desk, run.run_id, "d3", "a", True)
     assert list(rows(desk, run, status="Draft")) == ["d3"]
     assert next(iter(rows(desk, run, sort="reviewed"))) == "d3"
-    assert review.open_count(desk, run) == 8
+    assert queue.open_count(desk, run) == 8
 
 
 def test_pages(desk, run):
-    page = review.page(desk, run, Wanted(size=3, number=3))
+    page = queue.page(desk, run, Wanted(size=3, number=3))
     assert [row.document_id for row in page.rows] == ["d6", "d7"]
     assert (page.total, page.number, page.pages) == (8, 3, 3)
-    beyond = review.page(desk, run, Wanted(size=3, number=9))
+    beyond = queue.page(desk, run, Wanted(size=3, number=9))
     assert (beyond.number, [row.document_id for row in beyond.rows]) == (3, ["d6", "d7"])
-    nothing = review.page(desk, run, Wanted(search="no such words", number=4))
+    nothing = queue.page(desk, run, Wanted(search="no such words", number=4))
     assert (nothing.rows, nothing.total, nothing.number, nothing.pages) == ((), 0, 1, 1)
 
 
@@ -68,7 +68,7 @@ def test_an_edit_is_on_disk_before_it_is_spoken_of(tmp_path):
     assert saved.documents == ("d1",)
     with Project.open(path) as project:
         desk = rooms_world.desk_on(project)
-        row = review.row(desk, desk.store.runs.get(run_id), "d1")
+        row = queue.row(desk, desk.store.runs.get(run_id), "d1")
     assert row.values == {"a": True, "b": True}
     assert row.verdict == {"a": False, "b": True}
     assert (row.edited, row.wrong, row.status) == ({"a"}, frozenset(), "Draft")
@@ -77,7 +77,7 @@ def test_an_edit_is_on_disk_before_it_is_spoken_of(tmp_path):
 def test_deciding_as_the_verdict_did_is_no_edit(desk, run):
     review.edit(desk, run.run_id, "d1", "a", True)
     review.edit(desk, run.run_id, "d1", "a", False)
-    row = review.row(desk, run, "d1")
+    row = queue.row(desk, run, "d1")
     assert (row.values["a"], row.edited) == (False, frozenset())
 
 
@@ -86,14 +86,14 @@ def test_undo_and_redo(desk, run):
     review.edit(desk, run.run_id, "d1", "a", True)
     review.edit(desk, run.run_id, "d0", "b", True)
     review.undo(desk)
-    assert review.row(desk, run, "d0").values["b"] is False
-    assert review.row(desk, run, "d1").values["a"] is True
+    assert queue.row(desk, run, "d0").values["b"] is False
+    assert queue.row(desk, run, "d1").values["a"] is True
     assert review.undo(desk).documents == ("d1",)
-    row = review.row(desk, run, "d1")
+    row = queue.row(desk, run, "d1")
     assert (row.values["a"], row.status) == (False, "Pending")  # value and status were one act
     review.redo(desk)
     review.redo(desk)
-    assert review.row(desk, run, "d0").values["b"] is True
+    assert queue.row(desk, run, "d0").values["b"] is True
     assert review.redo(desk) is None
 
 
@@ -101,8 +101,8 @@ def test_one_persons_undo_leaves_anothers_work(desk, run):
     review.edit(desk, run.run_id, "d1", "a", True, actor="ann")
     review.edit(desk, run.run_id, "d2", "a", False, actor="bob")
     review.undo(desk, actor="ann")
-    assert review.row(desk, run, "d1").values["a"] is False
-    assert review.row(desk, run, "d2").values["a"] is False
+    assert queue.row(desk, run, "d1").values["a"] is False
+    assert queue.row(desk, run, "d2").values["a"] is False
 
 
 def test_many_at_once_are_one_act(desk, run):
@@ -115,30 +115,30 @@ def test_many_at_once_are_one_act(desk, run):
 def test_submitting_confirms_what_was_left_alone(desk, run):
     review.edit(desk, run.run_id, "d0", "b", True, actor="ann")
     review.submit(desk, run.run_id, ["d0"], actor="ann")
-    row = review.row(desk, run, "d0")
+    row = queue.row(desk, run, "d0")
     assert (row.status, row.edited) == ("Submitted", {"b"})
     settled = desk.store.evaluations.reviewed_values().to_pylist()
     assert {(one["item"], one["value"], one["annotator"]) for one in settled} == {
         ("a", "true", "ann"),
         ("b", "true", "ann"),
     }
-    assert review.open_count(desk, run) == 7
+    assert queue.open_count(desk, run) == 7
 
 
 def test_nothing_undecided_is_submitted(desk, run):
     with pytest.raises(UsageError, match="d4 has no value yet for Alpha"):
         review.submit(desk, run.run_id, ["d0", "d4"])
-    assert review.row(desk, run, "d0").status == "Pending"
+    assert queue.row(desk, run, "d0").status == "Pending"
     review.edit(desk, run.run_id, "d4", "a", True)
     review.submit(desk, run.run_id, ["d0", "d4"])
-    assert review.row(desk, run, "d4").status == "Submitted"
+    assert queue.row(desk, run, "d4").status == "Submitted"
 
 
 def test_discarding_and_reopening(desk, run):
     review.set_status(desk, run.run_id, ["d0", "d1"], "Discarded")
-    assert review.open_count(desk, run) == 6
+    assert queue.open_count(desk, run) == 6
     review.set_status(desk, run.run_id, ["d0"], "Draft")
-    assert review.row(desk, run, "d0").status == "Draft"
+    assert queue.row(desk, run, "d0").status == "Draft"
 
 
 def test_history_names_who_did_what(desk, run):
@@ -148,8 +148,9 @@ def test_history_names_who_did_what(desk, run):
     entries = review.history(desk, run, "d1")
     told = [(entry.who, entry.item, entry.before, entry.after, entry.undone) for entry in entries]
     assert told == [
-        ("bob", "", "Draft", "Submitted", True),
+        ("bob", "", "Pending", "Submitted", True),
         ("bob", "Beta", "present", "present", True),
+        ("bob", "Alpha", "absent", "absent", True),
         ("ann", "", "Pending", "Draft", False),
         ("ann", "Alpha", "absent", "present", False),
     ]
