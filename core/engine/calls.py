@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -13,11 +12,12 @@ from tenacity import RetryCallState
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Ask
 from core.documents import Document
-from core.engine.limits import Budget, Gate, retrying
+from core.engine.lanes import Lane
+from core.engine.limits import Budget, retrying
 from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
 from core.engine.records import stored_reply
 from core.errors import ModelError, RateLimited
-from core.llm.reply import ModelReply, estimated
+from core.llm.reply import CHARACTERS_PER_TOKEN, ModelReply, estimated
 from core.runs import RunSettings, Seat
 
 FLUSH_SECONDS = 0.05
@@ -104,8 +104,10 @@ class Caller:
     budget: Budget
     on_paid: Callable[[ModelReply], None]
     slots: asyncio.Semaphore
+    on_lane: Callable[[Seat, int], None] = lambda _seat, _at_once: None
+    """Hears how many calls a server gets at once, when that changes."""
     _flights: dict[str, _Flight] = field(default_factory=dict)
-    _gates: defaultdict[str, Gate] = field(default_factory=lambda: defaultdict(Gate))
+    _lanes: dict[str, Lane] = field(default_factory=dict)
 
     async def paid(self, key: str, ask: Ask, place: Place) -> tuple[StoredReply, bool]:
         """The reply of a call made now, committed, and whether it was another debate that made it. Debates that want
@@ -131,8 +133,9 @@ class Caller:
         return await loop(self._attempt, key, ask, place, words)
 
     async def _attempt(self, key: str, ask: Ask, place: Place, words: Words) -> StoredReply:
-        gate = self._gates[place.seat.base_url]
-        await gate.passed()
+        lane = self._lane(place.seat)
+        prompt = sum(len(message.content) for message in ask.messages) // CHARACTERS_PER_TOKEN
+        await lane.enter(prompt + place.seat.sampling.max_tokens)  # as providers count a request before it is answered
         began = time.monotonic()
         try:
             async with self.slots, self.budget.reserve(self.models.dearest(place.seat, ask)) as settle:
@@ -147,8 +150,8 @@ class Caller:
                 reply = await self.models.ask(place.seat, ask, self.settings, about, words)
                 settle(reply.cost_usd)
         except ModelError as error:
-            if isinstance(error, RateLimited) and error.retry_after:
-                gate.limited(error.retry_after)
+            if isinstance(error, RateLimited):
+                lane.limited(error.retry_after)
             words.restart()
             self._record(key, ask, place, error.kind, error.message, error.partial, time.monotonic() - began)
             raise
@@ -157,12 +160,22 @@ class Caller:
             if words.said:  # what the server had written by then may have been billed
                 self._record(key, ask, place, CUT, "stopped while it spoke", words.said, time.monotonic() - began)
             raise
-        gate.let_through()
+        finally:
+            lane.leave()
+        lane.took()
         words.flush()
         self.on_paid(reply)
         stored = stored_reply(key, reply, seconds=time.monotonic() - began, at=time.time(), run_id=place.run_id)
         await self.store.commit(stored)
         return stored
+
+    def _lane(self, seat: Seat) -> Lane:
+        lane = self._lanes.get(seat.base_url)
+        if lane is None:
+            lane = self._lanes[seat.base_url] = Lane(
+                self.models.limits(seat), self.settings.concurrency, lambda now: self.on_lane(seat, now)
+            )
+        return lane
 
     def _record(self, key: str, ask: Ask, place: Place, kind: str, message: str, partial: str, seconds: float) -> None:
         prompt = sum(len(message.content) for message in ask.messages) if partial else 0

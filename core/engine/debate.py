@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.annotations import Precedents
 from core.debate import protocols
 from core.debate.case import Case, conduct, interpret
-from core.debate.turns import Ask, Reply, Verdict
+from core.debate.turns import Ask, Reply, Step, Verdict
 from core.documents import Document
+from core.engine import long
 from core.engine.keys import reply_key, request_hash
 from core.engine.ports import Models, StoredReply, TurnStore
+from core.errors import ContextTooLong
 from core.runs import RunSettings, Seat
 
 
@@ -52,13 +54,16 @@ class Debate:
         self, document: Document, settings: RunSettings, models: Models, precedents: Precedents | None = None
     ) -> None:
         self.document = document
+        self._read = document
         self.waiting: tuple[Placed, ...] = ()
         self.verdict: Verdict | None = None
         self._settings = settings
         self._models = models
+        self._precedents = precedents or {}
         self._seen: Counter[str] = Counter()
         self._turns = 0
-        self._step = conduct(protocols.of(settings).debate, Case(document, settings, precedents or {}))
+        self._cuts = 0
+        self._step = self._begun(document)
         self._advance(None)
 
     def hear(self, replies: Sequence[Reply]) -> None:
@@ -69,19 +74,39 @@ class Debate:
         """End it where it stands."""
         self._step.close()
 
+    def _begun(self, document: Document) -> Step[Verdict]:
+        return conduct(protocols.of(self._settings).debate, Case(document, self._settings, self._precedents))
+
     def _advance(self, replies: tuple[Reply, ...] | None) -> None:
         try:
             asks = next(self._step) if replies is None else self._step.send(replies)
         except StopIteration as end:
-            self.waiting, self.verdict = (), end.value
+            self.waiting, self.verdict = (), None
+            self._conclude(end.value)
         else:
             self.waiting = tuple(self._placed(ask) for ask in asks)
+
+    def _conclude(self, verdict: Verdict) -> None:
+        """Take the verdict, or begin anew on less of a document that did not fit, as the run was told."""
+        on_long, fault = self._settings.handling.on_long, verdict.fault
+        if fault is not None and fault.kind == ContextTooLong.kind and on_long != "fail":
+            if on_long == "skip":
+                verdict = long.skipped(verdict)
+            elif (shorter := long.shortened(self._read, fault.message)) is not None and self._cuts < long.MOST_CUTS:
+                self._cuts += 1
+                self._read = shorter
+                self._step = self._begun(shorter)
+                self._advance(None)
+                return
+        if self._cuts and verdict.fault is None:
+            verdict = replace(verdict, notes=(*verdict.notes, long.note_of_cut(self.document, self._read)))
+        self.verdict = verdict
 
     def _placed(self, ask: Ask) -> Placed:
         seat = self._settings.seats[ask.role]
         salt = self._models.salt(seat, ask, self._settings)
         request = request_hash(seat, ask, salt, self._settings.iteration)
-        placed = Placed(self.document, self._turns, ask, seat, request, self._seen[request])
+        placed = Placed(self._read, self._turns, ask, seat, request, self._seen[request])
         self._seen[request] += 1
         self._turns += 1
         return placed

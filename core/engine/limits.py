@@ -1,4 +1,4 @@
-"""What holds a run back: slots, retries, a budget, and a stop after too many equal failures in a row."""
+"""What holds a run back: retries, a budget, and a stop after too many equal failures in a row."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ ATTEMPTS = 6
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds between which the exponential backoff moves, with full jitter."""
-
-LIMITED_IN_A_ROW = 4
-"""Calls turned away with no success between them after which all calls to that server wait."""
 
 EQUAL_FAILURES = 5
 """Provider faults of one kind on as many documents in a row that pause a run."""
@@ -107,28 +104,3 @@ class Budget:
 
     def _pay(self, cost: float | None) -> None:
         self.spent += cost or 0.0
-
-
-class Gate:
-    """Holds all calls to one server back once it limits them one after another. A single 429 among successes delays its
-    own call alone, as stopping everybody for each would cost far more than it spares the server."""
-
-    def __init__(self) -> None:
-        self._until = 0.0
-        self._in_a_row = 0
-
-    def limited(self, seconds: float) -> None:
-        """Note a call that the server turned away and asked to wait."""
-        self._in_a_row += 1
-        if self._in_a_row >= LIMITED_IN_A_ROW:
-            self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
-
-    def let_through(self) -> None:
-        """Note a call that the server took."""
-        self._in_a_row = 0
-
-    async def passed(self) -> None:
-        """Return once the gate is open."""
-        loop = asyncio.get_running_loop()
-        while (wait := self._until - loop.time()) > 0:
-            await asyncio.sleep(wait)

@@ -12,6 +12,7 @@ from core.engine.driver import Driver
 from core.engine.limits import BudgetSpent
 from core.engine.ports import Documents, Library, Models, Publish, Sink, TurnStore, Work, no_precedents
 from core.errors import ModelError
+from core.runs import Seat
 
 DEBATES_PER_SLOT = 2
 """Open debates for each call in flight, so that one that waits for its commit holds no slot."""
@@ -40,7 +41,13 @@ class LiveRun(Driver):
             budget=self.budget,
             on_paid=self.progress.paid,
             slots=asyncio.Semaphore(self.settings.concurrency),
+            on_lane=self._note_lane,
         )
+
+    def _note_lane(self, seat: Seat, at_once: int) -> None:
+        """Say how far a server that turns calls away has slowed the run."""
+        narrowed = at_once < self.settings.concurrency
+        self.note = f"{seat.connection} is rate limited: {at_once} calls at once" if narrowed else ""
 
     async def _move(self) -> None:
         count = min(self.settings.concurrency * DEBATES_PER_SLOT, max(1, self.left))

@@ -12,6 +12,7 @@ from core.debate.events import Event
 from core.debate.turns import Ask, Usage, Verdict
 from core.documents import Document
 from core.llm.reply import ModelReply, OnDelta
+from core.llm.terms import Limits
 from core.runs import RunRow, RunSettings, Seat, State
 
 
@@ -126,6 +127,9 @@ class Models(Protocol):
 
     def dearest(self, seat: Seat, ask: Ask) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
+
+    def limits(self, seat: Seat) -> Limits:
+        """What the seat's connection may be asked."""
 
     def salt(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
         """What besides the messages decides the reply and so belongs in the key (the built-in's version, say)."""

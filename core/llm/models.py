@@ -35,7 +35,8 @@ class ModelLibrary:
         self.connections: dict[str, Connection] = {place.name: place for place in (*PRESETS, *connections)}
         self.capabilities = Capabilities()
         self.prices = Prices()
-        self.limits: dict[str, Limits] = {}
+        self.own_limits: dict[str, Limits] = {}
+        """By the name of the connection."""
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[str, str | None] = {}
 
@@ -111,6 +112,10 @@ class ModelLibrary:
     def priced(self, seat: Seat) -> bool:
         """Whether the price of this seat's replies is known."""
         return self.prices.rates(self.place(seat.connection), seat.model) is not None
+
+    def limits(self, seat: Seat) -> Limits:
+        """What the seat's connection may be asked, as the person said."""
+        return self.own_limits.get(seat.connection, Limits())
 
     def salt(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
         """The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role

@@ -13,6 +13,7 @@ from typing import Any
 
 from aiohttp import web
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Behaviour = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 
 
@@ -23,6 +24,8 @@ class Scripted:
         self.behave = behave
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        """Of every request, whatever it asked for; ``requests`` and ``headers`` are those of chats and lists."""
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -42,6 +45,11 @@ class Scripted:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
+    @web.middleware
+    async def _noted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.paths.append(request.path)
+        return await handler(request)
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json() if request.method == "POST" else {}
         self.requests.append(body)
@@ -50,7 +58,7 @@ class Scripted:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        app = web.Application()
+        app = web.Application(middlewares=[self._noted])
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_post("/api/chat", self._answer)
         app.router.add_get("/v1/models", self._answer)

@@ -14,6 +14,7 @@ from core.documents import Document
 from core.engine.live import LiveRun
 from core.engine.ports import AttemptRow, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.reply import ModelReply, OnDelta
+from core.llm.terms import Limits
 from core.runs import RunRow, RunSettings, Seat, State
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
@@ -50,6 +51,7 @@ class World:
     script: Script = agreeing
     slow: float = 0.0
     cost: float | None = 0.01
+    limited: Limits = field(default_factory=Limits)
     replies: dict[str, StoredReply] = field(default_factory=dict)
     turns: list[TurnRow] = field(default_factory=list)
     verdicts: dict[str, VerdictRow] = field(default_factory=dict)
@@ -114,6 +116,9 @@ class World:
 
     def dearest(self, seat: Seat, ask: Ask) -> float:
         return self.cost or 0.0
+
+    def limits(self, seat: Seat) -> Limits:
+        return self.limited
 
     def salt(self, seat: Seat, ask: Ask, run_settings: RunSettings) -> Mapping[str, object]:
         return {}

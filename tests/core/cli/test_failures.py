@@ -1,0 +1,160 @@
+"""Every kind of failure provoked in a whole run: what the command line says of it, and what is on record."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from core.engine import limits
+from tests.core.cli.invoking import annotate, rows, write
+from tests.servers.running import free_port
+from tests.servers.scripted import Behaviour, Scripted, asked, debating, event, piece, stream
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, *(f"Text {index}. The staff were kind." for index in range(10)))
+    return tmp_path
+
+
+def toy(url: str, *more: object) -> tuple[object, ...]:
+    return ("--connection", f"toy={url}", "--model", "toy/m", *more)
+
+
+def status(code: int, message: str, **headers: str) -> Behaviour:
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response({"error": {"message": message}}, status=code, headers=headers)
+
+    return behave
+
+
+def sending(*events: bytes, drop: bool = False, hang: bool = False) -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        if not hang:
+            return await stream(request, *events, drop=drop)
+        response = web.StreamResponse()
+        if events:
+            await response.prepare(request)
+            await response.write(b"".join(events))
+        await asyncio.sleep(5)
+        return response
+
+    return behave
+
+
+HALF = event(piece("half a"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "behave", "remedy"),
+    [
+        ("rate limited", status(429, "slow down", **{"retry-after": "0"}), "Lower the calls at once"),
+        ("quota spent", status(429, "You exceeded your current quota"), "Add credit"),
+        ("server fault", status(503, "busy"), "The server may recover"),
+        ("bad request", status(400, "no"), "parameter of the seat"),
+        ("cut stream", sending(HALF, drop=True), "closes connections"),
+        ("malformed stream", sending(HALF, b'data: {"cho\n\n'), "ends in /v1"),
+        ("empty reply", sending(event(piece(finish="stop"))), "other sampling"),
+        ("timed out", sending(hang=True), "silence"),
+        ("stalled", sending(HALF, hang=True), "silence"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_lasting_fault_pauses_the_run_and_says_what_to_do(
+    folder: Path, kind: str, behave: Behaviour, remedy: str
+) -> None:
+    with Scripted(debating(extractor=behave)) as server:
+        told = annotate(folder, *toy(server.url, "--param", "silence=0.1"), code=3)
+    assert (told.json["status"], told.json["failed"]) == ("paused", 0)
+    assert "documents in a row met the same fault" in told.stderr
+    assert remedy in told.stderr
+    assert {row[0] for row in rows(folder, "SELECT kind FROM attempts")} == {kind}
+
+
+@pytest.mark.parametrize(
+    ("behave", "said"),
+    [
+        (status(401, "bad key"), "Check the key"),
+        (status(404, "The model `m` does not exist"), "Choose a model that the server lists"),
+        (status(400, "API key not valid. Please pass a valid API key."), "Check the key"),
+    ],
+)
+def test_what_one_request_shows_costs_one_request(folder: Path, behave: Behaviour, said: str) -> None:
+    with Scripted(behave) as server:
+        told = annotate(folder, *toy(server.url), code=2)
+    assert len(server.paths) == 1, server.paths
+    assert said in told.stderr
+    assert not (folder / "p.duckdb").exists()
+
+
+def test_nobody_there_stops_before_the_start(folder: Path) -> None:
+    told = annotate(folder, *toy(f"http://127.0.0.1:{free_port()}/v1"), code=2)
+    assert "cannot be reached" in told.stderr
+    assert "Is the server running" in told.stderr
+
+
+def thinking_only(who: str) -> Behaviour:
+    return debating(**{who: sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))})
+
+
+def test_a_limit_hit_while_thinking_fails_a_critic_and_leaves_a_judge_unread(folder: Path) -> None:
+    with Scripted(thinking_only("critic")) as server:
+        told = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
+        assert {row[0] for row in rows(folder, "SELECT kind FROM attempts")} == {"length limit"}
+        assert (told.json["failed"], told.json["status"]) == (2, "done")
+        server.behave = thinking_only("judge")
+        told = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
+    assert (told.json["unresolved"], told.json["failed"]) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("on_long", "counts", "code"), [("fail", (9, 0, 1), 1), ("skip", (9, 1, 0), 0), ("cut", (10, 0, 0), 0)]
+)
+def test_a_document_that_is_too_long_is_failed_skipped_or_cut(
+    tmp_path: Path, on_long: str, counts: tuple[int, int, int], code: int
+) -> None:
+    write(tmp_path, "The staff were kind. " * 400, *(f"Text {index}." for index in range(9)))
+
+    async def small(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        tokens = sum(len(message["content"]) for message in body["messages"]) // 4
+        if tokens > 1200:
+            words = f"This model's maximum context length is 1200 tokens. However, you requested {tokens} tokens."
+            return web.json_response({"object": "error", "message": words, "code": 400}, status=400)
+        return await debating()(request, body)
+
+    with Scripted(small) as server:
+        told = annotate(tmp_path, *toy(server.url, "--param", f"on_long={on_long}"), code=code)
+        again = annotate(tmp_path, *toy(server.url, "--resume", "r0001"), code=code)
+    assert tuple(told.json[name] for name in ("verdicts", "unresolved", "failed")) == counts
+    assert {**again.json, "seconds": 0, "cached_calls": 0} == {**told.json, "seconds": 0, "cached_calls": 0}
+    if on_long == "cut":
+        ((verdict,),) = rows(tmp_path, "SELECT verdict FROM verdicts WHERE document_id = 'd0'")
+        assert "the text was cut to its first" in verdict
+
+
+@pytest.mark.parametrize(
+    ("param", "said"), [("on_long=shorten", "on_long"), ("silence=0", "silence"), ("schema=yes", "schema")]
+)
+def test_a_parameter_that_cannot_be_is_refused(folder: Path, param: str, said: str) -> None:
+    told = annotate(folder, "--param", param, code=2)
+    assert said in told.stderr
+
+
+def test_schemas_are_asked_for_when_the_run_is_told_to(folder: Path) -> None:
+    held = '{"reasoning": "r", "labels": [{"label": "Service", "quotes": ["The staff were kind"]}]}'
+    with Scripted(debating(extractor=held, judge=held)) as server:
+        told = annotate(folder, *toy(server.url, "--param", "schema=on", "--limit", "3"))
+    assert told.json["verdicts"] == 3
+    wanted = ["response_format" in body for body in server.requests if "You are the critic" not in str(body)]
+    assert all(wanted)
+    assert not any("response_format" in body for body in server.requests if "You are the critic" in str(body))
+    assert "one JSON object" in asked(server.requests[-1])
