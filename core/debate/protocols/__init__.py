@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, family
-from core.debate.protocols import ecj, single
+from core.debate.protocols import ecj, panel, single
 from core.errors import UsageError
 from core.runs import RunSettings
 
@@ -15,7 +15,9 @@ __all__ = [
     "roles_of",
 ]  # fmt: skip
 
-PROTOCOLS: Mapping[str, ProtocolCard] = MappingProxyType({card.name: card for card in (ecj.CARD, single.CARD)})
+PROTOCOLS: Mapping[str, ProtocolCard] = MappingProxyType(
+    {card.name: card for card in (ecj.CARD, single.CARD, panel.CARD)}
+)
 
 
 def find(name: str) -> ProtocolCard:

@@ -2,7 +2,7 @@
 
 It is a lexical baseline and no language model: it looks up the codebook's keywords, names and derived words, quotes the
 clauses they stand in, and knows a few grounds for doubt. It never sees the prompt. Its replies depend on the ask's
-role and structured inputs, the codebook and the document's first field, and on nothing else.
+role and structured inputs, the codebook and the document's fields (on labels the first alone), and on nothing else.
 """
 
 from __future__ import annotations
@@ -11,54 +11,64 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core.codebook import Codebook
+from core.debate.card import family
 from core.debate.turns import Ask, Reply, Said
 from core.documents import Document
-from core.llm.builtin import choosing, labelling
+from core.llm.builtin import panel, stakeholders
 from core.llm.builtin.lexicon import lexicon_of
 from core.llm.builtin.scan import scan
-from core.llm.builtin.view import View
+from core.llm.builtin.voice import Voice
 
-VERSION = "1"
+VERSION = "2"
 """Part of the key of every stored reply: raise it whenever a reply changes."""
 
-CANNOT_RATE = "The word-list baseline cannot rate: words say what a text is about, not where it lies on a scale."
+COUNTS = (
+    "The word-list baseline rates by counting: how many of a dimension's words are there, and how many words the text "
+    "shares with its other fields. It judges nothing."
+)
+"""What is said of it wherever it rates."""
 
-_CHOOSING = (choosing.propose, choosing.challenge, choosing.decide)
-_LABELLING = (labelling.propose, labelling.challenge, labelling.decide)
 _PROPOSING = frozenset({"extractor", "annotator"})
-_DECIDING = frozenset({"judge"})
+_DECIDING = frozenset({"judge", "refiner"})
+_CHALLENGING = frozenset({"critic", "reviewer"})
 
 
 def answer(ask: Ask, codebook: Codebook, document: Document) -> str:
     """The reply to an ask, in the formats that the parser reads. Pure: the same arguments give the same text.
 
-    An extractor or annotator proposes and a judge decides; any other role proposes when it has heard nobody, challenges
-    what it has heard from one and decides between several.
+    What a role does follows from its name where that tells it (an annotator says the same whatever it has heard, a
+    judge decides, a critic challenges), and otherwise from what it has heard: nobody, and it proposes; one, and it
+    challenges them; several, and it decides between them. So any protocol runs, one that a user wrote too.
     """
-    if codebook.kind == "rating":
-        return CANNOT_RATE
-    lexicon = lexicon_of(codebook)
-    view = View(lexicon, scan(lexicon, document.text))
-    heard = list(_heard(ask.inputs))
-    propose, challenge, decide = _CHOOSING if codebook.kind == "choice" else _LABELLING
-    if not heard or ask.role in _PROPOSING:
-        return propose(view, ask.role in _DECIDING)
-    if len(heard) == 1 and ask.role not in _DECIDING:
-        return challenge(view, heard[0])
-    return decide(view, heard)
+    for chore in (stakeholders.answer, panel.chair, panel.clerk):
+        if (text := chore(ask)) is not None:
+            return text
+    book = codebook.only(ask.item) if ask.item else codebook
+    voice = Voice(book, ask.document or document, panel.concern(ask))
+    if panel.is_persona(ask):
+        return panel.speak(ask, voice)
+    role, heard = family(ask.role), list(_heard(ask.inputs))
+    if not heard or role in _PROPOSING:
+        return voice.propose(role in _DECIDING)
+    if role in _CHALLENGING:
+        return voice.challenge(heard[-1])
+    if len(heard) == 1 and role not in _DECIDING:
+        return voice.challenge(heard[0])
+    return voice.decide(heard)
 
 
 def describe(codebook: Codebook) -> list[str]:
     """What a user should know before seating the built-in model: a sentence for each label that it can't look for."""
-    if codebook.kind == "rating":
-        return [f"{CANNOT_RATE} Give this codebook's roles a language model."]
-    consequence = "can never be chosen" if codebook.kind == "choice" else "stays unresolved"
-    return [
+    consequence = {
+        "multilabel": "stays unresolved", "choice": "can never be chosen", "rating": "stays unresolved"
+    }[codebook.kind]  # fmt: skip
+    found = [
         f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add keywords, or "
         "typical things to its description."
         for label, usable in zip(codebook.labels, lexicon_of(codebook).usable, strict=True)
         if not usable
     ]
+    return [COUNTS, *found] if codebook.kind == "rating" else found
 
 
 def hits(codebook: Codebook, text: str) -> Mapping[str, tuple[tuple[int, int], ...]]:
@@ -80,10 +90,10 @@ def evidence(codebook: Codebook, text: str) -> tuple[float, ...]:
 
 
 def _heard(inputs: Mapping[str, Any]) -> Iterator[Reply]:
-    """The replies among an ask's inputs; the extraction comes first wherever it stands."""
+    """The replies among an ask's inputs, of several rounds the last of each speaker; the extraction comes first."""
     for _, value in sorted(inputs.items(), key=lambda item: item[0] != "extraction"):
-        for one in value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else (value,):
-            if isinstance(one, Said):
-                one = one.reply
-            if isinstance(one, Reply):
-                yield one
+        if isinstance(value, Reply):
+            yield value
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            yield from {each.role: each.reply for each in value if isinstance(each, Said)}.values()
+            yield from (each for each in value if isinstance(each, Reply))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.case import interpret
-from core.debate.turns import Ask, Fault, Reading, Reply
+from core.debate.turns import Ask, Fault, Reading, Reply, Said
 from core.documents import Document
 from core.llm import builtin
 
@@ -313,14 +313,70 @@ class TestChoice:
 
 
 class TestRating:
-    def test_says_that_it_cannot(self) -> None:
-        for role in ("extractor", "critic", "judge"):
-            assert "cannot rate" in say(role, "fluent", RATING)
-        made = interpret(
-            Ask("annotator", (), expects="ratings"), reply("annotator", "x", RATING), RATING, Document("1", {})
-        )
-        assert not made.reading.readable
-        assert "cannot rate" in builtin.describe(RATING)[0]
+    """The scale is 1 to 5, so a place p between its ends is 1 + 4 p, rounded."""
+
+    BOOK = load_yaml(
+        "{kind: rating, labels: [{name: Other}, "
+        "{name: Fluency, keywords: [fluent, smooth], exclude: [a smooth surface]}]}"
+    )
+
+    def rated(self, role: str, document: Document, **heard: object) -> Mapping[str, object]:
+        asked = Ask(role, (), inputs=heard, expects="ratings")
+        made = interpret(asked, Reply(builtin.answer(asked, self.BOOK, document)), self.BOOK, document)
+        return {self.BOOK.label(item).name: value for item, value in made.reading.values.items()}
+
+    def heard(self, rating: int) -> Reply:
+        return Reply(reading=Reading(values={self.BOOK.items[1]: rating}))
+
+    @pytest.mark.parametrize(
+        ("fields", "rating"),
+        [
+            ({"text": "Nothing of the kind."}, 1),  # no word: the lower end
+            ({"text": "It is fluent."}, 3),  # one keyword: half-way
+            ({"text": "Fluent and smooth."}, 4),  # s = 1.5: 1 - 2^-1.5 = 0.65
+            ({"text": "A smooth surface."}, 2),  # as in the exclude example: s = 0.2, 0.13
+            ({"text": "Bees make honey.", "story": "Honey is what the bees make."}, 5),  # all words shared
+            ({"text": "Bees are green.", "story": "Honey is what the bees make."}, 3),  # one word of two
+        ],
+    )
+    def test_counts_words(self, fields: dict[str, str], rating: int) -> None:
+        assert self.rated("annotator", Document("1", fields)) == {"Fluency": rating}, "Other has no word to look for"
+
+    def test_a_dimension_without_a_word_is_left_undecided_and_an_empty_text_all(self) -> None:
+        assert "Undecided: #Other" in say("annotator", "fluent", self.BOOK)
+        assert self.rated("annotator", Document("1", {"text": " "})) == {}
+
+    def test_a_critic_compares_and_a_judge_takes_the_median(self) -> None:
+        document = Document("1", {"text": "It is fluent."})
+        assert "5 seems too high" in say("critic", "It is fluent.", self.BOOK, extraction=self.heard(5))
+        assert "no ground" in say("critic", "It is fluent.", self.BOOK, extraction=self.heard(3))
+        said = {name: self.heard(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
+        assert self.rated("judge", document, **said) == {"Fluency": 4}
+        assert self.rated("judge", document, a=self.heard(2), b=self.heard(5)) == {"Fluency": 2}, "3 is nearer to 2"
+
+    def test_says_what_it_does(self) -> None:
+        assert "counting" in builtin.describe(self.BOOK)[0]
+        assert "'Other' has no word" in builtin.describe(self.BOOK)[1]
+
+
+class TestRoles:
+    """Whoever asks, under whatever name, gets an answer by what the role is for."""
+
+    def test_of_several_rounds_the_last_word_of_each_counts(self) -> None:
+        food, bar = (Reply(reading=Reading(values=dict.fromkeys(HOTEL.items, False) | {HOTEL.items[n]: True}))
+                     for n in (2, 3))  # fmt: skip
+        history = (Said("annotator_a", "A", bar), Said("annotator_b", "B", food), Said("annotator_a", "A", food, 1))
+        assert say("arbiter", "x", HOTEL, history=history).endswith("are: Food")
+
+    def test_an_ask_about_one_label_speaks_of_no_other(self) -> None:
+        asked = Ask("stranger", (), expects="labels", item=HOTEL.items[0])
+        text = builtin.answer(asked, HOTEL, Document("1", {"text": "Clean room, rude staff."}))
+        assert "#Cleanliness" in text
+        assert "Service" not in text
+
+    def test_words_on_another_document_are_about_that_one(self) -> None:
+        asked = Ask("clerk", (), document=Document("2", {"text": "A rude waiter."}))
+        assert "rude" in builtin.answer(asked, HOTEL, Document("1", {"text": "Clean."}))
 
 
 class TestHits:
@@ -406,7 +462,7 @@ def test_any_codebook_can_be_used(labels: list[dict[str, object]], kind: str, te
     joined = " ".join([text, *(str(label["keywords"]) for label in labels)])
     for role in ("extractor", "critic", "judge"):
         assert say(role, joined, codebook)
-    assert len(builtin.describe(codebook)) <= max(1, len(labels))
+    assert len(builtin.describe(codebook)) <= len(labels) + (kind == "rating")
     assert set(builtin.hits(codebook, joined)) == {label.id for label in codebook.labels}
 
 

@@ -1,0 +1,269 @@
+"""A panel of personas (Chen et al., *Multi-Agent-as-Judge*, MAJ-Eval, section 3.2 and algorithm 1).
+
+Each group debates by itself, all groups in parallel. Phase 1: every persona decides alone. Phase 2: a coordinator gives
+the floor, unresolved disagreement first, for at most T turns; whoever has nothing to add says NO MORE COMMENTS with a
+final decision and is out; those who still owe one after T turns are asked for it. Phase 3: code averages within groups
+and then across groups, a model writes what the groups agree and differ on.
+
+Asks: 1 + the sum over the groups of n + t + c + o, with n personas, t turns held (at most T), c of them given by a
+coordinator who had more than one to choose from, and o decisions owed at the end; one more for each that cannot be
+read.
+
+Deviations: the turn limit and the order of the floor are ours, as the paper gives neither; code orders who may speak
+and the coordinator chooses, and where its choice cannot be read the first in that order speaks. A group of one, and
+T = 0, have no second phase: the first decision is final. A final decision that could not be read twice is left out of
+its group's mean and noted. For choices and lists the mean is one of votes: shares within groups, averaged over groups.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core import prompts
+from core.codebook import Codebook
+from core.debate import averaging
+from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, exactly
+from core.debate.case import Case, together
+from core.debate.decisions import spoken
+from core.debate.personas import Cast, Group, Member, read
+from core.debate.turns import Ask, Reply, Said, Step, Verdict
+from core.documents import Value
+
+COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
+_DONE = re.compile(r"^[\W_]*no (?:more|further) comments?\b", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(slots=True)
+class _Speaker:
+    """A member during the debate: what it thinks now, how often it spoke, and its final decision once it has one."""
+
+    member: Member
+    now: Mapping[str, Value]
+    spoken: int = 0
+    done: bool = False
+    final: Reply | None = None
+
+
+def debate(case: Case) -> Step[Verdict]:
+    """The groups in parallel, then the mean and its synthesis."""
+    cast = read(str(case.params["personas"]))
+    groups = yield from together(*(_group(case, cast, group) for group in cast.groups))
+    finals = {
+        group.name: {speaker.member.persona.name: _values(speaker.final) for speaker in speakers}
+        for group, speakers in zip(cast.groups, groups, strict=True)
+    }
+    averaged = averaging.average(case.codebook, finals)
+    yield from case.ask_all((_synthesis(case, cast, groups, averaged),))  # its fault costs no more than the words
+    return Verdict(values=averaged.values, reasons=averaged.reasons, notes=averaged.notes)
+
+
+def _group(case: Case, cast: Cast, group: Group) -> Step[tuple[_Speaker, ...]]:
+    members = cast.of(group)
+    turns = int(case.params["turns"])
+    first = yield from case.ask_all(_persona(case, cast, member, "persona", round=0) for member in members)
+    speakers = tuple(
+        _Speaker(member, _values(case.needed(reply))) for member, reply in zip(members, first, strict=True)
+    )
+    if len(speakers) == 1 or turns == 0:
+        for speaker, reply in zip(speakers, first, strict=True):
+            speaker.final = reply
+        return speakers
+    history = [_said(speaker, reply, 0) for speaker, reply in zip(speakers, first, strict=True)]
+    for turn in range(1, turns + 1):
+        waiting = _floor(case, speakers)
+        if not waiting:
+            break
+        speaker = waiting[0]
+        if len(waiting) > 1 and case.params["coordinator"] == "model":
+            (choice,) = yield from case.ask_all((_coordinator(case, group, waiting, speakers, history, turn),))
+            speaker = _chosen(choice, waiting)
+        ask = _persona(case, cast, speaker.member, "turn", round=turn, history=history)
+        (reply,) = yield from case.ask_all((ask,))
+        _heard(speaker, case.needed(reply))
+        history.append(_said(speaker, reply, turn))
+    owing = [speaker for speaker in speakers if speaker.final is None]
+    last = yield from case.ask_all(
+        _persona(case, cast, speaker.member, "owed", round=turns + 1, history=history) for speaker in owing
+    )
+    for speaker, reply in zip(owing, last, strict=True):
+        speaker.final = case.needed(reply)
+    return speakers
+
+
+def _heard(speaker: _Speaker, reply: Reply) -> None:
+    """What a turn changes: the speaker's mind, and whether it is done. Done without a decision, it still owes one."""
+    speaker.spoken += 1
+    if reply.reading.readable and reply.reading.values:
+        speaker.now = _values(reply)
+    if _DONE.search(spoken(reply.text)):
+        speaker.done = True
+        speaker.final = reply if reply.reading.readable else None
+
+
+def _floor(case: Case, speakers: Sequence[_Speaker]) -> list[_Speaker]:
+    """Who may still speak: first those in disagreement, of them who spoke least, then the farthest from the rest."""
+
+    def place(speaker: _Speaker) -> tuple[bool, int, float]:
+        others = [other.now for other in speakers if other is not speaker]
+        distance = averaging.distance(case.codebook, speaker.now, others)
+        return distance < averaging.apart(case.codebook), speaker.spoken, -distance
+
+    return sorted((speaker for speaker in speakers if not speaker.done), key=place)
+
+
+def _chosen(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
+    """Whom the coordinator names last; the first in order where it names nobody who may speak."""
+    text = spoken(reply.text).casefold()
+    named = [(text.rfind(speaker.member.persona.name.casefold()), speaker) for speaker in waiting]
+    place, speaker = max(named, key=lambda pair: pair[0])
+    return speaker if place >= 0 else waiting[0]
+
+
+def _persona(case: Case, cast: Cast, member: Member, template: str, *, round: int, history: Sequence[Said] = ()) -> Ask:
+    heard = {"history": tuple(history)} if history else {}
+    return case.compose(
+        member.role,
+        template=template,
+        expects="text" if template == "turn" else case.form,
+        round=round,
+        answers=[said.role for said in history if said.role != member.role],
+        extra={
+            "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
+            "group": member.group.name,
+            "assignment": prompts.delimited(cast.task) if cast.task else "",
+            "simple": case.params["style"] == "simple",
+        },
+        **heard,
+    )
+
+
+def _coordinator(
+    case: Case,
+    group: Group,
+    waiting: Sequence[_Speaker],
+    speakers: Sequence[_Speaker],
+    history: Sequence[Said],
+    turn: int,
+) -> Ask:
+    return case.compose(
+        COORDINATOR,
+        round=turn,
+        answers=[speaker.member.role for speaker in speakers],
+        extra={
+            "group": group.name,
+            "waiting": tuple(speaker.member.persona.name for speaker in waiting),
+            "silent": tuple(speaker.member.persona.name for speaker in waiting if not speaker.spoken),
+        },
+        history=tuple(history),
+    )
+
+
+def _synthesis(case: Case, cast: Cast, groups: Sequence[Sequence[_Speaker]], averaged: averaging.Averaged) -> Ask:
+    finals = tuple(
+        _said(speaker, speaker.final) for speakers in groups for speaker in speakers if speaker.final is not None
+    )
+    return case.compose(
+        AGGREGATOR,
+        answers=[said.role for said in finals],
+        extra={"averages": averaged.lines, "groups": tuple(group.name for group in cast.groups)},
+        finals=finals,
+    )
+
+
+def _said(speaker: _Speaker, reply: Reply, round: int = 0) -> Said:
+    member = speaker.member
+    return Said(member.role, f"{member.persona.name} ({member.group.name})", reply, round)
+
+
+def _values(reply: Reply | None) -> Mapping[str, Value]:
+    return reply.reading.values if reply is not None and reply.reading.readable else {}
+
+
+def _roles(params: Params) -> tuple[Role, ...]:
+    cast = _cast(params)
+    seats = [
+        Role(member.role, member.persona.name, f"{member.group.name}: {member.persona.dimension or 'decides'}"[:160])
+        for member in cast.members
+    ]
+    return (
+        *seats,
+        Role(COORDINATOR, "Coordinator", "gives the floor, unresolved disagreement first"),
+        Role(AGGREGATOR, "Aggregator", "writes what the groups agree and differ on"),
+    )
+
+
+def _asks(params: Params, _codebook: Codebook) -> Mapping[str, Asks]:
+    """Turns are counted as if they went round; the sum is exact at both ends."""
+    cast, turns = _cast(params), int(params["turns"])
+    asks: dict[str, Asks] = {}
+    chosen = Asks(0, 0)
+    for group in cast.groups:
+        members = cast.of(group)
+        n = len(members)
+        alone = n == 1 or turns == 0
+        for place, member in enumerate(members):
+            held = turns // n + (place < turns % n)
+            asks[member.role] = exactly(1) if alone else Asks(2, 2 + held)
+        if not alone and params["coordinator"] == "model":
+            chosen += Asks(min(n - 1, turns), turns)
+    return {**asks, COORDINATOR: chosen, AGGREGATOR: exactly(1)}
+
+
+def _cast(params: Params) -> Cast:
+    return read(str(params.get("personas", "")))
+
+
+def _check(params: Params, _codebook: Codebook) -> str:
+    if params["sources"]:
+        return "sources have to be made into personas first"
+    return ""
+
+
+_PARAMS = (
+    Param("personas", "Personas", "", "Who sits on the panel, as YAML. On the command line a file; empty: two simple "
+          "roles, general public and critic.", hidden=True),
+    Param("sources", "Sources", "", "Files (txt, md, pdf) that personas are made from before the run, with commas "
+          "between them.", hidden=True),
+    Param("turns", "Turns of debate", 6, "At most so many in each group; 0 is no debate.", least=0, most=60),
+    Param("coordinator", "Who gives the floor", "model", "A model chooses, or code takes the order of disagreement.",
+          choices={"model": "a coordinator", "order": "the order of disagreement"}),
+    Param("style", "Personas speak as", "full", "With all five attributes, or as a simple role for comparison.",
+          choices={"full": "whole personas", "simple": "simple roles"}),
+)  # fmt: skip
+
+CARD = ProtocolCard(
+    name="panel",
+    title="Panel of personas",
+    summary="Personas from your documents decide, debate in their groups, and are averaged.",
+    source="Chen et al., Multi-Agent-as-Judge (MAJ-Eval), section 3.2",
+    form="panels",
+    roles=_roles,
+    asks=_asks,
+    formula="1 + Σ over groups (n + t + c + o)",
+    kinds={
+        "multilabel": Treatment(
+            "each label: a persona whose list differs from most others' disagrees",
+            "shares within groups, averaged over groups: present above a half",
+            "exactly a half: that label is unresolved",
+        ),
+        "choice": Treatment(
+            "the chosen label", "shares within groups, averaged over groups: the largest", "unresolved"
+        ),
+        "rating": Treatment(
+            "each dimension: a persona a point or more from the mean of the others disagrees",
+            "none: the mean within groups, then across groups",
+            "cannot arise",
+        ),
+    },
+    debate=debate,
+    params=_PARAMS,
+    presets={
+        "paper": Preset("As in the paper (Claude 3.7)", {"turns": 6}, {"": 1.0}),
+        "paper-qwen": Preset("As in the paper (Qwen 3)", {"turns": 6}, {"": 0.6}),
+        "simple": Preset("Simple roles (its ablation)", {"turns": 6, "style": "simple"}, {"": 1.0}),
+        "alone": Preset("Without debate", {"turns": 0}),
+    },
+    check=_check,
+)
