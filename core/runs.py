@@ -16,6 +16,7 @@ BUILTIN = "builtin"
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
 Purpose: TypeAlias = Literal["run", "lab"]
 """What a run is for: to label documents, or only to try something out; lists of runs leave the latter out."""
+EngineName: TypeAlias = Literal["live", "batch"]
 Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
 SchemaUse: TypeAlias = Literal["off", "auto", "on"]
 """When a reply that must hold a decision is held to a JSON schema: never, in the second try after one that could not be
@@ -71,6 +72,26 @@ class Seat(_Frozen):
         return cls(connection=connection, model=model, sampling=sampling or Sampling())
 
 
+class Engine(_Frozen):
+    """How a run's asks reach the models: ``live`` as streamed calls, ``batch`` as files of requests, a stage of all
+    debates at a time. It decides nothing about what is asked, so replies are shared between them.
+
+    ``batch_dir`` is a folder for files that are answered by hand, empty where the server has a Batch API. A batch run
+    waits at most ``batch_wait`` seconds for a stage and then pauses (None: as long as it takes; by hand 0).
+    """
+
+    name: EngineName = "live"
+    batch_dir: str = ""
+    batch_wait: float | None = Field(default=None, ge=0)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a stage is waited for; may be infinite."""
+        if self.batch_wait is not None:
+            return self.batch_wait
+        return 0.0 if self.batch_dir else float("inf")
+
+
 class Template(_Frozen):
     """A prompt template as a run used it: its shipped or saved name and its very text."""
 
@@ -97,6 +118,7 @@ class RunSettings(_Frozen):
     params: Annotated[dict[str, Any], BeforeValidator(_clean_params)] = Field(default_factory=dict)
     seed: int = 0
     iteration: int = 0
+    engine: Engine = Engine()
     concurrency: int = Field(default=8, ge=1, le=4096)
     budget_usd: float | None = Field(default=None, gt=0)
     handling: Handling = Handling()

@@ -11,8 +11,8 @@ from core.cli.console import INCOMPLETE, OK, SOME_FAILED, ProgressLines, say, wa
 from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
-from core.runs import RunRow, Seat
-from core.studio import annotate, runs
+from core.runs import RunRow, RunSettings, Seat
+from core.studio import annotate, drivers, runs
 from core.studio.desk import Desk
 from core.studio.intake import Source, read_source
 from core.studio.workspace import Workspace
@@ -32,7 +32,8 @@ class Outcome:
 
 def plan_of(options: Mapping[str, Any]) -> runs.Plan:
     """The plan that the options of ``moot annotate`` describe. UsageError for one that cannot be read."""
-    handling, params = runs.split_handling(annotate.parse_pairs(options["params"], "--param"))
+    engine, params = drivers.engine(options["engine"] or "live", annotate.parse_pairs(options["params"], "--param"))
+    handling, params = runs.split_handling(params)
     sampling, params = runs.split_params(params, options["seed"])
     seats = {
         role: Seat.parse(spec, sampling=sampling)
@@ -49,6 +50,7 @@ def plan_of(options: Mapping[str, Any]) -> runs.Plan:
         handling=handling,
         iterations=options["iterations"],
         limit=options["limit"],
+        engine=engine,
     )
 
 
@@ -84,7 +86,9 @@ def resume_run(workspace: Workspace, path: Path, run_id: str) -> Outcome:
     return _drive(desk, [run_id], retry_failed=True)
 
 
-def _preflight(workspace: Workspace, settings: Any) -> None:
+def _preflight(workspace: Workspace, settings: RunSettings) -> None:
+    if settings.engine.batch_dir:
+        return  # another program will answer, on another machine perhaps
     for probe in runs.preflight(settings, workspace.models, workspace.engine):
         if probe.error is not None:
             say(f"moot: probing {probe.seat.spec}: {probe.error}")

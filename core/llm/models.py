@@ -75,18 +75,8 @@ class ModelLibrary:
         place = self.place(seat.connection).model_copy(update={"base_url": seat.base_url})
         if place.dialect == "builtin":
             return await _ask_builtin(ask, settings, document, on_delta)
-        key = await self._key(place)
-        seed = seat.sampling.seed
-        request = Request(
-            place=place,
-            key=key,
-            seat=seat,
-            ask=ask,
-            seed=None if seed is None else seed + settings.iteration,
-            schema=schemas.wanted(seat.sampling, ask, settings.codebook),
-            silence=settings.handling.silence or streams.SILENCE_SECONDS,
-            price=lambda usage: self.prices.cost(place, seat.model, usage),
-        )
+        key = await self.key(place)
+        request = self.request(place, key, seat, ask, settings)
         known = self.capabilities.of(place, seat.model)
         dialect: wire.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
 
@@ -102,6 +92,20 @@ class ModelLibrary:
         if reply.reasoning or reply.usage.reasoning_tokens:
             known.reasons = True
         return replace(reply, text=redacted(reply.text, key), reasoning=redacted(reply.reasoning, key))
+
+    def request(self, place: Connection, key: str | None, seat: Seat, ask: Ask, settings: RunSettings) -> Request:
+        """An ask on its way to a server."""
+        seed = seat.sampling.seed
+        return Request(
+            place=place,
+            key=key,
+            seat=seat,
+            ask=ask,
+            seed=None if seed is None else seed + settings.iteration,
+            schema=schemas.wanted(seat.sampling, ask, settings.codebook),
+            silence=settings.handling.silence or streams.SILENCE_SECONDS,
+            price=lambda usage: self.prices.cost(place, seat.model, usage),
+        )
 
     def dearest(self, seat: Seat, ask: Ask) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
@@ -144,7 +148,8 @@ class ModelLibrary:
             await asyncio.sleep(0)
             self._session = None
 
-    async def _key(self, place: Connection) -> str | None:
+    async def key(self, place: Connection) -> str | None:
+        """The key that goes to this address, None without one."""
         if place.base_url != self.connections[place.name].base_url:
             return None  # a resumed run points elsewhere than the connection does now: the key does not go there
         if place.name not in self._keys:

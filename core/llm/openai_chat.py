@@ -49,7 +49,7 @@ def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Sc
 async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
     """Read the reply to its end, streamed or whole."""
     if response.content_type == "application/json":
-        _take(streams.decoded(await response.read(), seat), seat, growing)
+        take(streams.decoded(await response.read(), seat), seat, growing)
         return
     async for lines in streams.Lines(response, seat):
         for line in lines:
@@ -61,10 +61,10 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
                 growing.finish = growing.finish or "stop"
                 return
             if data:
-                _take(streams.decoded(data, seat), seat, growing)
+                take(streams.decoded(data, seat), seat, growing)
 
 
-def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
+def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     """One event of a stream, or a whole reply that was not streamed: they differ in ``delta`` and ``message``."""
     if event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, seat)

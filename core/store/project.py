@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from core.store.connection import open_file
+from core.store.jobs import BatchJobs
 from core.store.store import Store
 from core.store.turns import Replies, RunSink
 from core.store.writer import Writer
@@ -16,7 +17,8 @@ from core.store.writer import Writer
 class Project:
     """Owns a project file from ``open`` to ``close``; a context manager.
 
-    ``store`` is everything in it, ``turn_store`` and ``sink`` are the engine's ports.
+    ``store`` is everything in it, ``turn_store``, ``sink`` and ``jobs`` are the engine's
+    ports.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> None:
@@ -28,6 +30,7 @@ class Project:
             self.store.runs.recover()
             self.turn_store = Replies(self._connection, self._writer)
             self.sink = RunSink(self._connection, self._writer)
+            self.jobs = BatchJobs(self._connection, self._writer)
         except BaseException:
             self.close()
             raise

@@ -11,13 +11,13 @@ from typing import Literal
 
 from core.debate.events import Event, RunStatus
 from core.documents import Document
-from core.engine.live import LiveRun
+from core.engine.driver import Driver
 from core.engine.thread import EngineThread
 from core.errors import UsageError
 from core.llm.models import ModelLibrary
 from core.runs import State
 from core.store.project import Project
-from core.studio import watch
+from core.studio import drivers, watch
 from core.studio.board import Board, DocumentText, FinishedPage, Replay
 
 Listener = Callable[[Event], None]
@@ -36,12 +36,12 @@ class Desk:
         self.engine = engine
         self.models = models
         self._boards: dict[str, Board] = {}
-        self._live: dict[str, LiveRun] = {}
+        self._live: dict[str, Driver] = {}
         self._queued: dict[str, Future[RunStatus]] = {}
         self._listeners: list[Listener] = []
         self._guard = threading.Lock()
         self._turn = asyncio.Lock()
-        self._moving: dict[str, LiveRun] = {}
+        self._moving: dict[str, Driver] = {}
         self._beside: set[str] = set()
         self._lab_turn = asyncio.Lock()
 
@@ -73,9 +73,7 @@ class Desk:
             board = self._boards.setdefault(run_id, Board(run_id))
             if (row := self.store.runs.get(run_id)) is not None:
                 board.publish(watch.status_of(row, "queued"))
-            live = LiveRun(
-                work, self._load, self.models, self.project.turn_store, self.project.sink, self._publisher(board)
-            )
+            live = drivers.driver(self.project, self.models, self._load, self._publisher(board), work)
             self._live[run_id] = live
             if work.run.purpose == "lab":
                 self._beside.add(run_id)
@@ -127,7 +125,7 @@ class Desk:
     def close(self) -> None:
         """Pause what moves, wait for what is in flight, close the file."""
         for run_id in self._open_runs():
-            self._tell(run_id, LiveRun.interrupt)
+            self._tell(run_id, Driver.interrupt)
         with self._guard:
             futures = list(self._queued.values())
         for future in futures:
@@ -190,7 +188,7 @@ class Desk:
 
         return publish
 
-    async def _drive(self, live: LiveRun, turn: asyncio.Lock) -> RunStatus:
+    async def _drive(self, live: Driver, turn: asyncio.Lock) -> RunStatus:
         async with turn:
             self._moving[live.run_id] = live
             try:
@@ -221,7 +219,7 @@ class Desk:
     async def _load(self, ids: Sequence[str]) -> Sequence[Document]:
         return await asyncio.to_thread(self.store.documents.load, ids, gold=False)
 
-    def _tell(self, run_id: str, order: Callable[[LiveRun], None]) -> None:
+    def _tell(self, run_id: str, order: Callable[[Driver], None]) -> None:
         with self._guard:
             live = self._live.get(run_id)
         if live is not None:

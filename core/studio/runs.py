@@ -17,7 +17,7 @@ from core.engine.thread import EngineThread
 from core.errors import CodebookError, UsageError
 from core.llm import builtin
 from core.llm.models import ModelLibrary
-from core.runs import BUILTIN, Handling, RunRow, RunSettings, Sampling, Seat, Template
+from core.runs import BUILTIN, Engine, Handling, RunRow, RunSettings, Sampling, Seat, Template
 from core.studio.desk import Desk
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -53,6 +53,7 @@ class Plan:
     iterations: int = 1
     limit: int | None = None
     pace: float = 0.0
+    engine: Engine = Engine()
 
     def seat(self, role: str) -> Seat:
         """Who sits on a role: who was put there, else on its family (``annotator`` of ``annotator_b``), else
@@ -90,6 +91,7 @@ class Plan:
             "iterations": self.iterations,
             "limit": self.limit,
             "pace": self.pace,
+            "engine": self.engine.model_dump(mode="json"),
         }
 
     @classmethod
@@ -97,7 +99,9 @@ class Plan:
         """The plan that ``to_json`` wrote."""
         seats = {role: Seat.model_validate(seat) for role, seat in data["seats"].items()}
         handling = Handling.model_validate(data.get("handling", {}))
-        return cls(**{**data, "everyone": Seat.model_validate(data["everyone"]), "seats": seats, "handling": handling})
+        engine = Engine.model_validate(data.get("engine", {}))
+        frozen = {"everyone": Seat.model_validate(data["everyone"]), "handling": handling, "engine": engine}
+        return cls(**{**data, **frozen, "seats": seats})
 
 
 def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling, dict[str, str]]:
@@ -172,6 +176,7 @@ def settle(
         budget_usd=plan.budget_usd,
         handling=plan.handling,
         pace=plan.pace,
+        engine=plan.engine,
     )
 
 

@@ -66,6 +66,15 @@ def mock_llm(**flags: object) -> Iterator[str]:
 
 
 @contextlib.contextmanager
+def batch_server() -> Iterator[str]:
+    """A server with OpenAI's Files and Batches; gives its address without a path."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with running([sys.executable, str(HERE / "batches.py"), "--port", str(port)], f"{url}/stats"):
+        yield url
+
+
+@contextlib.contextmanager
 def llama_cpp(folder: Path, *options: str) -> Iterator[str]:
     """llama.cpp's own server with a random-weight toy model; gives its base URL."""
     model = folder / "tiny.gguf"

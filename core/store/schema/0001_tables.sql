@@ -129,3 +129,11 @@ CREATE TABLE sweeps (
     sweep INTEGER PRIMARY KEY, unix_time DOUBLE NOT NULL, spec VARCHAR NOT NULL, progress VARCHAR NOT NULL,
     state VARCHAR NOT NULL, message VARCHAR NOT NULL
 );
+CREATE TABLE batches (              -- files of requests that went to a server
+    mark VARCHAR PRIMARY KEY,       -- our name of the file
+    run_id VARCHAR NOT NULL, connection VARCHAR NOT NULL, model VARCHAR NOT NULL, base_url VARCHAR NOT NULL,
+    remote VARCHAR NOT NULL,        -- the server's name of it, empty until it is known
+    unix_time DOUBLE NOT NULL,
+    outcome VARCHAR                 -- NULL while replies may come
+);
+CREATE TABLE batch_requests (mark VARCHAR NOT NULL, key VARCHAR NOT NULL);

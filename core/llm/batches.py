@@ -1,0 +1,243 @@
+"""Requests by the file: the OpenAI Batch API, and the files that it, ``vllm run-batch`` and others read and write.
+
+In: ``{"custom_id", "method": "POST", "url": "/v1/chat/completions", "body"}``. Out, in any order: ``{"custom_id",
+"response": {"status_code", "body"} or null, "error": null, a text or an object}``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import orjson
+
+from core import errors
+from core.llm.connections import Connection
+from core.llm.failures import from_status, plain
+from core.runs import Seat
+
+URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+WINDOW: Literal["24h"] = "24h"
+MARK = "moot"
+"""The name under which a batch's metadata carry our own name of it, by which one is found whose id never reached us."""
+MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000
+"""What one file may hold: the API's limits, with something to spare in the second (200 MB)."""
+SHARE = 0.5
+"""Of the list price is what a batch costs."""
+
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How a batch stands. ``outputs`` are the names of the files that hold replies and errors; ``problem`` says why it
+    was not taken at all (nothing was asked, nothing is paid)."""
+
+    ended: bool
+    answered: int = 0
+    outputs: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class BatchServer(Protocol):
+    """Whoever takes files of requests. Every method raises a ModelError when it does not answer as it should."""
+
+    async def submit(self, path: Path, mark: str) -> str:
+        """Hand a file over; the server's name of the batch. ``mark`` is our own."""
+
+    async def find(self, mark: str) -> str | None:
+        """The server's name of a batch that was handed over under this mark, None when there is none."""
+
+    async def look(self, batch: str) -> BatchState:
+        """How it stands."""
+
+    def rows(self, output: str) -> AsyncIterator[bytes]:
+        """The lines of an output file."""
+
+    async def cancel(self, batch: str) -> None:
+        """Ask for no further reply. Those that are there already stay."""
+
+    async def close(self) -> None:
+        """Let go of its connections."""
+
+
+class OpenAIBatches:
+    """The Batch API at one connection."""
+
+    def __init__(self, place: Connection, key: str | None) -> None:
+        from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
+
+        self._place = place
+        self._client = AsyncOpenAI(
+            base_url=place.base_url,
+            api_key=key or "none",
+            http_client=DefaultAsyncHttpx2Client(follow_redirects=False, trust_env=False),
+        )
+
+    async def submit(self, path: Path, mark: str) -> str:
+        """Upload the file and start a batch on it."""
+        async with self._translated("take a file of requests"):
+            with path.open("rb") as file:
+                uploaded = await self._client.files.create(file=(f"{mark}.jsonl", file), purpose="batch")
+        async with self._translated("start a batch"):
+            once = self._client.with_options(max_retries=0)  # one whose answer was lost would be started a second time
+            made = await once.batches.create(
+                input_file_id=uploaded.id, endpoint=URL, completion_window=WINDOW, metadata={MARK: mark}
+            )
+        return made.id
+
+    async def find(self, mark: str) -> str | None:
+        """Look through the latest batches of the account."""
+        async with self._translated("list its batches"):
+            page = await self._client.batches.list(limit=100)
+            return next((one.id for one in page.data if (one.metadata or {}).get(MARK) == mark), None)
+
+    async def look(self, batch: str) -> BatchState:
+        """Ask for its status."""
+        async with self._translated("tell how a batch stands"):
+            found = await self._client.batches.retrieve(batch)
+        answered = found.request_counts.completed + found.request_counts.failed if found.request_counts else 0
+        outputs = tuple(filter(None, (found.output_file_id, found.error_file_id)))
+        told = [plain(one.message) for one in (found.errors.data or [])] if found.errors else []
+        refused = found.status == "failed" and not outputs
+        return BatchState(
+            found.status in _ENDED, answered, outputs, ("; ".join(told) or "no reason given") if refused else ""
+        )
+
+    async def rows(self, output: str) -> AsyncIterator[bytes]:
+        """Download a file line by line."""
+        rest = b""
+        async with (
+            self._translated("send a file of replies"),
+            self._client.files.with_streaming_response.content(output) as response,
+        ):
+            async for chunk in response.iter_bytes():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield line
+        yield rest
+
+    async def cancel(self, batch: str) -> None:
+        """Ask for its cancellation; one that has ended already stays as it is."""
+        try:
+            async with self._translated("cancel a batch"):
+                await self._client.batches.cancel(batch)
+        except errors.BadRequest:
+            return
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+    @asynccontextmanager
+    async def _translated(self, what: str) -> AsyncIterator[None]:
+        """The package's errors as ours; the rest of a key that a server echoes is hidden by the caller."""
+        import openai
+
+        seat = Seat(connection=self._place.name, model="the batch", base_url=self._place.base_url)
+        try:
+            yield
+        except openai.APITimeoutError as error:
+            raise errors.TimedOut(f"{self._place.name} took too long to {what}.", "") from error
+        except openai.APIConnectionError as error:
+            raise errors.Unreachable(
+                f"{self._place.name} at {self._place.base_url} cannot be reached to {what}.", "Is the server running?"
+            ) from error
+        except openai.NotFoundError as error:
+            raise errors.NoSuchModel(
+                f"{self._place.name} does not know how to {what} (404).",
+                "It may have no Batch API: use --engine live, or files by hand with --param batch_dir=FOLDER.",
+            ) from error
+        except openai.APIStatusError as error:
+            raise from_status(error.status_code, error.response.content, error.response.headers, seat) from error
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
+            told = f"{self._place.name} did not {what} as expected: {plain(error)}"
+            raise errors.MalformedStream(told, "") from error
+
+
+class HandBatches:
+    """Files in a folder that a person, or a script, has answered by another program.
+
+    A batch is its input file; its outputs are the files beside it that begin with its name. It has ended when each of
+    its requests has a row, or when the outputs have not changed for ``SETTLED`` seconds; what is missing then is asked
+    for again in another file.
+    """
+
+    SETTLED = 3.0
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def submit(self, path: Path, mark: str) -> str:
+        """The file is where it should be already, under the mark's name."""
+        return path.name if path.stem == mark else f"{mark}.jsonl"
+
+    async def find(self, mark: str) -> str | None:
+        """The input file of this mark, if it was written to its end."""
+        path = self._folder / f"{mark}.jsonl"
+        return path.name if path.exists() else None
+
+    async def look(self, batch: str) -> BatchState:
+        """Count the rows of the outputs."""
+        source = self._folder / batch
+        outputs = [path for path in sorted(self._folder.glob(f"{source.stem}.*jsonl")) if path != source]
+        if not source.exists():
+            return BatchState(ended=True, outputs=tuple(path.name for path in outputs))
+        wanted = _rows(source)
+        answered = sum(map(_rows, outputs))
+        still = bool(outputs) and time.time() - max(path.stat().st_mtime for path in outputs) > self.SETTLED
+        return BatchState(answered >= wanted or still, answered, tuple(path.name for path in outputs))
+
+    async def rows(self, output: str) -> AsyncIterator[bytes]:
+        """The lines of an output file."""
+        with (self._folder / output).open("rb") as file:
+            for line in file:
+                yield line
+
+    async def cancel(self, batch: str) -> None:
+        """Nothing to do: nobody may have begun."""
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _rows(path: Path) -> int:
+    """Complete lines of a file."""
+    with path.open("rb") as file:
+        return sum(row.rstrip().endswith(b"}") for row in file)
+
+
+def line(key: str, body: Mapping[str, Any]) -> bytes:
+    """One request as a line of a file."""
+    return orjson.dumps({"custom_id": key, "method": "POST", "url": URL, "body": body}) + b"\n"
+
+
+def read_row(row: bytes) -> tuple[str, Mapping[str, Any]] | None:
+    """The key and the content of an output line; None for one that is no row."""
+    try:
+        data = orjson.loads(row)
+    except orjson.JSONDecodeError:
+        return None
+    key = data.get("custom_id") if isinstance(data, dict) else None
+    return (key, data) if isinstance(key, str) else None
+
+
+def body_of(row: Mapping[str, Any], seat: Seat) -> dict[str, Any]:
+    """The chat completion in a row. Raises the ModelError that its error or status means."""
+    response, error = row.get("response"), row.get("error")
+    if isinstance(response, dict) and isinstance(response.get("body"), dict):
+        body: dict[str, Any] = response["body"]
+        status = response.get("status_code")
+        if status in (None, 200):
+            return body
+        if isinstance(status, int):
+            raise from_status(status, orjson.dumps(body), {}, seat)
+    inner = error.get("error", error) if isinstance(error, dict) else error
+    text = plain(inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error")
+    if "batch_expired" in str(error):
+        raise errors.TimedOut(f"{seat.model} at {seat.connection} was not asked within {WINDOW}: {text}", "")
+    raise errors.ServerFault(f"{seat.model} at {seat.connection}, in a batch: {text}", "")

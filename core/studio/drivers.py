@@ -1,0 +1,46 @@
+"""Which driver moves a run, and its options as they are typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from core.engine.batch import BatchRun
+from core.engine.driver import Driver
+from core.engine.live import LiveRun
+from core.engine.ports import Documents, Publish, Work
+from core.errors import UsageError
+from core.llm.batching import BatchLibrary
+from core.llm.models import ModelLibrary
+from core.runs import Engine
+from core.store.project import Project
+
+PARAMS = tuple(name for name in Engine.model_fields if name != "name")
+"""The ``--param`` names that are the driver's."""
+
+
+def engine(name: str, params: Mapping[str, str]) -> tuple[Engine, dict[str, str]]:
+    """The driver by name with its own parameters, and the parameters of others. UsageError for a value that does not
+    fit."""
+    own = {key: value for key, value in params.items() if key in PARAMS}
+    try:
+        chosen = Engine.model_validate({"name": name, **own})
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
+    stranger = next((key for key in own if not key.startswith(name)), None)
+    if stranger is not None:
+        raise UsageError(f"--param {stranger} is for another driver than {name}.", "Choose it with --engine.")
+    return chosen, {key: value for key, value in params.items() if key not in PARAMS}
+
+
+def driver(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Driver:
+    """The driver that a run's settings name, over the project's store."""
+    store, sink = project.turn_store, project.sink
+    match work.run.settings.engine.name:
+        case "live":
+            return LiveRun(work, documents, models, store, sink, publish)
+        case "batch":
+            batches = BatchLibrary(models)
+            return BatchRun(work, documents, models, store, sink, publish, batches=batches, jobs=project.jobs)

@@ -1,0 +1,175 @@
+"""Runs by the file: no request goes out twice, whatever the server, the network or this process does."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.engine import batch
+from core.llm.batches import HandBatches
+from tests.core.cli.invoking import Told, annotate, rows, write
+from tests.servers.batches import answer
+from tests.servers.running import batch_server
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
+    monkeypatch.setattr(batch, "LONGEST_LOOK", 0.05)
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with batch_server() as url:
+        yield url
+
+
+def configure(url: str, **flags: Any) -> None:
+    request = urllib.request.Request(f"{url}/config", json.dumps(flags).encode())
+    urllib.request.urlopen(request).close()
+
+
+def stats(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{url}/stats") as response:
+        told: dict[str, Any] = json.load(response)
+        return told
+
+
+def run(folder: Path, url: str, *more: object, engine: str = "batch", code: int | None = 0) -> Told:
+    place = ("--connection", f"s={url}/v1", "--model", "s/m", "--engine", engine)
+    return annotate(folder, *place, *more, code=code)
+
+
+def texts(count: int) -> list[str]:
+    return [f"Text {index}: the staff were kind, the breakfast good." for index in range(count)]
+
+
+def test_a_stage_is_a_file_and_replies_are_those_of_a_live_run(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(9))
+    told = run(tmp_path, server).json
+    assert (told["status"], told["verdicts"], told["calls"], told["cached_calls"]) == ("done", 9, 27, 0)
+    assert (told["prompt_tokens"], told["cached_tokens"]) == (2700, 1620)
+    assert stats(server)["sizes"] == [9, 9, 9]
+    live = run(tmp_path, server, engine="live").json
+    assert (live["calls"], live["cached_calls"], live["verdicts"]) == (0, 27, 9)
+    assert rows(tmp_path, "SELECT count(*) FROM turns") == [(54,)]
+
+
+def test_rows_that_fail_expire_or_never_come_go_out_again_and_no_answered_one_does(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(40))
+    configure(server, lose=0.15, fail=0.15, expire=0.15)
+    told = run(tmp_path, server, code=None).json
+    seen = stats(server)
+    assert told["verdicts"] + told["failed"] == 40
+    assert told["verdicts"] >= 25, "three tries each"
+    assert max(seen["answered"].values()) == 1
+    assert told["calls"] == len(seen["answered"])
+    kinds = {kind for (kind,) in rows(tmp_path, "SELECT DISTINCT kind FROM attempts")}
+    assert kinds == {"server fault", "timed out"}
+    configure(server, lose=0, fail=0, expire=0)
+    again = run(tmp_path, server, "--resume", "r0001").json
+    assert (again["status"], again["verdicts"], again["failed"]) == ("done", 40, 0)
+    assert max(stats(server)["answered"].values()) == 1
+
+
+def test_a_batch_whose_creation_was_never_answered_is_found_again(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, crash=True)
+    assert run(tmp_path, server).json["verdicts"] == 3
+    assert stats(server)["sizes"] == [3, 3, 3]
+
+
+def test_a_closed_process_leaves_its_batch_out_and_collects_it_later(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(4))
+    configure(server, hold=True)
+    away = run(tmp_path, server, "--param", "batch_wait=0", code=3)
+    assert away.json["status"] == "paused"
+    assert "0 of 4 requests of a batch are answered" in away.stderr
+    for _ in range(2):
+        assert run(tmp_path, server, "--resume", "r0001", code=3).json["calls"] == 0
+    assert stats(server)["sizes"] == [4], "it is not handed over again"
+    other = run(tmp_path, server, "--param", "batch_wait=0", code=3).json
+    assert other["run_id"] == "r0002"
+    assert stats(server)["sizes"] == [4], "nor by another run that wants the same"
+    configure(server, hold=False)
+    for _ in range(9):
+        told = run(tmp_path, server, "--resume", "r0001", code=None)
+        if told.code == 0:
+            break
+    assert told.json["verdicts"] == 4
+    assert stats(server)["sizes"] == [4, 4, 4]
+    for _ in range(9):
+        other = run(tmp_path, server, "--resume", "r0002", code=None).json
+    assert (other["verdicts"], other["calls"], other["cached_calls"]) == (4, 0, 12)
+
+
+def test_a_refused_batch_pauses_with_the_servers_words(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, refuse="model m is not for batches")
+    told = run(tmp_path, server, code=3)
+    assert "model m is not for batches" in told.stderr
+    assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
+
+
+def test_an_account_that_has_too_much_out_gets_smaller_files_one_after_another(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(8))
+    configure(server, refuse="Enqueued token limit reached for m")
+    assert run(tmp_path, server).json["verdicts"] == 8
+    seen = stats(server)
+    assert seen["sizes"][:3] == [8, 4, 4]
+    assert seen["statuses"][1:] == ["completed"] * (len(seen["sizes"]) - 1)
+
+
+def test_a_server_without_batches_is_told_apart(tmp_path: Path) -> None:
+    from tests.servers.running import mock_llm
+
+    write(tmp_path, *texts(2))
+    with mock_llm(ttft=0, tpt=0) as url:
+        told = run(tmp_path, url, code=3)
+    assert "--engine live" in told.stderr
+    assert "batch_dir" in told.stderr
+
+
+def test_files_by_hand_are_written_answered_and_read_a_stage_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    write(tmp_path, *texts(5))
+    folder = tmp_path / "files"
+    place = "http://127.0.0.1:9"  # nobody is there, and nobody is asked
+    told = run(tmp_path, place, "--param", f"batch_dir={folder}", code=3)
+    assert "vllm run-batch -i" in told.stderr
+    for stage in range(3):
+        written = [path for path in folder.glob("*.jsonl") if ".output" not in path.name]
+        (source,) = [path for path in written if not path.with_suffix(".output.jsonl").exists()]
+        requests = [json.loads(line) for line in source.read_text().splitlines()]
+        assert len(requests) == 5
+        assert {one["url"] for one in requests} == {"/v1/chat/completions"}
+        assert "stream" not in requests[0]["body"]
+        replies = [
+            {"custom_id": one["custom_id"], "response": {"body": answer(one["body"])}, "error": None}
+            for one in reversed(requests)
+        ]
+        lines = [*map(json.dumps, replies), "not json", json.dumps({"custom_id": "a stranger"})]
+        source.with_suffix(".output.jsonl").write_text("\n".join(lines))
+        told = run(tmp_path, place, "--resume", "r0001", code=0 if stage == 2 else 3)
+    assert (told.json["verdicts"], told.json["calls"]) == (5, 15)
+    assert not list(folder.glob("*.part"))
+
+
+def test_the_builtin_model_takes_no_files_and_is_asked_as_ever(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    told = run(tmp_path, server, "--role", "extractor=builtin/lexical", "--role", "critic=builtin/lexical").json
+    assert (told["verdicts"], told["calls"]) == (3, 9)
+    assert stats(server)["sizes"] == [3]
+
+
+def test_a_parameter_of_another_driver_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "Text.")
+    told = annotate(tmp_path, "--param", "batch_wait=3", code=2)
+    assert "--engine" in told.stderr

@@ -1,0 +1,146 @@
+"""A server with OpenAI's Files and Batches that answers like an annotator, and as badly as it is told to.
+
+``python batches.py --port N``: a batch ends at its second look. ``POST /config`` changes what goes wrong: ``lose``
+(share of rows without a line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share that runs out
+of time), ``refuse`` (the message with which the next batch is refused whole), ``crash`` (the next creation takes place
+but its answer never arrives), ``hold`` (no batch ends while it is set). ``GET /stats`` counts requests by custom_id.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import Counter
+from typing import Any
+
+from aiohttp import web
+
+WORDS = {"Service": "staff", "Food": "breakfast", "Location": "station"}
+
+
+class Batches:
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.batches: dict[str, dict[str, Any]] = {}
+        self.looks: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.config: dict[str, Any] = {}
+        self.chance = random.Random(7)
+
+    def app(self) -> web.Application:
+        app = web.Application(client_max_size=300_000_000)
+        app.add_routes(
+            [
+                web.post("/v1/files", self.upload),
+                web.get("/v1/files/{id}/content", self.content),
+                web.post("/v1/batches", self.create),
+                web.get("/v1/batches", self.listed),
+                web.get("/v1/batches/{id}", self.retrieve),
+                web.post("/v1/batches/{id}/cancel", self.cancel),
+                web.post("/v1/chat/completions", self.chat),
+                web.post("/config", self.configure),
+                web.get("/stats", self.stats),
+            ]
+        )
+        return app
+
+    async def upload(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        name = f"file-{len(self.files)}"
+        self.files[name] = form["file"].file.read()  # type: ignore[union-attr]
+        return web.json_response({"id": name, "object": "file", "purpose": str(form["purpose"])})
+
+    async def content(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.files[request.match_info["id"]])
+
+    async def create(self, request: web.Request) -> web.Response:
+        told = await request.json()
+        name = f"batch-{len(self.batches)}"
+        lines = [json.loads(line) for line in self.files[told["input_file_id"]].splitlines() if line.strip()]
+        self.batches[name] = {
+            "id": name,
+            "object": "batch",
+            "endpoint": told["endpoint"],
+            "completion_window": told["completion_window"],
+            "created_at": 0,
+            "input_file_id": told["input_file_id"],
+            "metadata": told.get("metadata"),
+            "status": "in_progress",
+            "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
+        }
+        if problem := self.config.pop("refuse", None):
+            self.batches[name] |= {"status": "failed", "errors": {"data": [{"code": "x", "message": problem}]}}
+        if self.config.pop("crash", None):
+            assert request.transport is not None
+            request.transport.abort()
+        return web.json_response(self.batches[name])
+
+    async def listed(self, request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [*self.batches.values()][::-1], "has_more": False})
+
+    async def retrieve(self, request: web.Request) -> web.Response:
+        batch = self.batches[request.match_info["id"]]
+        self.looks[batch["id"]] += 1
+        if batch["status"] == "in_progress" and self.looks[batch["id"]] >= 2 and not self.config.get("hold"):
+            self.finish(batch)
+        return web.json_response(batch)
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        batch = self.batches[request.match_info["id"]]
+        batch["status"] = "cancelled"
+        return web.json_response(batch)
+
+    async def chat(self, request: web.Request) -> web.Response:
+        return web.json_response(self.reply(await request.json()))
+
+    async def configure(self, request: web.Request) -> web.Response:
+        self.config |= await request.json()
+        return web.json_response(self.config)
+
+    async def stats(self, request: web.Request) -> web.Response:
+        sizes = [batch["request_counts"]["total"] for batch in self.batches.values()]
+        statuses = [batch["status"] for batch in self.batches.values()]
+        return web.json_response({"sizes": sizes, "statuses": statuses, "answered": self.answered})
+
+    def finish(self, batch: dict[str, Any]) -> None:
+        requests = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines() if line.strip()]
+        self.chance.shuffle(requests)  # no order is ever promised
+        good, bad = [], []
+        for one in requests:
+            row: dict[str, Any] = {"id": "r", "custom_id": one["custom_id"], "response": None, "error": None}
+            if self.chance.random() < self.config.get("lose", 0):
+                continue
+            if self.chance.random() < self.config.get("expire", 0):
+                bad.append({**row, "error": {"code": "batch_expired", "message": "Out of time."}})
+            elif self.chance.random() < self.config.get("fail", 0):
+                bad.append({**row, "response": {"status_code": 500, "body": {"error": {"message": "Out of order."}}}})
+            else:
+                self.answered[one["custom_id"]] += 1
+                good.append({**row, "response": {"status_code": 200, "body": self.reply(one["body"])}})
+        for name, rows in (("output_file_id", good), ("error_file_id", bad)):
+            if rows:
+                batch[name] = f"file-{len(self.files)}"
+                self.files[batch[name]] = "\n".join(map(json.dumps, rows)).encode()
+        batch["request_counts"] |= {"completed": len(good), "failed": len(bad)}
+        batch["status"] = "completed"
+
+    def reply(self, body: dict[str, Any]) -> dict[str, Any]:
+        assert not body.get("stream") or len(body["messages"]) == 1, "a request in a file is not streamed"
+        return answer(body)
+
+
+def answer(body: dict[str, Any]) -> dict[str, Any]:
+    """A chat completion on the words of the last message."""
+    last = body["messages"][-1]["content"]
+    found = [f"#{name}" for name, word in WORDS.items() if word in last] or ["none"]
+    text = f"The aspects present in this review are: {', '.join(found)}"
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}}
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    return {"id": "c", "object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    web.run_app(Batches().app(), host="127.0.0.1", port=parser.parse_args().port, print=None)
