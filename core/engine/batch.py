@@ -22,13 +22,13 @@ from typing import Any
 from core.debate.turns import Expect, Fault, Reply
 from core.documents import Document
 from core.engine import records
-from core.engine.calls import Caller, Place
+from core.engine.calls import Place
 from core.engine.debate import Placed, heard, look_up
 from core.engine.driver import LOADED_AT_ONCE, Driver
 from core.engine.jobs import Batches, Job, Jobs
 from core.engine.limits import BudgetSpent
 from core.engine.outbox import Outbox
-from core.engine.ports import AttemptRow, Documents, Models, Publish, Sink, TurnStore, Work
+from core.engine.ports import AttemptRow, Ports, Work
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batches import MOST_REQUESTS, SHARE, BatchServer, BatchState, line, read_row
 from core.llm.reply import estimated
@@ -60,31 +60,11 @@ class BatchRun(Driver):
     """A run whose asks go out in files. Pausing leaves them out, to be collected when the run goes on; stopping asks
     the server to cancel them. Seats that take no files (the built-in model, Ollama) are asked as in a live run."""
 
-    def __init__(
-        self,
-        work: Work,
-        documents: Documents,
-        models: Models,
-        store: TurnStore,
-        sink: Sink,
-        publish: Publish,
-        *,
-        batches: Batches,
-        jobs: Jobs,
-    ) -> None:
-        super().__init__(work, documents, models, store, sink, publish)
+    def __init__(self, work: Work, ports: Ports, batches: Batches, jobs: Jobs) -> None:
+        super().__init__(work, ports)
         self._batches = batches
         self._jobs = jobs
-        self._caller = Caller(
-            settings=self.settings,
-            models=models,
-            store=store,
-            sink=sink,
-            publish=publish,
-            budget=self.budget,
-            on_paid=self.progress.paid,
-            slots=asyncio.Semaphore(self.settings.concurrency),
-        )
+        self._caller = self._calls()
         self._out: dict[str, Job] = {}
         self._out_keys: dict[str, str] = {}
         self._askers: dict[str, _Asker] = {}
@@ -144,7 +124,7 @@ class BatchRun(Driver):
         self._deferred = {}
         try:
             for start in range(0, len(ids), LOADED_AT_ONCE):
-                documents = await self._documents(ids[start : start + LOADED_AT_ONCE])
+                documents = await self.ports.documents(ids[start : start + LOADED_AT_ONCE])
                 for wanted in await asyncio.gather(*(self._replay(document) for document in documents)):
                     for key, placed in wanted:
                         await self._post(outbox, key, placed)
@@ -159,7 +139,7 @@ class BatchRun(Driver):
 
     async def _replay(self, document: Document) -> list[tuple[str, Placed]]:
         """The debate on a document, from its beginning to its verdict or to the asks that have no reply: those."""
-        debate = self._debate(document)
+        debate = await self._debate(document)
         try:
             while debate.verdict is None:
                 answers = await asyncio.gather(*(self._answer(placed) for placed in debate.waiting))
@@ -204,7 +184,7 @@ class BatchRun(Driver):
         """Put an ask into a file, unless it is out already."""
         asker = self._askers.get(key)
         if asker is None:
-            most = 0.0 if key in self._out_keys else self.models.dearest(placed.seat, placed.ask) * SHARE
+            most = 0.0 if key in self._out_keys else self.ports.models.dearest(placed.seat, placed.ask) * SHARE
             if not self._affordable(most):
                 self._deferred[placed.document.id] = None
                 return

@@ -14,21 +14,12 @@ from core.debate.events import RunState, RunStatus, TurnStarted
 from core.debate.turns import Fault, Reply, Verdict
 from core.documents import Document
 from core.engine import records
+from core.engine.calls import Caller
 from core.engine.debate import Debate, Placed
 from core.engine.limits import EQUAL_FAILURES, Budget, FailureStreak
-from core.engine.ports import (
-    Documents,
-    Library,
-    Models,
-    Publish,
-    Sink,
-    StoredReply,
-    TurnStore,
-    VerdictRow,
-    Work,
-    no_precedents,
-)
+from core.engine.ports import Ports, StoredReply, VerdictRow, Work
 from core.engine.progress import Progress
+from core.runs import Seat
 
 STATUS_SECONDS = 0.25
 LOADED_AT_ONCE = 64
@@ -41,30 +32,19 @@ class Driver(ABC):
     be done when the run is resumed, which replays each debate from its stored replies.
     """
 
-    def __init__(
-        self,
-        work: Work,
-        documents: Documents,
-        models: Models,
-        store: TurnStore,
-        sink: Sink,
-        publish: Publish,
-        library: Library = no_precedents,
-    ) -> None:
+    def __init__(self, work: Work, ports: Ports) -> None:
         self.settings = work.run.settings
         self.retries = work.retry
-        self.models = models
-        self.store = store
-        self.sink = sink
-        self.publish = publish
-        self.library = library
+        self.ports = ports
+        self.store = ports.store
+        self.sink = ports.sink
+        self.publish = ports.publish
         self.progress = Progress.of(work.run, time.monotonic())
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
         """What the run is waiting for, in words; shown with its status."""
         self._run_id = work.run.run_id
         self._resumed = work.run.calls > 0
-        self._documents = documents
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
@@ -146,11 +126,30 @@ class Driver(ABC):
         async with self._loading:
             if not self._loaded and self._todo:
                 ids = [self._todo.popleft() for _ in range(min(LOADED_AT_ONCE, len(self._todo)))]
-                self._loaded.extend(await self._documents(ids))
+                self._loaded.extend(await self.ports.documents(ids))
             return self._loaded.popleft() if self._loaded else None
 
     async def _debate(self, document: Document) -> Debate:
-        return Debate(document, self.settings, self.models, await self.library(document))
+        return Debate(document, self.settings, self.ports.models, await self.ports.library(document))
+
+    def _calls(self) -> Caller:
+        """Who makes the calls of a run that are made one by one."""
+        return Caller(
+            settings=self.settings,
+            models=self.ports.models,
+            store=self.store,
+            sink=self.sink,
+            publish=self.publish,
+            budget=self.budget,
+            on_paid=self.progress.paid,
+            slots=asyncio.Semaphore(self.settings.concurrency),
+            on_lane=self._note_lane,
+        )
+
+    def _note_lane(self, seat: Seat, at_once: int) -> None:
+        """Say how far a server that turns calls away has slowed the run."""
+        narrowed = at_once < self.settings.concurrency
+        self.note = f"{seat.connection} is rate limited: {at_once} calls at once" if narrowed else ""
 
     def _turn(self, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> Coroutine[Any, Any, None]:
         """Show a turn that has ended, and give what writes it."""

@@ -6,13 +6,12 @@ import asyncio
 
 from core.debate.turns import Fault, Reply
 from core.documents import Document
-from core.engine.calls import Caller, Place
+from core.engine.calls import Place
 from core.engine.debate import Placed, heard, look_up
 from core.engine.driver import Driver
 from core.engine.limits import BudgetSpent
-from core.engine.ports import Documents, Library, Models, Publish, Sink, TurnStore, Work, no_precedents
+from core.engine.ports import Ports, Work
 from core.errors import ModelError
-from core.runs import Seat
 
 DEBATES_PER_SLOT = 2
 """Open debates for each call in flight, so that one that waits for its commit holds no slot."""
@@ -21,33 +20,9 @@ DEBATES_PER_SLOT = 2
 class LiveRun(Driver):
     """A run whose asks are streamed calls, as many at once as its concurrency allows."""
 
-    def __init__(
-        self,
-        work: Work,
-        documents: Documents,
-        models: Models,
-        store: TurnStore,
-        sink: Sink,
-        publish: Publish,
-        library: Library = no_precedents,
-    ) -> None:
-        super().__init__(work, documents, models, store, sink, publish, library)
-        self._caller = Caller(
-            settings=self.settings,
-            models=models,
-            store=store,
-            sink=sink,
-            publish=publish,
-            budget=self.budget,
-            on_paid=self.progress.paid,
-            slots=asyncio.Semaphore(self.settings.concurrency),
-            on_lane=self._note_lane,
-        )
-
-    def _note_lane(self, seat: Seat, at_once: int) -> None:
-        """Say how far a server that turns calls away has slowed the run."""
-        narrowed = at_once < self.settings.concurrency
-        self.note = f"{seat.connection} is rate limited: {at_once} calls at once" if narrowed else ""
+    def __init__(self, work: Work, ports: Ports) -> None:
+        super().__init__(work, ports)
+        self._caller = self._calls()
 
     async def _move(self) -> None:
         count = min(self.settings.concurrency * DEBATES_PER_SLOT, max(1, self.left))

@@ -160,3 +160,15 @@ class Work:
     todo: tuple[str, ...]
     retry: int = 0
     """Raised by one each time unresolved documents are asked again, so that the same bad text is not served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything that a driver needs of the world besides its work."""
+
+    documents: Documents
+    models: Models
+    store: TurnStore
+    sink: Sink
+    publish: Publish
+    library: Library = no_precedents

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from core.engine.batch import BatchRun
 from core.engine.driver import Driver
 from core.engine.live import LiveRun
-from core.engine.ports import Documents, Publish, Work
+from core.engine.ports import Documents, Ports, Publish, Work
 from core.errors import UsageError
 from core.llm.batching import BatchLibrary
 from core.llm.models import ModelLibrary
@@ -37,10 +37,9 @@ def engine(name: str, params: Mapping[str, str]) -> tuple[Engine, dict[str, str]
 
 def driver(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Driver:
     """The driver that a run's settings name, over the project's store."""
-    store, sink = project.turn_store, project.sink
+    ports = Ports(documents, models, project.turn_store, project.sink, publish)
     match work.run.settings.engine.name:
         case "live":
-            return LiveRun(work, documents, models, store, sink, publish)
+            return LiveRun(work, ports)
         case "batch":
-            batches = BatchLibrary(models)
-            return BatchRun(work, documents, models, store, sink, publish, batches=batches, jobs=project.jobs)
+            return BatchRun(work, ports, BatchLibrary(models), project.jobs)

@@ -12,7 +12,7 @@ from core.debate.events import Event
 from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.engine.live import LiveRun
-from core.engine.ports import AttemptRow, StoredReply, TurnRow, VerdictRow, Work
+from core.engine.ports import AttemptRow, Ports, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.reply import ModelReply, OnDelta
 from core.llm.terms import Limits
 from core.runs import RunRow, RunSettings, Seat, State
@@ -85,7 +85,7 @@ class World:
 
     def run(self, work: Work) -> LiveRun:
         """A live run in this world."""
-        return LiveRun(work, self.load, self, self, self, self.events.append)
+        return LiveRun(work, Ports(self.load, self, self, self, self.events.append))
 
     # the ports
 
