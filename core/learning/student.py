@@ -132,7 +132,7 @@ def train(task: Task, texts: Sequence[str], evidence: npt.ArrayLike, truth: npt.
     teach nothing. Deterministic. ValueError for shapes that do not fit."""
     known, grid = _evidence(evidence, len(texts), task), _truth(truth, len(texts), task)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
-    texts = [texts[place] for place in decided]
+    texts = [texts[place] for place in decided.tolist()]
     known, grid = known[decided], grid[decided]
     words, told = _read(texts)
     models = tuple(
