@@ -13,6 +13,7 @@ from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import builtin, ollama_chat, openai_chat, schemas, streams, wire
+from core.llm.builtin import taught
 from core.llm.capabilities import Capabilities
 from core.llm.connections import PRESETS, Connection, find_key
 from core.llm.failures import hide_key, redacted
@@ -22,7 +23,9 @@ from core.llm.request import Request
 from core.llm.terms import Limits
 from core.runs import BUILTIN, RunSettings, Seat
 
-BUILTIN_MODELS = ("lexical",)
+PLAIN = ("lexical",)
+"""Built-in models that are the same in every project."""
+BUILTIN_MODELS = (*PLAIN, taught.NAME)
 
 
 class ModelLibrary:
@@ -37,6 +40,8 @@ class ModelLibrary:
         self.prices = Prices()
         self.own_limits: dict[str, Limits] = {}
         """By the name of the connection."""
+        self.students: list[taught.Lookup] = []
+        """Where trained students are found: one lookup for each open project."""
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[str, str | None] = {}
 
@@ -64,7 +69,7 @@ class ModelLibrary:
         """The seat with its connection's address frozen in. UsageError for an unknown connection, NoSuchModel for a
         built-in that does not exist."""
         place = self.place(seat.connection)
-        if place.dialect == "builtin" and seat.model not in BUILTIN_MODELS:
+        if place.dialect == "builtin" and seat.model.partition("@")[0] not in BUILTIN_MODELS:
             raise NoSuchModel(f"There is no built-in model '{seat.model}'.", f"There is {', '.join(BUILTIN_MODELS)}.")
         return seat.model_copy(update={"base_url": place.base_url})
 
@@ -74,7 +79,8 @@ class ModelLibrary:
         """One request to whoever sits there; raises a ModelError. No retries in here."""
         place = self.place(seat.connection).model_copy(update={"base_url": seat.base_url})
         if place.dialect == "builtin":
-            return await _ask_builtin(ask, settings, document, on_delta)
+            pupil = None if seat.model in PLAIN else await asyncio.to_thread(self._pupil, seat.model)
+            return await _ask_builtin(ask, settings, document, on_delta, pupil)
         key = await self.key(place)
         request = self.request(place, key, seat, ask, settings)
         known = self.capabilities.of(place, seat.model)
@@ -127,7 +133,20 @@ class ModelLibrary:
         if seat.connection != BUILTIN:
             schema = schemas.wanted(seat.sampling, ask, settings.codebook)
             return {} if schema is None else {"schema": schema}
-        return {"builtin": builtin.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
+        salt = {"builtin": builtin.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
+        return salt if seat.model in PLAIN else {**salt, "student": seat.model.partition("@")[2]}
+
+    def _pupil(self, model: str) -> taught.Pupil:
+        """The student on a seat; NoSuchModel, which stops a run before it starts, when nothing was learned yet."""
+        wanted = model.partition("@")[2]
+        for find in tuple(self.students):
+            if (pupil := find(wanted)) is not None:
+                return pupil
+        if wanted:
+            raise NoSuchModel(f"The student {wanted} is not in this project any more.", "Start a new run.")
+        raise NoSuchModel(
+            "The student has learned nothing in this project yet.", "Submit a few documents on Review, then seat it."
+        )
 
     @property
     def session(self) -> aiohttp.ClientSession:
@@ -161,10 +180,15 @@ class ModelLibrary:
         self._keys.clear()
 
 
-async def _ask_builtin(ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta) -> ModelReply:
+async def _ask_builtin(
+    ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta, pupil: taught.Pupil | None
+) -> ModelReply:
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
     codebook = settings.codebook.only(ask.item) if ask.item else settings.codebook
-    text = await asyncio.to_thread(builtin.answer, ask, codebook, document)
+    if pupil is None:
+        text = await asyncio.to_thread(builtin.answer, ask, codebook, document)
+    else:
+        text = await asyncio.to_thread(taught.answer, ask, codebook, document, pupil)
     if settings.pace > 0:
         for piece in _words(text):
             on_delta(piece, False)

@@ -12,6 +12,7 @@ from core.store.dump import Dump
 from core.store.ended import EndedDebates
 from core.store.events import Events
 from core.store.lab import Lab
+from core.store.learning import Learning
 from core.store.pages import Pages
 from core.store.prompts import Prompts
 from core.store.reviews import Reviews
@@ -35,6 +36,7 @@ class Store:
         self.settings = Settings(connection, writer)
         self.dossiers = Dossiers(connection)
         self.dump = Dump(connection)
+        self.learning = Learning(connection, writer)
         self.pages = Pages(connection)
         self.cues = Cues(connection, writer)
         self.evaluations = Evaluations(connection)

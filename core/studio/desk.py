@@ -19,6 +19,7 @@ from core.runs import State
 from core.store.project import Project
 from core.studio import drivers, watch
 from core.studio.board import Board, DocumentText, FinishedPage, Replay
+from core.studio.tutor import Tutor
 
 Listener = Callable[[Event], None]
 
@@ -35,6 +36,8 @@ class Desk:
         self.store = project.store
         self.engine = engine
         self.models = models
+        self.tutor = Tutor(project.store)
+        models.students.append(self.tutor.find)
         self._boards: dict[str, Board] = {}
         self._live: dict[str, Driver] = {}
         self._queued: dict[str, Future[RunStatus]] = {}
@@ -130,6 +133,8 @@ class Desk:
             futures = list(self._queued.values())
         for future in futures:
             future.exception()
+        self.models.students.remove(self.tutor.find)
+        self.tutor.close()
         self.project.close()
 
     # -- what the live route looks at

@@ -308,6 +308,7 @@ def _record(desk: Desk, run_id: str, decisions: Sequence[Decision], actor: str, 
         seconds=telling.seconds,
         once=telling.once,
     )
+    desk.tutor.notice()
     return _saved(events) or Saved(time.time(), ())
 
 

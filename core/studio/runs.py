@@ -218,6 +218,7 @@ def create(
     desk: Desk, settings: RunSettings, document_ids: Sequence[str], *, iterations: int = 1, rejected: int = 0
 ) -> list[RunRow]:
     """The runs of an experiment, one for each iteration, queued but not started. UsageError without documents."""
+    settings = desk.tutor.seated(settings)
     made: list[RunRow] = []
     for iteration in range(iterations):
         made.append(
