@@ -215,17 +215,20 @@ def runs_command(project: Path, as_json: bool) -> None:
 @click.option("--run", metavar="RUN", help="The run; without it the latest.")
 @click.option(
     "--format", "form", required=True, metavar="NAME",
-    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, or bundle (the whole project).",
+    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, bundle (the whole project) or "
+    "student.",
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT, help="The file to write.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
-    """Write a run's labels, evidence and source columns to a file, or the whole project to a bundle."""
-    from core.studio import bundle, export
+    """Write a run's labels, evidence and source columns to a file, the whole project to a bundle, or the student with its card."""
+    from core.studio import bundle, export, student
     from core.studio.annotate import known_run
 
     with _opened(project) as desk:
         if form.strip().lower() == bundle.NAME:
             bundle.write_bundle(desk, output)
+        elif form.strip().lower() == student.FORMAT:
+            student.save(desk, output)
         else:
             export.export(desk, known_run(desk, run).run_id, form, output)
     say(f"moot: wrote {output}")
