@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, Seat
-from core.studio import annotate, drivers, runs
+from core.studio import again, annotate, drivers, runs
 from core.studio.desk import Desk
 from core.studio.intake import Source, read_source
 from core.studio.workspace import Workspace
@@ -73,17 +73,56 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
     return _drive(desk, [row.run_id for row in rows])
 
 
-def resume_run(workspace: Workspace, path: Path, run_id: str) -> Outcome:
-    """Go on with a run; documents that failed are tried again. A finished run is simply reported."""
+def resume_run(workspace: Workspace, path: Path, run_id: str, retries: Sequence[str]) -> Outcome:
+    """Go on with a run; documents that ended as ``retries`` says are tried again. A finished run is simply reported."""
     desk = workspace.open(path, create=False)
     row = annotate.known_run(desk, run_id)
-    missing = {seat.connection for seat in row.settings.seats.values()} - set(workspace.models.connections)
+    _require_connections(workspace, row.settings, run_id)
+    retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
+    again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
+    if row.verdicts + row.unresolved + row.failed - again < row.documents:
+        _preflight(workspace, row.settings)
+    return _drive(desk, [run_id], **retry)
+
+
+def extend_run(workspace: Workspace, path: Path, run_id: str, source: Source, limit: int | None) -> None:
+    """Give a run the documents of a file that it lacks, before it goes on."""
+    desk = workspace.open(path, create=False)
+    row = annotate.known_run(desk, run_id)
+    imported = read_source(source, row.settings.codebook)
+    added = annotate.extend(desk, run_id, imported, source.path.name, limit)
+    say(f"moot: {run_id} has {added} more documents")
+
+
+def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
+    """Make another run like one that is there, but for the seats and prompts that the options name, and drive it."""
+    desk = workspace.open(path, create=False)
+    before = annotate.known_run(desk, run_id)
+    name = options["engine"] or before.settings.engine.name
+    engine, params = drivers.engine(name, annotate.parse_pairs(options["params"], "--param"))
+    sampling, strangers = runs.split_params(params, None)
+    if strangers:
+        raise UsageError(f"--param {next(iter(strangers))} cannot change in a rerun.", "Make a new run with annotate.")
+    seats = annotate.parse_pairs(options["roles"], "--role")
+    prompts = annotate.parse_pairs(options["prompts"], "--prompt")
+    changes = again.Changes(
+        seats={role: Seat.parse(spec, sampling=sampling) for role, spec in seats.items()},
+        prompts={role: again.read_prompt(Path(file)) for role, file in prompts.items()},
+        concurrency=options["concurrency"],
+        budget_usd=options["budget"],
+        engine=engine if options["engine"] else None,
+    )
+    settings = again.settings_again(before.settings, changes, workspace.models)
+    _require_connections(workspace, settings, run_id)
+    _preflight(workspace, settings)
+    return _drive(desk, [again.run_again(desk, before, settings, options["limit"]).run_id])
+
+
+def _require_connections(workspace: Workspace, settings: RunSettings, run_id: str) -> None:
+    missing = {seat.connection for seat in settings.seats.values()} - set(workspace.models.connections)
     if missing:
         name = missing.pop()
         raise UsageError(f"Run {run_id} was asked of '{name}', which is not known.", f"Add --connection {name}=URL.")
-    if row.verdicts + row.unresolved < row.documents:
-        _preflight(workspace, row.settings)
-    return _drive(desk, [run_id], retry_failed=True)
 
 
 def _preflight(workspace: Workspace, settings: RunSettings) -> None:
@@ -98,7 +137,7 @@ def _preflight(workspace: Workspace, settings: RunSettings) -> None:
             say(f"moot: {probe.seat.spec} refuses {', '.join(probe.dropped)}; asked without.")
 
 
-def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False) -> Outcome:
+def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False, retry_unresolved: bool = False) -> Outcome:
     desk.listen(ProgressLines())
     trouble = ""
     interrupted = 0
@@ -114,7 +153,7 @@ def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False) -> Out
         if interrupted:
             break
         try:
-            status = wait(desk.go(run_id, retry_failed=retry_failed), on_interrupt)
+            status = wait(desk.go(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved), on_interrupt)
         except MootError as error:
             trouble = str(error)
             say(f"moot: {error}")
@@ -124,7 +163,7 @@ def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False) -> Out
             break
     rows = tuple(row for row in (desk.store.runs.get(run_id) for run_id in run_ids) if row is not None)
     code = INCOMPLETE if trouble else _exit_code(rows)
-    return Outcome(desk, rows, annotate.result(rows), code)
+    return Outcome(desk, rows, annotate.result(desk, rows), code)
 
 
 def _explain(status: RunStatus) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import click
 
 from core import __version__
+from core.cli.again import rerun
 from core.cli.console import explained, print_json, say
+from core.errors import UsageError
 
 PROJECT = click.Path(dir_okay=False, path_type=Path)
 COUNTS = ("n", "tp", "fp", "fn", "tn")
@@ -77,7 +79,7 @@ def demo(as_json: bool) -> None:
     with explained(), tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
         source = Source(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")
-        with _workspace() as workspace:
+        with open_workspace() as workspace:
             outcome = annotate_file(workspace, source, codebook, runs.Plan(), Path(folder) / "demo.duckdb")
             report = evaluate.report(outcome.desk, outcome.rows[0].run_id)
     result = outcome.result | {"evaluation": report}
@@ -117,36 +119,48 @@ def demo(as_json: bool) -> None:
 @click.option("--engine", type=click.Choice(["live", "batch"]), default="live", show_default=True, help="The driver.")
 @_project_option(required=False)
 @click.option("--resume", metavar="RUN", help="Go on with this run of the project.")
+@click.option(
+    "--retry", "retries", multiple=True, type=click.Choice(["failed", "unresolved"]),
+    help="With --resume: which documents to try again; without it the failed. Repeatable.",
+)  # fmt: skip
+@click.option("--extend", is_flag=True, help="With --resume: give the run the documents of INPUT that it lacks.")
 @_json_option
 def annotate(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Debate every document of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and keep the verdicts in a project."""
-    from core.cli.annotating import annotate_file, plan_of, resume_run
+    from core.cli.annotating import annotate_file, extend_run, plan_of, resume_run
     from core.studio.annotate import default_project, read_codebook
     from core.studio.intake import Source
 
-    with explained(), _workspace(options["connections"]) as workspace:
+    with explained(), open_workspace(options["connections"]) as workspace:
         path = project or default_project(options["input"])
         if project is None:
             say(f"moot: the project is {path}")
+        source = Source(
+            path=options["input"],
+            text=options["text"],
+            id_column=options["id_column"],
+            contexts=options["contexts"],
+            gold=options["gold"],
+            gold_same_names=options["gold_same_names"],
+            gold_values=options["gold_values"],
+            group=options["group"],
+            order=options["order"],
+        )
+        if resume and options["extend"]:
+            extend_run(workspace, path, resume, source, options["limit"])
         if resume:
-            outcome = resume_run(workspace, path, resume)
+            outcome = resume_run(workspace, path, resume, options["retries"] or ("failed",))
+        elif options["retries"] or options["extend"]:
+            raise UsageError("--retry and --extend are about a run that is there.", "Name it with --resume.")
         else:
             codebook = read_codebook(options["codebook_file"])
-            source = Source(
-                path=options["input"],
-                text=options["text"],
-                id_column=options["id_column"],
-                contexts=options["contexts"],
-                gold=options["gold"],
-                gold_same_names=options["gold_same_names"],
-                gold_values=options["gold_values"],
-                group=options["group"],
-                order=options["order"],
-            )
             outcome = annotate_file(workspace, source, codebook, plan_of(options), path)
     if as_json:
         print_json(outcome.result)
     raise SystemExit(outcome.exit_code)
+
+
+main.add_command(rerun)
 
 
 @main.command("evaluate")
@@ -254,7 +268,7 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
     """List what each connection offers, and say what is wrong where one does not answer."""
     from core.studio import models
 
-    with explained(), _workspace(connections) as workspace:
+    with explained(), open_workspace(connections) as workspace:
         named = [pair.partition("=")[0].strip() for pair in connections]
         listed = [models.look(workspace, name, probe=probe) for name in named or models.worth_a_look(workspace)]
     if as_json:
@@ -271,7 +285,8 @@ def _figure(value: float | None) -> str:
 
 
 @contextmanager
-def _workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
+def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
+    """A workspace with these connections, closed at the end."""
     from core.studio.annotate import parse_pairs
     from core.studio.workspace import Workspace
 
@@ -288,5 +303,5 @@ def _workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
 @contextmanager
 def _opened(project: Path) -> Iterator[Any]:
     """The desk of a project that is there already."""
-    with explained(), _workspace() as workspace:
+    with explained(), open_workspace() as workspace:
         yield workspace.open(project, create=False)

@@ -13,6 +13,10 @@ from core.documents import Document, Value
 Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
 """What a reply must hold. ``text`` can always be read; a list in it is welcome but optional."""
 
+Course: TypeAlias = Literal["", "short", "audited", "full"]
+"""How far an adaptive debate went: decided on what was said first; debated in full although it could have been decided
+so, to see what is lost; debated in full as it had to be."""
+
 Speaker: TypeAlias = Literal["system", "user", "assistant"]
 
 
@@ -137,12 +141,14 @@ class Verdict:
 
     ``values`` has an entry for every item of the codebook, None where it could not be read, with the reason in
     ``reasons``. ``notes`` report what a reader should know (a name outside the codebook, a label the judge added).
+    ``course`` is empty where every debate of the run is full length.
     """
 
     values: Mapping[str, Value | None]
     reasons: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     fault: Fault | None = None
+    course: Course = ""
 
     @property
     def status(self) -> Literal["verdict", "unresolved", "failed"]:

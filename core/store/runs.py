@@ -135,6 +135,30 @@ class Runs:
         settings = run.settings.model_copy(update={"budget_usd": run.budget_usd})
         return Work(run.model_copy(update={"settings": settings}), tuple(id for (id,) in todo), retry)
 
+    def extend(self, run_id: str, document_ids: Sequence[str]) -> int:
+        """Give the run further documents, behind those it has; how many were new to it. UsageError for an unknown
+        run."""
+        self._known(run_id)
+
+        def run(cursor: Cursor) -> int:
+            there = cursor.execute(
+                "SELECT document_id, position FROM run_documents WHERE run_id = ?", [run_id]
+            ).fetchall()
+            known = {id for id, _ in there}
+            first = max((position for _, position in there), default=-1) + 1
+            new = [id for id in dict.fromkeys(document_ids) if id not in known]
+            rows = [(run_id, id, first + place) for place, id in enumerate(new)]
+            insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
+            if new:
+                cursor.execute(
+                    "UPDATE runs SET state = 'paused', message = '', finished_at = NULL "
+                    "WHERE run_id = ? AND state IN ('done', 'stopped')",
+                    [run_id],
+                )
+            return len(new)
+
+        return self._writer.do(run)
+
     def raise_budget(self, run_id: str, budget_usd: float, *, actor: str = "") -> RunRow:
         """Give the run another ceiling from its next start on; the run as it is then.
 

@@ -17,6 +17,7 @@ from core.store.pages import Pages
 from core.store.prompts import Prompts
 from core.store.reviews import Reviews
 from core.store.runs import Runs
+from core.store.savings import Savings
 from core.store.settings import Settings
 from core.store.transcripts import Transcripts
 from core.store.writer import Writer
@@ -34,6 +35,7 @@ class Store:
         self.reviews = Reviews(connection, writer)
         self.events = Events(connection)
         self.settings = Settings(connection, writer)
+        self.savings = Savings(connection)
         self.dossiers = Dossiers(connection)
         self.dump = Dump(connection)
         self.learning = Learning(connection, writer)

@@ -115,7 +115,7 @@ def verdict_of(text: str) -> Verdict:
     """The verdict whose JSON text this is."""
     data = load(text)
     fault = Fault(**data["fault"]) if data["fault"] else None
-    return Verdict(data["values"], data["reasons"], tuple(data["notes"]), fault)
+    return Verdict(data["values"], data["reasons"], tuple(data["notes"]), fault, data.get("course", ""))
 
 
 def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:

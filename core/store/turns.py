@@ -188,6 +188,7 @@ def _verdict_row(row: VerdictRow) -> tuple[Any, ...]:
         "reasons": row.verdict.reasons,
         "notes": row.verdict.notes,
         "fault": row.verdict.fault,
+        "course": row.verdict.course,
     }
     return row.run_id, row.document_id, row.status, dump(verdict), _says(_decided(row)), row.at
 

@@ -10,7 +10,7 @@ from core.codebook import Codebook, load_yaml
 from core.errors import InputError, UsageError
 from core.ingest.build import Imported
 from core.runs import RunRow
-from core.studio import runs
+from core.studio import runs, savings
 from core.studio.desk import Desk
 from core.studio.intake import take_in
 from core.studio.lab import templates
@@ -41,10 +41,16 @@ def begin(desk: Desk, imported: Imported, file_name: str, codebook: Codebook, pl
     return runs.create(desk, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
 
 
-def result(rows: Sequence[RunRow]) -> dict[str, Any]:
+def extend(desk: Desk, run_id: str, imported: Imported, file_name: str, limit: int | None) -> int:
+    """Take further documents into the project and give a run those of the file that it lacks; how many that were."""
+    ids = take_in(desk, imported, file_name)
+    return desk.store.runs.extend(run_id, ids if limit is None else ids[:limit])
+
+
+def result(desk: Desk, rows: Sequence[RunRow]) -> dict[str, Any]:
     """What ``moot annotate --json`` reports: a run's totals; for several iterations their sums under the first one's
     id, with each under ``runs``. ``cost_usd`` is None as soon as one price is unknown."""
-    each = [_totals(row) for row in rows]
+    each = [_totals(desk, row) for row in rows]
     if len(each) == 1:
         return each[0]
     summed = {
@@ -60,8 +66,9 @@ _SUMMED = (
 )  # fmt: skip
 
 
-def _totals(row: RunRow) -> dict[str, Any]:
-    return {
+def _totals(desk: Desk, row: RunRow) -> dict[str, Any]:
+    left_out = savings.adaptive(desk, row)
+    return ({} if left_out is None else {"adaptive": left_out.to_json()}) | {
         "run_id": row.run_id,
         "documents": row.documents,
         "verdicts": row.verdicts,

@@ -1,0 +1,179 @@
+"""A hundred thousand documents: reading them in, opening the project, deciding what is left, memory; and a
+million annotations counted against gold.
+
+    python -m tests.benchmarks.scale [--documents 100000] [--run-seconds 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from core.codebook import Codebook, Label
+from core.llm.connections import connection
+from core.runs import Seat
+from core.store.project import Project
+from core.store.rows import insert
+from core.studio import annotate, runs
+from core.studio.intake import Source, read_source
+from core.studio.workspace import Workspace
+from tests.servers.running import mock_llm
+
+LABELS = ("Service", "Cleanliness", "Location", "Rooms", "Food", "Value", "Noise", "Facilities")
+SAMPLE = 20_000
+"""Documents on which scikit-learn counts the same."""
+
+
+@contextmanager
+def timed(what: str, target: float | None = None) -> Iterator[None]:
+    """Say how long a block took, and how long it may take."""
+    began = time.monotonic()
+    yield
+    goal = f" (at most {target:g})" if target else ""
+    print(f"{what}: {time.monotonic() - began:.2f} s{goal}", flush=True)
+
+
+def resident() -> float:
+    """Megabytes of memory that this process holds."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Peak(threading.Thread):
+    """Watches the memory of this process."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most = 0.0
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        """Look four times a second."""
+        while not self._over.wait(0.25):
+            self.most = max(self.most, resident())
+
+    def stop(self) -> float:
+        """The most there was."""
+        self._over.set()
+        self.join()
+        return self.most
+
+
+def write_texts(path: Path, count: int) -> None:
+    """A csv file of reviews with gold."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", *LABELS])
+        for number in range(count):
+            text = f"Review {number}: the staff were kind and the room was clean, but the street is loud at night. " * 3
+            writer.writerow([f"doc-{number}", text, *(number >> bit & 1 for bit in range(len(LABELS)))])
+
+
+def read_in(folder: Path, count: int) -> None:
+    """From the file to a run that is ready to start, as ``moot annotate`` does it."""
+    write_texts(folder / "texts.csv", count)
+    codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
+    workspace = Workspace()
+    source = Source(folder / "texts.csv", text="text", id_column="id", gold_same_names=True)
+    with timed(f"import of {count:,} documents", 15):
+        imported = read_source(source, codebook)
+        desk = workspace.open(folder / "scale.duckdb")
+        workspace.models.add(connection("mock", "http://127.0.0.1:1/v1"))
+        plan = runs.Plan(everyone=Seat(connection="mock", model="mock"), concurrency=64)
+        annotate.begin(desk, imported, "texts.csv", codebook, plan)
+    workspace.close()
+
+
+def run_a_while(folder: Path, url: str, seconds: float) -> None:
+    """Open the project, go on with the run for a while, pause."""
+    workspace = Workspace()
+    with timed("open the project", 2):
+        desk = workspace.open(folder / "scale.duckdb")
+    workspace.models.add(connection("mock", f"{url}/v1"))
+    with timed("decide what is left", 2):
+        desk.store.runs.work("r0001")
+    settings = desk.store.runs.get("r0001")
+    assert settings is not None
+    seat = Seat(connection="mock", model="mock", base_url=f"{url}/v1")
+    moved = settings.settings.model_copy(update={"seats": dict.fromkeys(settings.settings.seats, seat)})
+    with timed("make another run of them all"):
+        run_id = desk.store.runs.create(moved, desk.store.documents.ids()).run_id
+    peak = Peak()
+    peak.start()
+    going = desk.go(run_id)
+    time.sleep(seconds)
+    desk.pause(run_id)
+    status = going.result()
+    print(f"memory while running: {peak.stop():.0f} MB (at most 1000); {status.verdicts:,} verdicts in {seconds:g} s")
+    with timed("decide what is left of it", 2):
+        desk.store.runs.work(run_id)
+    with timed("close"):
+        workspace.close()
+
+
+def evaluate(folder: Path, count: int) -> None:
+    """A million values of verdicts against a million of gold, in SQL and by scikit-learn."""
+    chance = np.random.default_rng(1)
+    with Project(folder / "scale.duckdb") as project:
+        run = project.store.runs.get("r0001")
+        assert run is not None
+        items = run.settings.codebook.items
+        ids = project.store.documents.ids()
+        values = chance.random((count, len(items))) < 0.3
+        writer = project.store.runs._writer
+        said = [
+            ("r0001", ids[row], "verdict", None, item, "true" if values[row, column] else "false", "")
+            for row in range(count)
+            for column, item in enumerate(items)
+        ]
+        columns = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
+        writer.do(lambda cursor: insert(cursor, "annotations", columns, said))
+        verdicts = [("r0001", one, "verdict", "{}", "{}", 0.0) for one in ids]
+        columns = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
+        writer.do(lambda cursor: insert(cursor, "verdicts", columns, verdicts))
+        project.store.evaluations.counts("r0001")  # the first reads the file
+        with timed(f"count {count * len(items):,} annotations against gold", 1):
+            counts = project.store.evaluations.counts("r0001").multilabel()
+        check(counts, items, values, count)
+
+
+def check(counts: object, items: tuple[str, ...], values: np.ndarray, count: int) -> None:
+    """The counts of the whole, made by scikit-learn in samples."""
+    from sklearn.metrics import multilabel_confusion_matrix
+
+    truth = np.array([[number >> bit & 1 for bit in range(len(items))] for number in range(count)], dtype=bool)
+    matrix = sum(
+        multilabel_confusion_matrix(truth[start : start + SAMPLE], values[start : start + SAMPLE])
+        for start in range(0, count, SAMPLE)
+    )
+    for index, item in enumerate(items):
+        (tn, fp), (fn, tp) = matrix[index]
+        found = counts[item]  # type: ignore[index]
+        assert (found.tp, found.fp, found.fn, found.tn) == (tp, fp, fn, tn), item
+    print("equal to scikit-learn's")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--run-seconds", type=float, default=20.0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, mock_llm(slots=64, ttft=0.05, tpt=0.005, tokens=20) as url:
+        folder = Path(name)
+        read_in(folder, options.documents)
+        run_a_while(folder, url, options.run_seconds)
+        evaluate(folder, options.documents)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Runs that go on, again, or further: only what has to be asked is asked."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.cli.invoking import annotate, arguments, moot, rows, write
+from tests.servers.running import mock_llm
+
+TEXTS = ("The staff were friendly.", "The breakfast was good.", "Near the station.")
+
+
+def rerun(folder: Path, *more: object, code: int = 0) -> dict[str, Any]:
+    return moot("rerun", "r0001", "--project", folder / "p.duckdb", "--json", *more, code=code).json
+
+
+def prompt(folder: Path, role: str) -> Path:
+    """The shipped template of a role with a sentence more."""
+    from core.prompts import shipped
+
+    path = folder / f"{role}.md"
+    path.write_text(f"{shipped('ecj')[role].text}\nTake your time.\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("role", "paid"), [("judge", 3), ("critic", 6), ("extractor", 9)])
+def test_a_changed_prompt_pays_for_what_follows_from_it(tmp_path: Path, role: str, paid: int) -> None:
+    write(tmp_path, *TEXTS)
+    assert annotate(tmp_path).json["calls"] == 9
+    told = rerun(tmp_path, "--prompt", f"{role}={prompt(tmp_path, role)}")
+    # the built-in model says the same whatever its prompt; so critic and judge are asked what they were asked before
+    assert told["run_id"] == "r0002"
+    assert (told["calls"] + told["cached_calls"], told["verdicts"]) == (9, 3)
+    assert told["calls"] <= paid
+    assert told["calls"] >= 3
+    seats = rows(tmp_path, "SELECT count(*) FROM verdicts WHERE run_id = 'r0001'")
+    assert seats == [(3,)], "the run before stays as it was"
+
+
+def test_a_rerun_without_a_change_costs_nothing_and_refuses_what_it_cannot_change(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    annotate(tmp_path)
+    assert rerun(tmp_path, "--limit", 2)["cached_calls"] == 6
+    for more in (["--role", "pope=builtin/lexical"], ["--prompt", f"pope={prompt(tmp_path, 'judge')}"],
+                 ["--prompt", "judge=/nowhere.md"], ["--param", "extra=1"]):  # fmt: skip
+        rerun(tmp_path, *more, code=2)
+
+
+def test_a_run_is_extended_to_the_documents_that_it_lacks(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS[:2])
+    annotate(tmp_path)
+    write(tmp_path, *TEXTS)
+    told = annotate(tmp_path, "--resume", "r0001", "--extend").json
+    assert (told["documents"], told["verdicts"], told["calls"], told["status"]) == (3, 3, 9, "done")
+    again = annotate(tmp_path, "--resume", "r0001", "--extend").json
+    assert (again["documents"], again["calls"]) == (3, 9)
+    assert annotate(tmp_path, "--extend", code=2).json == {}
+
+
+def test_the_unresolved_are_tried_again_only_when_asked_for(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    (tmp_path / "codebook.yaml").write_text("{name: x, unit: text, labels: [{name: And}, {name: Food}]}")
+    told = annotate(tmp_path).json
+    assert (told["unresolved"], told["status"]) == (3, "done")
+    asked = told["calls"]
+    assert annotate(tmp_path, "--resume", "r0001").json["calls"] == asked
+    again = annotate(tmp_path, "--resume", "r0001", "--retry", "unresolved").json
+    assert (again["unresolved"], again["documents"]) == (3, 3)
+    assert rows(tmp_path, "SELECT count(*) FROM superseded_verdicts") == [(3,)]
+    annotate(tmp_path, "--retry", "failed", code=2)
+
+
+def stats(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{url}/stats") as response:
+        told: dict[str, Any] = json.load(response)
+        return told
+
+
+def start(folder: Path, url: str, *more: object) -> subprocess.Popen[str]:
+    place = ("--connection", f"m={url}/v1", "--model", "m/mock", "--concurrency", 4, *more)
+    command = [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments(folder, *place))]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def until(url: str, calls: int) -> None:
+    deadline = time.monotonic() + 60
+    while stats(url)["calls"] < calls:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_ctrl_c_pauses_cleanly_a_second_one_stops_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+    write(tmp_path, *(f"Text {index}. The staff were friendly." for index in range(12)))
+    with mock_llm(slots=4, ttft=0.2, tpt=0.05, tokens=10) as url:
+        process = start(tmp_path, url)
+        until(url, 4)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        told = json.loads(out)
+        assert (process.returncode, told["status"]) == (3, "paused"), err
+        assert "--resume r0001" in err
+        seen = stats(url)
+        assert seen["cancelled"] == 0
+        assert told["calls"] == seen["ok"] - 1, "what was in flight is kept; one was the probe"
+
+        process = start(tmp_path, url, "--resume", "r0001")
+        until(url, seen["calls"] + 4)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, json.loads(out)["status"]) == (3, "stopped"), err
+        time.sleep(0.3)
+        assert stats(url)["active"] == 0, "the server's slots are free"
+        assert stats(url)["cancelled"] >= 1
+
+        process = start(tmp_path, url, "--resume", "r0001")
+        out, err = process.communicate(timeout=120)
+        told = json.loads(out)
+        assert (process.returncode, told["verdicts"], told["calls"]) == (0, 12, 36), err
+        assert stats(url)["repeats"] == 2, "two of the three probes"
