@@ -234,7 +234,7 @@ def runs_command(project: Path, as_json: bool) -> None:
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT, help="The file to write.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
-    """Write a run's labels, evidence and source columns to a file, the whole project to a bundle, or the student with its card."""
+    """Write a run's labels, evidence and source columns to a file, the project to a bundle, or the student."""
     from core.studio import bundle, export, student
     from core.studio.annotate import known_run
 
