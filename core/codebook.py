@@ -161,6 +161,10 @@ class Codebook(_Frozen):
         """This codebook with one label (or dimension) alone; KeyError when there is no such one."""
         return self.model_copy(update={"labels": (self.label(label_id),)})
 
+    def without(self, label_id: str) -> Codebook:
+        """This codebook with one label left out."""
+        return self.model_copy(update={"labels": tuple(label for label in self.labels if label.id != label_id)})
+
     def require_labels(self) -> Self:
         """Itself when it has labels; CodebookError when there is nothing to look for."""
         if not self.labels:

@@ -6,7 +6,6 @@ protocol is said a second time elsewhere.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,8 +15,11 @@ from core import prompts
 from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.case import Protocol
+from core.debate.roles import Role, family
 from core.errors import UsageError
 from core.runs import Template
+
+__all__ = ["Asks", "Form", "Param", "Params", "Preset", "ProtocolCard", "Role", "Treatment", "exactly", "family"]
 
 ParamValue: TypeAlias = bool | int | float | str
 Params: TypeAlias = Mapping[str, Any]
@@ -29,32 +31,8 @@ Form: TypeAlias = Literal["chain", "round", "court", "panels"]
 PRESET = "preset"
 """The parameter that every protocol with presets takes besides its own."""
 
-_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")
 _TRUE, _FALSE = ("true", "yes", "1", "on"), ("false", "no", "0", "off")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-def family(role: str) -> str:
-    """The family that a role belongs to: ``annotator`` of ``annotator_b``, ``judge`` of ``judge_2``; else itself.
-
-    Members of a family speak from the same templates and can be seated with one word.
-    """
-    match = _MEMBER.match(role)
-    return match["family"] if match else role
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A seat in a protocol. ``does`` says in a few words what its holder is there for."""
-
-    name: str
-    title: str
-    does: str
-
-    @property
-    def family(self) -> str:
-        """The role's family; its own name when it has none."""
-        return family(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +191,7 @@ class ProtocolCard:
     def temperatures(self, params: Params) -> Mapping[str, float]:
         """The temperature of each role whose seat does not set one; a role that is left out has none."""
         preset = self.presets.get(params.get(PRESET, ""))
-        wanted = {**self.temperature(params), **(preset.temperature if preset else {})}
+        wanted = preset.temperature if preset and preset.temperature else self.temperature(params)
         found = {role.name: wanted.get(role.family, wanted.get("")) for role in self.roles(params)}
         return {role: temperature for role, temperature in found.items() if temperature is not None}
 

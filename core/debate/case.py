@@ -17,6 +17,7 @@ from core.annotations import Precedent, Precedents
 from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import evidence, parsing
 from core.debate.decisions import spoken
+from core.debate.roles import family
 from core.debate.turns import Ask, Expect, Fault, Message, Reply, Said, Step, T, Verdict
 from core.documents import Document, Value
 from core.hashing import digest
@@ -124,26 +125,29 @@ class Case:
         expects: Expect = "text",
         round: int = 0,
         answers: Sequence[str] = (),
+        without: str = "",
         extra: Mapping[str, Any] | None = None,
         **heard: Heard,
     ) -> Ask:
         """The ask for a role who has heard the given replies, rendered from the run's frozen templates.
 
-        ``template`` is the role's own name when it is not given; ``extra`` are further variables of it, which must be
-        delimited already where they hold foreign words.
+        ``template`` is that of the role's family when it is not given; ``extra`` are further variables of it, which
+        must be delimited already where they hold foreign words. ``without`` leaves one label out of the codebook.
         """
-        values = prompts.variables(self.codebook, self.document, self.settings.templates)
+        codebook = self.codebook.without(without) if without else self.codebook
+        values = prompts.variables(codebook, self.document, self.settings.templates)
         for name, words in heard.items():
             values[name] = _told(words)
         values |= extra or {}
         return Ask(
             role=role,
-            messages=prompts.render(self.settings.templates[template or role], values),
+            messages=prompts.render(self.settings.templates[template or family(role)], values),
             inputs={**heard, **(extra or {})},
             expects=expects,
             round=round,
             answers=tuple(dict.fromkeys(answers)),
             item=self.item,
+            without=without,
         )
 
     def verdict(self, ruling: Reply, *, among: tuple[Reply, ...] = ()) -> Verdict:
@@ -249,13 +253,12 @@ def conduct(protocol: Protocol, case: Case) -> Step[Verdict]:
 def interpret(ask: Ask, reply: Reply, codebook: Codebook, document: Document) -> Reply:
     """The reply with its reading and evidence. Drivers call this on every reply before they send it on.
 
-    Where the ask is about one label the reply is read as if there were no other; evidence is looked for in the document
-    under debate alone, so words on a precedent offer none.
+    Where the ask is about a part of the codebook the reply is read as if there were no other labels; evidence is looked
+    for in the document under debate alone, so words on a precedent offer none.
     """
     if reply.fault is not None:
         return reply
-    if ask.item:
-        codebook = codebook.only(ask.item)
+    codebook = ask.narrowed(codebook)
     reading = parsing.read(reply.text, reading_form(ask, codebook), codebook, finish=reply.finish)
     quotes = evidence.gather(reply.text, codebook, document.fields) if ask.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)

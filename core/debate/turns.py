@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.annotations import Evidence
-from core.codebook import CHOICE_ITEM
+from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 
 Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
@@ -36,8 +36,9 @@ class Ask:
     built-in model reads instead. ``retry`` is 1 for the second try after an unreadable reply.
 
     ``round`` counts from 0 where a protocol goes round; ``answers`` are the roles whose words it has heard; ``item`` is
-    the one label (or dimension) that it is about, empty for the whole codebook. ``document`` is set when the ask is
-    about another document than the one under debate (a precedent). None of these four is part of the request.
+    the one label (or dimension) that it is about, empty for the whole codebook; ``without`` is a label that it leaves
+    out. ``sample`` tells several samples of one request apart for servers that take a seed. ``document`` is set when
+    the ask is about another document than the one under debate (a precedent). None of these is part of the request.
     """
 
     role: str
@@ -48,7 +49,21 @@ class Ask:
     round: int = 0
     answers: tuple[str, ...] = ()
     item: str = ""
+    without: str = ""
+    sample: int = 0
     document: Document | None = None
+
+    @property
+    def aside(self) -> bool:
+        """Whether the reply says nothing of the document under debate before the whole codebook or one label of it:
+        nothing is annotated by it."""
+        return self.document is not None or bool(self.without)
+
+    def narrowed(self, codebook: Codebook) -> Codebook:
+        """The part of the run's codebook that the reply is read with."""
+        if self.item:
+            return codebook.only(self.item)
+        return codebook.without(self.without) if self.without else codebook
 
 
 @dataclass(frozen=True, slots=True)

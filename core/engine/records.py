@@ -37,7 +37,7 @@ def turn_row(
     """The row of a turn, with what the role's own list says of each item."""
     reading, ask = reply.reading, placed.ask
     whole = (ask.item,) if ask.item else codebook.items
-    items = whole if reading.readable and ask.document is None else ()
+    items = whole if reading.readable and not ask.aside else ()
     return TurnRow(
         run_id=run_id,
         document_id=placed.document.id,

@@ -26,6 +26,8 @@ from core.runs import BUILTIN, RunSettings, Seat
 PLAIN = ("lexical",)
 """Built-in models that are the same in every project."""
 BUILTIN_MODELS = (*PLAIN, taught.NAME)
+SEEDS_APART = 1000
+"""How far the seeds of two samples of one request lie apart: more than a run has iterations."""
 
 
 class ModelLibrary:
@@ -107,7 +109,7 @@ class ModelLibrary:
             key=key,
             seat=seat,
             ask=ask,
-            seed=None if seed is None else seed + settings.iteration,
+            seed=None if seed is None else seed + settings.iteration + SEEDS_APART * ask.sample,
             schema=schemas.wanted(seat.sampling, ask, settings.codebook),
             silence=settings.handling.silence or streams.SILENCE_SECONDS,
             price=lambda usage: self.prices.cost(place, seat.model, usage),
@@ -184,7 +186,7 @@ async def _ask_builtin(
     ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta, pupil: taught.Pupil | None
 ) -> ModelReply:
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
-    codebook = settings.codebook.only(ask.item) if ask.item else settings.codebook
+    codebook = ask.narrowed(settings.codebook)
     if pupil is None:
         text = await asyncio.to_thread(builtin.answer, ask, codebook, document)
     else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, family
-from core.debate.protocols import ecj, panel, single
+from core.debate.protocols import courtroom, discussion, ecj, panel, single
 from core.errors import UsageError
 from core.runs import RunSettings
 
@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 PROTOCOLS: Mapping[str, ProtocolCard] = MappingProxyType(
-    {card.name: card for card in (ecj.CARD, single.CARD, panel.CARD)}
+    {card.name: card for card in (ecj.CARD, single.CARD, discussion.CARD, courtroom.CARD, panel.CARD)}
 )
 
 

@@ -2,29 +2,76 @@
 
     y_ext = f_ext(x);   y_crt = f_crt(x, y_ext);   y = f_judge(x, y_ext, y_crt)
 
-Asks: 3, and one more for each of extractor and judge whose reply cannot be read.
+With e extra rounds extractor and critic speak e more times each, knowing all that was said. With ``scope=each`` every
+label is debated alone, as in the paper's single-interest experiments (section 5.1), all of them in parallel.
+
+Asks: 3 + 2e, times |A| labels with ``scope=each``; one more for each of extractor and judge whose reply cannot be
+read.
 Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4); the
-extractor ends with its list instead of beginning with it; that the judge adds no label is enforced, not only asked.
+extractor ends with its list instead of beginning with it; that the judge adds no label is enforced, not only asked
+(what was named in any round counts as named). In a choice the judge may only take a label that was chosen or named by
+an analysis; ratings are the judge's own. A fault in any reply fails the document.
 """
 
 from __future__ import annotations
 
-from core.debate.card import ProtocolCard, Role, Treatment, exactly
-from core.debate.case import Case
-from core.debate.turns import Step, Verdict
+from core.codebook import Codebook
+from core.debate.card import Asks, Param, Params, ProtocolCard, Role, Treatment, exactly
+from core.debate.case import Case, conduct, together
+from core.debate.turns import Reply, Said, Step, Verdict
+
+EACH = "each"
+_HEARD = ("extractor", "critic")
 
 
 def debate(case: Case) -> Step[Verdict]:
+    """One debate on all labels at once, or one on each."""
+    if case.params["scope"] != EACH:
+        return (yield from _debate(case))
+    items = case.codebook.items
+    verdicts = yield from together(*(conduct(_debate, case.about(item)) for item in items))
+    return case.merged(dict(zip(items, verdicts, strict=True)))
+
+
+def _debate(case: Case) -> Step[Verdict]:
     """The extractor claims, the critic objects or agrees, the judge rules among what they named."""
     extraction = yield from case.ask("extractor", expects=case.form)
-    critique = yield from case.ask("critic", answers=("extractor",), extraction=extraction)
+    critique = yield from case.ask("critic", answers=("extractor",), extraction=extraction, earlier=())
+    said: list[Said] = []
+    for number in range(case.params["extra_rounds"]):
+        said += _sayings(extraction, critique, number)
+        extraction = yield from case.ask(
+            "extractor", template="extractor_again", expects=case.form, round=number + 1, answers=_HEARD, earlier=said
+        )
+        critique = yield from case.ask(
+            "critic", round=number + 1, answers=_HEARD, extraction=extraction, earlier=tuple(said)
+        )
     ruling = yield from case.ask(
-        "judge", expects=case.form, answers=("extractor", "critic"), extraction=extraction, critique=critique
+        "judge", expects=case.form, answers=_HEARD, extraction=extraction, critique=critique, earlier=tuple(said)
     )
-    return case.verdict(ruling, among=(extraction, critique))
+    return case.verdict(ruling, among=(extraction, critique, *(one.reply for one in said)))
 
 
-_NO_VOTE = "none: the judge decides"
+def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[Said, Said]:
+    return (
+        Said("extractor", "The extractor", extraction, number),
+        Said("critic", "The critic", critique, number),
+    )
+
+
+def _asks(params: Params, codebook: Codebook) -> dict[str, Asks]:
+    debates = len(codebook.labels) if params["scope"] == EACH else 1
+    rounds = exactly(debates * (1 + params["extra_rounds"]))
+    return {"extractor": rounds, "critic": rounds, "judge": exactly(debates)}
+
+
+def _check(params: Params, codebook: Codebook) -> str:
+    if params["scope"] == EACH and codebook.kind == "choice":
+        return "scope=each is not defined for a choice: one label of several cannot be debated alone"
+    return ""
+
+
+_NO_VOTE = "none, as the judge decides"
 
 CARD = ProtocolCard(
     name="ecj",
@@ -38,12 +85,19 @@ CARD = ProtocolCard(
         Role("judge", "Judge", "weighs both and decides"),
     ),
     decides=lambda _params: "judge",
-    asks=lambda _params, _codebook: dict.fromkeys(("extractor", "critic", "judge"), exactly(1)),
-    formula="3",
+    asks=_asks,
+    formula="3 + 2e, for each label with scope=each",
     kinds={
-        "multilabel": Treatment("the labels that either analysis names", _NO_VOTE, "cannot arise"),
-        "choice": Treatment("the labels that the analyses choose", _NO_VOTE, "cannot arise"),
-        "rating": Treatment("each dimension", _NO_VOTE, "cannot arise"),
+        "multilabel": Treatment("the labels that an analysis names", _NO_VOTE, "none can arise"),
+        "choice": Treatment("the labels that an analysis chooses", _NO_VOTE, "none can arise"),
+        "rating": Treatment("each dimension", _NO_VOTE, "none can arise"),
     },
+    params=(
+        Param("extra_rounds", "Extra rounds", 0, "Further rounds of extractor and critic before the judge.",
+              least=0, most=5),
+        Param("scope", "Scope", "all", "All labels in one debate, or a debate of its own for each.",
+              {"all": "All labels at once", EACH: "One debate a label"}),
+    ),
+    check=_check,
     debate=debate,
-)
+)  # fmt: skip

@@ -1,32 +1,123 @@
-"""One annotator, one ask: the baseline that a debate has to beat.
+"""One annotator: the baselines that a debate has to beat.
 
-The single agent of Maada et al., *ECJ-LLM* (section 5.1.1 and appendix B), and the vanilla method of Tseng et al.,
-*Evaluating LLMs as Expert Annotators* (section 3). Asks: 1, and one more when the reply cannot be read.
+Tseng et al., *Evaluating LLMs as Expert Annotators*, section 3.1: vanilla, chain of thought (zero-shot),
+self-consistency (5 samples at temperature 0.7, majority vote) and self-refine (generate, review, refine). Maada et
+al., *ECJ-LLM*, section 5.1.1: the single agent. *Courtroom-LLM*, section 4: the single model with 0 to 3 examples, and
+N of them that vote without reasoning. Liu et al., *G-Eval* (2023), section 2, as MAJ-Eval compares itself with:
+evaluation steps, a form to fill in, several samples, their mean.
+
+Asks: 1 for ``vanilla``, ``cot`` and ``few_shot``; k for ``vote``, ``self_consistency`` and ``form``; 3 for
+``self_refine``. One more for each reply that cannot be read.
+Deviations: few-shot takes its examples by similarity for each label, not one fixed set. A vote needs a decision from
+more than half of the k; ties are unresolved. In self-refine a draft or a review that failed ends the debate as failed;
+one that cannot be read is refined all the same. The form's steps are written by the same ask that fills it in, and its
+ratings are averaged over samples instead of being weighted by token probabilities, which few servers give.
 """
 
 from __future__ import annotations
 
-from core.debate.card import PER_CHOICE, PER_DIMENSION, PER_LABEL, ProtocolCard, Role, exactly
+from dataclasses import replace
+from typing import Any
+
+from core.debate.card import (
+    PER_CHOICE,
+    PER_DIMENSION,
+    PER_LABEL,
+    Asks,
+    Param,
+    Params,
+    Preset,
+    ProtocolCard,
+    Role,
+    exactly,
+)
 from core.debate.case import Case
+from core.debate.shown import examples, rows
 from core.debate.turns import Step, Verdict
+from core.debate.votes import council
+
+METHODS = {
+    "vanilla": "Vanilla: the answer alone",
+    "cot": "Chain of thought",
+    "few_shot": "Few-shot: similar labelled documents are shown",
+    "vote": "Vote of k without reasoning",
+    "self_consistency": "Self-consistency: vote of k chains of thought",
+    "self_refine": "Self-refine: draft, review, refine",
+    "form": "Form filling: steps, then a form, k times",
+}
+SAMPLED = ("vote", "self_consistency", "form")
+"""The methods that ask k times."""
+
+_TEMPLATES = {"vanilla": "annotator", "vote": "annotator", "cot": "reasoner", "self_consistency": "reasoner",
+              "self_refine": "reasoner", "form": "form", "few_shot": "shown"}  # fmt: skip
 
 
 def debate(case: Case) -> Step[Verdict]:
-    """The annotator decides."""
-    answer = yield from case.ask("annotator", expects=case.form)
+    """The annotator decides, by the method that was chosen."""
+    method = case.params["method"]
+    template = _TEMPLATES[method]
+    if method in SAMPLED:
+        ask = case.compose("annotator", template=template, expects=case.form)
+        answers = yield from case.ask_all(replace(ask, sample=number) for number in range(case.params["k"]))
+        return council(case, answers, "mean" if method == "form" else "median")
+    if method == "self_refine":
+        return (yield from _refined(case))
+    extra = {}
+    if method == "few_shot":
+        extra["precedents"] = rows(case.codebook, examples(case, case.params["shots"]))
+    answer = yield from case.ask("annotator", template=template, expects=case.form, extra=extra)
     return case.verdict(answer)
+
+
+def _refined(case: Case) -> Step[Verdict]:
+    own = ("annotator",)
+    draft = yield from case.ask("annotator", template="reasoner", expects=case.form)
+    review = yield from case.ask("annotator", template="review", round=1, answers=own, draft=draft)
+    final = yield from case.ask(
+        "annotator", template="refine", expects=case.form, round=2, answers=own, draft=draft, review=review
+    )
+    return case.verdict(final)
+
+
+def _asks(params: Params, _codebook: Any) -> dict[str, Asks]:
+    method = params["method"]
+    return {"annotator": exactly(params["k"] if method in SAMPLED else 3 if method == "self_refine" else 1)}
+
+
+def _temperature(params: Params) -> dict[str, float]:
+    return {"annotator": 0.7} if params["method"] in SAMPLED else {}
 
 
 CARD = ProtocolCard(
     name="single",
     title="Single annotator",
-    summary="One model, one answer: the baseline that a debate has to beat.",
+    summary="One model alone: the baseline that a debate has to beat.",
     source="Tseng et al., Evaluating LLMs as Expert Annotators, section 3; Maada et al., ECJ-LLM, section 5.1.1",
     form="chain",
     roles=lambda _params: (Role("annotator", "Annotator", "names the labels"),),
-    decides=lambda _params: "annotator",
-    asks=lambda _params, _codebook: {"annotator": exactly(1)},
-    formula="1",
+    decides=lambda params: "verdict" if params["method"] in SAMPLED else "annotator",
+    asks=_asks,
+    formula="1, k or 3",
     kinds={"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION},
+    params=(
+        Param("method", "Method", "vanilla", "How the one model comes to its answer.", METHODS),
+        Param("k", "Samples", 5, "How often it is asked; the majority counts.", least=1, most=50,
+              matters=lambda params: params["method"] in SAMPLED),
+        Param("shots", "Examples a label", 1, "Similar labelled documents that are shown for each label.", least=0,
+              most=3, matters=lambda params: params["method"] == "few_shot"),
+    ),
+    presets={
+        "vanilla": Preset("Vanilla (Tseng et al., T = 0)", {"method": "vanilla"}, {"": 0.0}),
+        "cot": Preset("Chain of thought (Tseng et al., T = 0)", {"method": "cot"}, {"": 0.0}),
+        "self-consistency": Preset(
+            "Self-consistency (Tseng et al., k = 5, T = 0.7)", {"method": "self_consistency", "k": 5}, {"": 0.7}
+        ),
+        "self-refine": Preset("Self-refine (Tseng et al., T = 0)", {"method": "self_refine"}, {"": 0.0}),
+        "few-shot": Preset("One example a label (Courtroom, T = 0.5)", {"method": "few_shot", "shots": 1}, {"": 0.5}),
+        "parallel-5": Preset("Five that vote (Courtroom, T = 0.5)", {"method": "vote", "k": 5}, {"": 0.5}),
+        "g-eval": Preset("Form filling (G-Eval, k = 20, T = 1)", {"method": "form", "k": 20}, {"": 1.0}),
+    },
+    temperature=_temperature,
+    shots=lambda params: params["shots"] if params["method"] == "few_shot" else 0,
     debate=debate,
-)
+)  # fmt: skip

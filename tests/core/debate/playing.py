@@ -60,8 +60,16 @@ def says(kind: Kind, *names: str, ratings: int | Mapping[str, int] = 4) -> str:
 
 
 def agreeing(kind: Kind) -> Hand:
-    """Everybody finds Service; ratings are 4."""
-    return lambda _ask, _number: says(kind, "Service")
+    """Everybody finds Service, where it may be named; ratings are 4."""
+
+    def hand(ask: Ask, _number: int) -> str:
+        if ask.expects == "text":
+            return "Service is what it speaks of."
+        if kind == "multilabel" and ask.item not in ("", SERVICE):
+            return says(kind)
+        return says(kind, "Price" if ask.without == SERVICE else "Service")
+
+    return hand
 
 
 def play(card: ProtocolCard, case: Case, hand: Hand | None = None, **answers: Reply | str) -> Played:

@@ -15,9 +15,14 @@ from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Fault, Reply, Step
 from core.documents import Document
 from core.errors import UsageError
-from tests.core.debate.playing import CODEBOOKS, agreeing, case_of, play, says
+from tests.core.debate.playing import CODEBOOKS, agreeing, case_of, play
 
-VARIANTS: dict[str, list[dict[str, Any]]] = {}
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "single": [{"method": "vote", "k": 2}, {"method": "form", "k": 3}],
+    "ecj": [{"extra_rounds": 2}, {"scope": "each"}, {"scope": "each", "extra_rounds": 1}],
+    "discussion": [{"annotators": 4, "rounds": 0}],
+    "courtroom": [{"trials": "all", "judges": 2}, {"bench": "parallel", "judges": 4, "shots": 0}],
+}
 """Parameters besides the defaults and the presets under which a protocol is put through the conformance tests."""
 
 CASES = [
@@ -73,7 +78,7 @@ def test_each_reply_unreadable_is_asked_again_at_most_once(
 
         def hand(ask, number, mute=mute):
             same = (ask.role, ask.round, ask.item) == (mute.role, mute.round, mute.item)
-            return "Hard to say." if same and ask.expects != "text" else says(kind, "Service")
+            return "Hard to say." if same and ask.expects != "text" else agreeing(kind)(ask, number)
 
         verdict, asked = play(card, case, hand)
         assert max(ask.retry for ask in asked) <= 1

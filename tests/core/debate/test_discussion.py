@@ -1,0 +1,134 @@
+"""Algorithm 1 of Tseng et al., branch by branch: consensus in each round and in none, ties, annotators that fail."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.codebook import Kind
+from core.debate.protocols import PROTOCOLS
+from core.debate.turns import Ask, Fault, Reply
+from tests.core.debate.playing import PRICE, SERVICE, Hand, case_of, play, says
+
+CARD = PROTOCOLS["discussion"]
+BOOM = Reply(fault=Fault("server fault", "boom"))
+
+
+def choosing(*rounds: str) -> Hand:
+    """In round r annotator i chooses the label that the i-th letter of ``rounds[r]`` stands for: S, P or R; ``-`` is
+    nothing that can be read, ``!`` a fault."""
+    names = {"S": "Service", "P": "Price", "R": "Room"}
+
+    def hand(ask: Ask, _number: int) -> Reply | str:
+        letter = rounds[ask.round]["abcdefghi".index(ask.role[-1])]
+        if letter == "!":
+            return BOOM
+        return "Who knows." if letter == "-" else says("choice", names[letter])
+
+    return hand
+
+
+def held(*rounds: str, **params: object):
+    verdict, asked = play(CARD, case_of(CARD, "choice", annotators=len(rounds[0]), **params), choosing(*rounds))
+    return verdict, [ask for ask in asked if not ask.retry]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "label", "how"),
+    [
+        (("SSS",), SERVICE, "consensus in round 0"),
+        (("SSP", "SSS"), SERVICE, "consensus in round 1"),
+        (("SSP", "SPP", "PPP"), PRICE, "consensus in round 2"),
+        (("SSP", "SSP", "SPP"), PRICE, "no consensus in 2 rounds, the majority counts"),
+    ],
+)
+def test_they_talk_until_they_agree(rounds: tuple[str, ...], label: str, how: str) -> None:
+    verdict, asked = held(*rounds)
+    assert verdict.values == {"label": label}
+    assert verdict.notes[0] == how
+    assert len(asked) == 3 * len(rounds)  # n(1 + r)
+    assert [ask.round for ask in asked] == [number for number in range(len(rounds)) for _ in range(3)]
+
+
+@pytest.mark.parametrize("rounds", [("SSPP",) * 3, ("SPR",) * 3, ("SP",) * 3])
+def test_a_tie_is_unresolved(rounds: tuple[str, ...]) -> None:
+    verdict, _ = held(*rounds)
+    assert verdict.status == "unresolved"
+    assert "a tie" in verdict.reasons["label"]
+
+
+def test_everybody_hears_everybody_under_fixed_letters_oneself_included() -> None:
+    _, asked = held("SSP", "SSP", "SSP")
+    assert len({ask.messages for ask in asked[:3]}) == 1
+    for place, ask in enumerate(asked[3:6]):
+        told = ask.messages[1].content
+        assert ask.answers == ("annotator_a", "annotator_b", "annotator_c")
+        for letter in "ABC":
+            assert f"Annotator {letter}:" in told
+        assert f"You are Annotator {'ABC'[place]}." in told
+        assert "Round 2" not in told
+    assert asked[6].messages[1].content.count("<analysis") == 6
+    assert "Round 2:" in asked[6].messages[1].content
+
+
+def test_an_annotator_that_fails_once_stands_by_what_it_said() -> None:
+    verdict, asked = held("SSP", "!PP", "!PP")
+    assert verdict.values == {"label": PRICE}
+    assert len(asked) == 9
+    # what failed is not heard: of round 2 there are two voices
+    assert asked[6].messages[1].content.count("<analysis") == 5
+
+
+def test_the_rest_decide_without_one_that_never_can() -> None:
+    verdict, asked = held("SS!", "SS!", "SS!")
+    assert verdict.values == {"label": SERVICE}
+    assert len(asked) == 3  # two of three agree, the third is not waited for
+    assert verdict.notes == ("consensus in round 0", "2 of 3 voted; the others gave nothing that can be read")
+    assert held("SS-")[0].values == {"label": SERVICE}
+
+
+def test_one_alone_is_no_consensus() -> None:
+    assert held("S!!", "S!!", "S!!")[0].status == "failed"
+    assert held("S--", "S--", "S--")[0].status == "unresolved"
+    verdict, asked = held("S!!", "SS!")
+    assert verdict.values == {"label": SERVICE}
+    assert len(asked) == 6
+
+
+def test_all_faulty_is_failed_at_once() -> None:
+    verdict, asked = held("!!!")
+    assert verdict.status == "failed"
+    assert len(asked) == 3
+    verdict, asked = held("---")
+    assert verdict.status == "unresolved"
+    assert len(asked) == 3
+
+
+def test_ratings_agree_within_a_distance_and_take_the_median() -> None:
+    case = case_of(CARD, "rating")
+    hand: Hand = lambda ask, _: says("rating", ratings={"Service": 3 + (ask.role[-1] == "c"), "Price": 2, "Room": 5})  # noqa: E731
+    verdict, asked = play(CARD, case, hand)
+    assert len(asked) == 3
+    assert list(verdict.values.values()) == [3, 2, 5]
+    strict = case_of(CARD, "rating", within=0)
+    assert len(play(CARD, strict, hand)[1]) == 9
+
+
+def test_labels_are_in_consensus_when_the_whole_lists_are() -> None:
+    hand: Hand = lambda ask, _: says("multilabel", "Service", *["Price"] * (ask.role[-1] == "a"))  # noqa: E731
+    verdict, asked = play(CARD, case_of(CARD), hand)
+    assert len(asked) == 9
+    assert list(verdict.values.values()) == [True, False, False]
+
+
+@given(data=st.data(), seats=st.integers(2, 5), most=st.integers(0, 3), kind=st.sampled_from(["multilabel", "choice"]))
+def test_the_number_of_asks_is_n_times_one_plus_r(data: st.DataObject, seats: int, most: int, kind: Kind) -> None:
+    hand: Hand = lambda _ask, _number: says(kind, data.draw(st.sampled_from(["Service", "Price"])))  # noqa: E731
+    verdict, asked = play(CARD, case_of(CARD, kind, annotators=seats, rounds=most), hand)
+    last = max(ask.round for ask in asked)
+    assert len(asked) == seats * (1 + last)
+    assert last <= most
+    assert verdict.status in ("verdict", "unresolved")
+    if last < most:
+        assert verdict.notes[0] == f"consensus in round {last}"

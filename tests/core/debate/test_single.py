@@ -1,0 +1,90 @@
+"""The methods of one annotator: what each asks, and what a vote makes of the answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.annotations import Precedent
+from core.codebook import Kind
+from core.debate.protocols import PROTOCOLS
+from core.debate.turns import Fault, Reply
+from tests.core.debate.playing import CODEBOOKS, PRICE, SERVICE, case_of, play, says
+
+CARD = PROTOCOLS["single"]
+BOOM = Reply(fault=Fault("server fault", "boom"))
+
+
+@pytest.mark.parametrize("kind", CODEBOOKS)
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        ({}, 1),
+        ({"method": "cot"}, 1),
+        ({"method": "few_shot", "shots": 3}, 1),
+        ({"method": "vote", "k": 7}, 7),
+        ({"preset": "self-consistency"}, 5),
+        ({"method": "self_refine"}, 3),
+        ({"preset": "g-eval"}, 20),
+    ],
+)
+def test_the_number_of_asks(kind: Kind, given: dict[str, object], count: int) -> None:
+    case = case_of(CARD, kind, **given)
+    _, asked = play(CARD, case)
+    assert len(asked) == count == CARD.total(case.params, case.codebook).most
+    assert [ask.sample for ask in asked] == (list(range(count)) if count > 3 else [0] * count)
+
+
+def test_a_reason_is_asked_for_or_it_is_not() -> None:
+    def system(**given: object) -> str:
+        return play(CARD, case_of(CARD, **given))[1][0].messages[0].content
+
+    for method in ("vanilla", "vote"):
+        assert "Give no reasons" in system(method=method)
+    for method in ("cot", "self_consistency", "self_refine"):
+        assert "step by step" in system(method=method)
+
+
+def test_the_majority_of_the_samples_counts_and_a_tie_is_unresolved() -> None:
+    def verdict(*names: str, **answers: Reply | str):
+        case = case_of(CARD, "choice", method="self_consistency", k=len(names))
+        return play(CARD, case, lambda _ask, number: says("choice", names[number]), **answers)[0]
+
+    assert verdict("Service", "Price", "Price", "Room", "Price").values == {"label": PRICE}
+    assert verdict("Service", "Price", "Service", "Price").status == "unresolved"
+    assert verdict("Service", "Price", "Service", n1=BOOM).values == {"label": SERVICE}
+    assert verdict("Service", "Price", n1=BOOM).status == "failed"
+
+
+def test_few_shot_shows_what_is_alike_for_each_label_and_does_without() -> None:
+    near = Precedent("7", "They were <document 1> kind.", {SERVICE: True, PRICE: False})
+    own = Precedent("1", "The document itself.", {SERVICE: True})
+    case = case_of(CARD, precedents={(SERVICE, True): (own, near), (PRICE, True): ()}, method="few_shot", shots=2)
+    text = play(CARD, case)[1][0].messages[1].content
+    assert "They were ‹document 1> kind." in text
+    assert "is: Service" in text
+    assert "The document itself" not in text
+    without = play(CARD, case_of(CARD, method="few_shot"))
+    assert "Already labelled" not in without[1][0].messages[1].content
+    assert without[0].status == "verdict"
+
+
+def test_self_refine_reviews_its_draft_and_the_last_answer_counts() -> None:
+    case = case_of(CARD, "choice", method="self_refine")
+    verdict, asked = play(CARD, case, n0=says("choice", "Room"), n1="Wrong label.", n2=says("choice", "Price"))
+    assert verdict.values == {"label": PRICE}
+    assert "Wrong label." in asked[2].messages[1].content
+    assert "The label is Room" in asked[2].messages[1].content
+    assert play(CARD, case, n1=BOOM)[0].status == "failed"
+
+
+def test_the_form_averages_ratings() -> None:
+    case = case_of(CARD, "rating", method="form", k=2)
+    verdict, _ = play(CARD, case, n0=says("rating", ratings=3), n1=says("rating", ratings=4))
+    assert set(verdict.values.values()) == {3.5}
+
+
+def test_temperatures_come_from_the_preset_or_the_method() -> None:
+    assert CARD.temperatures(CARD.settled()) == {}
+    assert CARD.temperatures(CARD.settled({"method": "vote"})) == {"annotator": 0.7}
+    assert CARD.temperatures(CARD.settled({"preset": "parallel-5"})) == {"annotator": 0.5}
+    assert CARD.temperatures(CARD.settled({"preset": "cot"})) == {"annotator": 0.0}
