@@ -40,18 +40,22 @@ class _GaveUp(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """One document in one run, as a protocol sees it. ``item`` narrows it to one label (or dimension)."""
+    """One document in one run, as a protocol sees it. ``item`` narrows it to one label (or dimension), ``left_out`` is a
+    label that it is without."""
 
     document: Document
     settings: RunSettings
     precedents: Precedents = field(default_factory=dict)
     item: str = ""
+    left_out: str = ""
 
     @cached_property
     def codebook(self) -> Codebook:
-        """The codebook the run was started with, or the one label of it that the case is narrowed to."""
+        """The codebook the run was started with, or the part of it that the case is narrowed to."""
         whole = self.settings.codebook
-        return whole.only(self.item) if self.item else whole
+        if self.item:
+            return whole.only(self.item)
+        return whole.without(self.left_out) if self.left_out else whole
 
     @property
     def form(self) -> Expect:
@@ -71,6 +75,10 @@ class Case:
     def about(self, item: str) -> Case:
         """This case narrowed to one label or dimension."""
         return replace(self, item=item)
+
+    def without(self, label_id: str) -> Case:
+        """This case before the codebook without one label; the whole codebook for an empty id."""
+        return replace(self, left_out=label_id)
 
     def nearest(self, item: str, value: Value, most: int) -> tuple[Precedent, ...]:
         """At most this many precedents in which the item has this value, the most similar first. Empty where there are
@@ -125,17 +133,15 @@ class Case:
         expects: Expect = "text",
         round: int = 0,
         answers: Sequence[str] = (),
-        without: str = "",
         extra: Mapping[str, Any] | None = None,
         **heard: Heard,
     ) -> Ask:
         """The ask for a role who has heard the given replies, rendered from the run's frozen templates.
 
         ``template`` is that of the role's family when it is not given; ``extra`` are further variables of it, which
-        must be delimited already where they hold foreign words. ``without`` leaves one label out of the codebook.
+        must be delimited already where they hold foreign words.
         """
-        codebook = self.codebook.without(without) if without else self.codebook
-        values = prompts.variables(codebook, self.document, self.settings.templates)
+        values = prompts.variables(self.codebook, self.document, self.settings.templates)
         for name, words in heard.items():
             values[name] = _told(words)
         values |= extra or {}
@@ -147,7 +153,7 @@ class Case:
             round=round,
             answers=tuple(dict.fromkeys(answers)),
             item=self.item,
-            without=without,
+            without=self.left_out,
         )
 
     def verdict(self, ruling: Reply, *, among: tuple[Reply, ...] = ()) -> Verdict:

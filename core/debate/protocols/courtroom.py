@@ -157,13 +157,8 @@ def _in_sequence(case: Case, bench: _Bench) -> Step[Verdict]:
 
 
 def _second(case: Case, first: Reply, chosen: str) -> Ask:
-    return case.compose(
-        "magistrate",
-        template="magistrate_second",
-        expects=case.form,
-        round=1,
-        without=chosen,
-        first=first,
+    return case.without(chosen).compose(
+        "magistrate", template="magistrate_second", expects=case.form, round=1, first=first
     )
 
 
