@@ -40,7 +40,7 @@ class _GaveUp(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """One document in one run, as a protocol sees it. ``item`` narrows it to one label (or dimension), ``left_out`` is a
+    """One document in one run, as a protocol sees it. ``item`` narrows it to one label or dimension, ``left_out`` is a
     label that it is without."""
 
     document: Document
