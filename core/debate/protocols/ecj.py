@@ -41,7 +41,12 @@ def _debate(case: Case) -> Step[Verdict]:
     for number in range(case.params["extra_rounds"]):
         said += _sayings(extraction, critique, number)
         extraction = yield from case.ask(
-            "extractor", template="extractor_again", expects=case.form, round=number + 1, answers=_HEARD, earlier=said
+            "extractor",
+            template="extractor_again",
+            expects=case.form,
+            round=number + 1,
+            answers=_HEARD,
+            earlier=tuple(said),
         )
         critique = yield from case.ask(
             "critic", round=number + 1, answers=_HEARD, extraction=extraction, earlier=tuple(said)
