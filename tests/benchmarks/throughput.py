@@ -1,9 +1,12 @@
 """How close to the ideal a run gets: N documents x 3 chained streamed calls on the mock server.
 
-The ideal is ``calls x hold / slots``. Bare aiohttp does the same calls without debates, parsing or a store: it is what
-this machine and the mock can do at all.
+The ideal is ``calls x hold / slots``. Beside Moot the same calls go out over bare aiohttp, which is what this machine
+and the mock can do at all, and over the openai package's AsyncOpenAI; both without debates, parsing or a store. Only
+ratios within one round mean anything: machines differ, and so does what else they do.
 
-    python -m tests.benchmarks.throughput [--documents 1000] [--slots 64] [--faults]
+    python -m tests.benchmarks.throughput [--documents 1000] [--slots 64] [--rounds 1] [--watch] [--faults]
+
+``--watch`` follows the run over the studio's live route in the same process, as an open Run page does.
 """
 
 from __future__ import annotations
@@ -12,9 +15,14 @@ import argparse
 import asyncio
 import json
 import resource
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import aiohttp
@@ -22,14 +30,32 @@ import orjson
 
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.engine.preflight import probe_seats
 from core.llm.connections import connection
 from core.runs import Seat
 from core.studio import runs
+from core.studio.desk import Desk
 from core.studio.workspace import Workspace
-from tests.servers.running import mock_llm
+from tests.servers.running import free_port, mock_llm
 
 TTFT, TPT, TOKENS = 0.050, 0.005, 20
 LABELS = ("Service", "Cleanliness", "Location", "Rooms", "Food", "Value", "Noise", "Facilities")
+Call = Callable[[str], Awaitable[None]]
+
+WATCHER = """
+import asyncio, sys, aiohttp
+async def main(port, run):
+    address = f"http://127.0.0.1:{port}"
+    async with aiohttp.ClientSession() as session:
+        cookies = {"cookie": f"moot_token_{port}=watch", "origin": address}
+        async with session.ws_connect(f"{address}/moot/live", headers=cookies, max_msg_size=0) as socket:
+            await socket.send_json({"type": "watch", "run": run, "document": None, "cursors": {}})
+            heard = 0
+            async for message in socket:
+                heard += 1
+                print(heard, flush=True)
+asyncio.run(main(int(sys.argv[1]), sys.argv[2]))
+"""
 
 
 def cpu() -> float:
@@ -38,32 +64,88 @@ def cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-async def bare(url: str, documents: int, slots: int) -> None:
-    """The same calls over aiohttp alone."""
+def measured(work: Callable[[], object], ideal: float, name: str) -> float:
+    """Do it, and say how it compares with the ideal."""
+    began, before = time.monotonic(), cpu()
+    told = work()
+    ratio = (time.monotonic() - began) / ideal
+    print(f"  {name}: {ratio:.2f} x ideal, {cpu() - before:.1f} cpu s{f'; {told}' if told else ''}", flush=True)
+    return ratio
+
+
+async def chains(call: Call, documents: int, slots: int) -> None:
+    """Three calls a document, one after another, ``slots`` of all calls at once."""
     gate = asyncio.Semaphore(slots)
+    queue = iter(range(documents))
 
-    async def call(session: aiohttp.ClientSession, content: str) -> None:
-        body = {"model": "mock", "stream": True, "messages": [{"role": "user", "content": content}]}
-        async with gate, session.post(f"{url}/v1/chat/completions", data=orjson.dumps(body)) as response:
-            async for line in response.content:
-                if line.startswith(b"data: {"):
-                    orjson.loads(line[6:])
+    async def worker() -> None:
+        for index in queue:
+            for stage in range(3):
+                async with gate:
+                    await call(f"{stage} document {index} " * 100)
 
-    async def chain(session: aiohttp.ClientSession, index: int) -> None:
-        for stage in range(3):
-            await call(session, f"{stage} document {index} " * 100)
+    await asyncio.gather(*(worker() for _ in range(slots * 2)))
 
+
+async def over_aiohttp(url: str, documents: int, slots: int) -> None:
+    """The calls over aiohttp alone."""
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        queue = iter(range(documents))
 
-        async def worker() -> None:
-            for index in queue:
-                await chain(session, index)
+        async def call(content: str) -> None:
+            body = {"model": "mock", "stream": True, "messages": [{"role": "user", "content": content}]}
+            async with session.post(f"{url}/v1/chat/completions", data=orjson.dumps(body)) as response:
+                async for line in response.content:
+                    if line.startswith(b"data: {"):
+                        orjson.loads(line[6:])
 
-        await asyncio.gather(*(worker() for _ in range(slots * 2)))
+        await chains(call, documents, slots)
 
 
-def moot(url: str, documents: int, slots: int, folder: Path) -> dict[str, object]:
+async def over_openai(url: str, documents: int, slots: int) -> None:
+    """The calls over the openai package."""
+    from openai import AsyncOpenAI
+
+    async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
+
+        async def call(content: str) -> None:
+            stream = await client.chat.completions.create(
+                model="mock", messages=[{"role": "user", "content": content}], stream=True
+            )
+            async for _chunk in stream:
+                pass
+
+        await chains(call, documents, slots)
+
+
+@contextmanager
+def watcher(desk: Desk, run_id: str) -> Iterator[None]:
+    """Serve the live route in this process, and let another one follow the run over it."""
+    import uvicorn
+    from starlette.applications import Starlette
+
+    from app import live
+
+    port = free_port()
+    app = Starlette(routes=live.routes(desk, live.Access("watch")))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    follower = subprocess.Popen([sys.executable, "-c", WATCHER, str(port), run_id], stdout=subprocess.PIPE, text=True)
+    assert follower.stdout is not None
+    follower.stdout.readline()
+    try:
+        yield
+    finally:
+        follower.terminate()
+        said = follower.communicate()[0].split()
+        print(f"  the watcher heard {said[-1] if said else 0} messages")
+        server.should_exit = True
+        thread.join()
+
+
+def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, watch: bool) -> float:
     """The same number of calls as ECJ debates, every reply committed."""
     workspace = Workspace()
     workspace.models.add(connection("mock", f"{url}/v1"))
@@ -76,17 +158,20 @@ def moot(url: str, documents: int, slots: int, folder: Path) -> dict[str, object
     plan = runs.Plan(everyone=Seat(connection="mock", model="mock"), concurrency=slots)
     settings = runs.settle(plan, codebook, 1, workspace.models)
     row = runs.create(desk, settings, desk.store.documents.ids())[0]
-    began, before = time.monotonic(), cpu()
-    status = desk.go(row.run_id).result()
-    seconds, used = time.monotonic() - began, cpu() - before
+    workspace.engine.submit(probe_seats(settings, workspace.models)).result()
+
+    def work() -> str:
+        status = desk.go(row.run_id).result()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return f"{status.verdicts} verdicts, {status.failed} failed, {status.calls} calls, {peak:.0f} MB at most"
+
+    if watch:
+        with watcher(desk, row.run_id):
+            ratio = measured(work, ideal, "moot, watched")
+    else:
+        ratio = measured(work, ideal, "moot")
     workspace.close()
-    return {
-        "seconds": seconds,
-        "cpu": used,
-        "verdicts": status.verdicts,
-        "failed": status.failed,
-        "calls": status.calls,
-    }
+    return ratio
 
 
 def main() -> None:
@@ -94,24 +179,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--watch", action="store_true")
     parser.add_argument("--faults", action="store_true", help="3%% 429, 2%% 500, 2%% drops, 1%% malformed")
     options = parser.parse_args()
     flags: dict[str, object] = {"slots": options.slots, "ttft": TTFT, "tpt": TPT, "tokens": TOKENS}
     ideal = options.documents * 3 * (TTFT + TOKENS * TPT) / options.slots
-    with mock_llm(**flags) as url:
-        began, before = time.monotonic(), cpu()
-        asyncio.run(bare(url, options.documents, options.slots))
-        seconds, used = time.monotonic() - began, cpu() - before
-        print(f"ideal {ideal:.2f} s; bare aiohttp {seconds / ideal:.2f} x ideal, {used:.1f} cpu s")
-    if options.faults:
-        flags |= {"p-429": 0.03, "p-500": 0.02, "p-drop": 0.02, "p-malformed": 0.01, "retry-after": 0.2}
-    with mock_llm(**flags) as url, tempfile.TemporaryDirectory() as folder:
-        told = moot(url, options.documents, options.slots, Path(folder))
-        with urllib.request.urlopen(f"{url}/stats") as response:
-            stats = json.load(response)
-        ratio = float(str(told["seconds"])) / ideal
-        print(f"moot {ratio:.2f} x ideal, {told['cpu']:.1f} cpu s; {told}")
-        print({name: stats[name] for name in ("calls", "ok", "faults", "max_active", "utilisation") if name in stats})
+    faults = {"p-429": 0.03, "p-500": 0.02, "p-drop": 0.02, "p-malformed": 0.01, "retry-after": 0.2}
+    for number in range(options.rounds):
+        print(f"round {number + 1}, ideal {ideal:.2f} s", flush=True)
+        # Moot first: peak memory is of the whole process
+        with mock_llm(**flags, **(faults if options.faults else {})) as url, tempfile.TemporaryDirectory() as folder:
+            own = moot(url, options.documents, options.slots, Path(folder), ideal, watch=options.watch)
+            with urllib.request.urlopen(f"{url}/stats") as response:
+                stats = json.load(response)
+        print("  server:", {name: stats[name] for name in ("calls", "ok", "faults", "utilisation", "late_ms")})
+        if not options.faults:
+            size = (options.documents, options.slots)
+            with mock_llm(**flags) as url:
+                measured(lambda url=url, size=size: asyncio.run(over_aiohttp(url, *size)), ideal, "bare aiohttp")
+            with mock_llm(**flags) as url:
+                bare = measured(
+                    lambda url=url, size=size: asyncio.run(over_openai(url, *size)), ideal, "bare AsyncOpenAI"
+                )
+            print(f"  moot takes {own / bare:.2f} of bare AsyncOpenAI's time")
 
 
 if __name__ == "__main__":
