@@ -10,12 +10,15 @@ read.
 Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4); the
 extractor ends with its list instead of beginning with it; that the judge adds no label is enforced, not only asked
 (what was named in any round counts as named). In a choice the judge may only take a label that was chosen or named by
-an analysis; ratings are the judge's own. A fault in any reply fails the document.
+an analysis; ratings are the judge's own. A fault in any reply fails the document. ``adaptive`` is our own
+(``core.debate.adaptive``) and off unless it is asked for.
 """
 
 from __future__ import annotations
 
+from core.annotations import VERDICT
 from core.codebook import Codebook
+from core.debate import adaptive
 from core.debate.card import Asks, Param, Params, ProtocolCard, Role, Treatment, exactly
 from core.debate.case import Case, conduct, together
 from core.debate.turns import Reply, Said, Step, Verdict
@@ -35,7 +38,11 @@ def debate(case: Case) -> Step[Verdict]:
 
 def _debate(case: Case) -> Step[Verdict]:
     """The extractor claims, the critic objects or agrees, the judge rules among what they named."""
-    extraction = yield from case.ask("extractor", expects=case.form)
+    opened = yield from adaptive.opening(case)
+    extraction = opened[0]
+    course = adaptive.course(case, opened)
+    if course == "short":
+        return adaptive.took(case.verdict(extraction), course)
     critique = yield from case.ask("critic", answers=("extractor",), extraction=extraction, earlier=())
     said: list[Said] = []
     for number in range(case.params["extra_rounds"]):
@@ -54,7 +61,8 @@ def _debate(case: Case) -> Step[Verdict]:
     ruling = yield from case.ask(
         "judge", expects=case.form, answers=_HEARD, extraction=extraction, critique=critique, earlier=tuple(said)
     )
-    return case.verdict(ruling, among=(extraction, critique, *(one.reply for one in said)))
+    verdict = case.verdict(ruling, among=(extraction, critique, *(one.reply for one in said)))
+    return adaptive.took(verdict, course)
 
 
 def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[Said, Said]:
@@ -66,11 +74,18 @@ def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[Said, Sai
 
 def _asks(params: Params, codebook: Codebook) -> dict[str, Asks]:
     debates = len(codebook.labels) if params["scope"] == EACH else 1
-    rounds = exactly(debates * (1 + params["extra_rounds"]))
-    return {"extractor": rounds, "critic": rounds, "judge": exactly(debates)}
+    rounds = debates * (1 + params["extra_rounds"])
+    if not params["adaptive"]:
+        return {"extractor": exactly(rounds), "critic": exactly(rounds), "judge": exactly(debates)}
+    seconds = {role.name: exactly(1) for role in adaptive.roles(params)}
+    return {"extractor": Asks(1, rounds), **seconds, "critic": Asks(0, rounds), "judge": Asks(0, debates)}
 
 
 def _check(params: Params, codebook: Codebook) -> str:
+    if params["adaptive"] and params["scope"] == EACH:
+        return "an adaptive debate is about all labels at once, so not with scope=each"
+    if params["adaptive"] and codebook.kind == "rating":
+        return "an adaptive debate needs labels, for which words of the text can speak; ratings have none"
     if params["scope"] == EACH and codebook.kind == "choice":
         return "scope=each is not defined for a choice: one label of several cannot be debated alone"
     return ""
@@ -84,14 +99,15 @@ CARD = ProtocolCard(
     summary="One claims with quotes, one objects, one decides among what they named.",
     source="Maada et al., ECJ-LLM, section 3.4",
     form="chain",
-    roles=lambda _params: (
+    roles=lambda params: (
         Role("extractor", "Extractor", "names labels and quotes the words that speak for them"),
+        *adaptive.roles(params),
         Role("critic", "Critic", "argues against, or agrees where there is no ground"),
         Role("judge", "Judge", "weighs both and decides"),
     ),
-    decides=lambda _params: "judge",
+    decides=lambda params: VERDICT if params["adaptive"] else "judge",
     asks=_asks,
-    formula="3 + 2e, for each label with scope=each",
+    formula="3 + 2e, for each label with scope=each; 1 or 2 where an adaptive debate ends early",
     kinds={
         "multilabel": Treatment("the labels that an analysis names", _NO_VOTE, "none can arise"),
         "choice": Treatment("the labels that an analysis chooses", _NO_VOTE, "none can arise"),
@@ -102,6 +118,7 @@ CARD = ProtocolCard(
               least=0, most=5),
         Param("scope", "Scope", "all", "All labels in one debate, or a debate of its own for each.",
               {"all": "All labels at once", EACH: "One debate a label"}),
+        *adaptive.PARAMS,
     ),
     check=_check,
     debate=debate,

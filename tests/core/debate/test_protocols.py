@@ -19,7 +19,13 @@ from tests.core.debate.playing import CODEBOOKS, agreeing, case_of, play
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "single": [{"method": "vote", "k": 2}, {"method": "form", "k": 3}],
-    "ecj": [{"extra_rounds": 2}, {"scope": "each"}, {"scope": "each", "extra_rounds": 1}],
+    "ecj": [
+        {"extra_rounds": 2},
+        {"scope": "each"},
+        {"scope": "each", "extra_rounds": 1},
+        {"adaptive": True},
+        {"adaptive": True, "second": True, "extra_rounds": 1},
+    ],
     "discussion": [{"annotators": 4, "rounds": 0}],
     "courtroom": [{"trials": "all", "judges": 2}, {"bench": "parallel", "judges": 4, "shots": 0}],
 }
