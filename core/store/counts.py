@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from core.annotations import VERDICT
@@ -187,6 +189,39 @@ class Evaluations:
             """,
             {"run": run_id, "items": list(items), **params},
         )
+
+    def words(self, run_id: str) -> npt.NDArray[np.int64]:
+        """Words of the text of each document of the run, in its order."""
+        table = self._connection.arrow(
+            "SELECT coalesce(words, 0)::BIGINT AS words FROM run_documents LEFT JOIN documents ON id = document_id "
+            "WHERE run_id = $run ORDER BY run_documents.position",
+            {"run": run_id},
+        )
+        counts: npt.NDArray[np.int64] = table["words"].to_numpy()
+        return counts
+
+    def tags(self, run_id: str) -> list[tuple[str, str]]:
+        """(document id, error tag) of the run's documents, as people tagged them last."""
+        return self._connection.rows(
+            """
+            SELECT document_id, unnest(from_json(tags, '["VARCHAR"]')) AS tag FROM (
+                SELECT document_id, arg_max_null(after, seq) AS tags FROM events
+                WHERE kind = 'mark' AND item = 'tags' AND act NOT IN (SELECT act FROM undone_acts)
+                GROUP BY document_id
+            ) SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+            WHERE tags IS NOT NULL ORDER BY document_id, tag
+            """,
+            {"run": run_id},
+        )  # type: ignore[return-value]
+
+    def holding(self, document_ids: Sequence[str], words: str) -> list[str]:
+        """Those of the documents whose text holds the words, in any case."""
+        rows = self._connection.rows(
+            "SELECT id FROM documents SEMI JOIN (SELECT unnest($ids) AS id) USING (id) "
+            "WHERE contains(lower(text), lower($words))",
+            {"ids": list(document_ids), "words": words},
+        )
+        return [id for (id,) in rows]
 
     def guarded(self, run_id: str) -> list[str]:
         """Documents of the run that lent their words to its codebook."""

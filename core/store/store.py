@@ -19,6 +19,7 @@ from core.store.reviews import Reviews
 from core.store.runs import Runs
 from core.store.savings import Savings
 from core.store.settings import Settings
+from core.store.stages import Stages
 from core.store.transcripts import Transcripts
 from core.store.writer import Writer
 
@@ -44,3 +45,4 @@ class Store:
         self.evaluations = Evaluations(connection)
         self.prompts = Prompts(connection, writer)
         self.lab = Lab(connection, writer)
+        self.stages = Stages(connection)

@@ -51,7 +51,7 @@ def load(store: Store, run_id: str, codebook: Codebook, annotators: Sequence[str
 def one(store: Store, run_id: str, codebook: Codebook, annotator: str, documents: int) -> Grid:
     """What one annotator says of the run's ``documents`` documents."""
     grid = np.full((documents, len(codebook.items)), np.nan)
-    table = store.evaluations.placed(run_id, annotator, codebook.items, _values(codebook))
+    table = store.evaluations.placed(run_id, annotator, codebook.items, values_of(codebook))
     rows, columns, values = (table[name].to_numpy() for name in ("row", "column", "value"))
     grid[rows, columns] = values
     return grid
@@ -63,7 +63,8 @@ def raters(store: Store, run_id: str, codebook: Codebook, documents: int) -> dic
     return {name: one(store, run_id, codebook, str(Source("gold", name)), documents) for name in names}
 
 
-def _values(codebook: Codebook) -> list[str]:
+def values_of(codebook: Codebook) -> list[str]:
+    """The JSON texts of what an item can be, in the order of their codes; empty for ratings, which are numbers."""
     match codebook.kind:
         case "rating":
             return []

@@ -1,0 +1,103 @@
+"""Who said what in which round of a run's debates, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from core.store.annotators import select, source_of
+from core.store.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """A role in one round, with the place in the debate at which it usually spoke. ``lists``: debates in which it gave
+    a list of its own."""
+
+    role: str
+    round: int
+    place: float
+    lists: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the turns of a role in a round took, re-asks included and whether or not this run paid for the reply: what it
+    would take again. ``cost_usd`` is None when a reply has no price."""
+
+    role: str
+    round: int
+    turns: int
+    cost_usd: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+
+
+class Stages:
+    """Reads from any thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def speeches(self, run_id: str) -> list[Speech]:
+        """The roles that spoke, round by round, in the order of the debate."""
+        rows = self._connection.rows(
+            "SELECT role, round, median(turn) AS place, count(says) FROM turns WHERE run_id = ? AND NOT superseded "
+            "GROUP BY role, round ORDER BY place, role",
+            [run_id],
+        )
+        return [Speech(*row) for row in rows]
+
+    def values(self, run_id: str, speeches: Sequence[Speech], items: Sequence[str], values: Sequence[str]) -> pa.Table:
+        """(speech, row, column, value) of what was said, the last word of a role in a round: ``speech`` is the place in
+        ``speeches``, the others as in ``Evaluations.placed``."""
+        value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
+        params = {
+            "run": run_id,
+            "items": list(items),
+            "speeches": [f"{speech.round}/{speech.role}" for speech in speeches],
+        }
+        if values:
+            params["values"] = list(values)
+        return self._connection.arrow(
+            f"""
+            WITH said AS (
+                SELECT document_id, list_position($speeches, round || '/' || role) - 1 AS speech, item,
+                       arg_max_null(value, turn) AS value
+                FROM (
+                    SELECT document_id, turn, item, value FROM annotations
+                    WHERE run_id = $run AND annotator <> 'verdict' AND list_contains($items, item)
+                ) JOIN (
+                    SELECT document_id, turn, role, round FROM turns WHERE run_id = $run AND NOT superseded
+                ) USING (document_id, turn)
+                GROUP BY ALL
+            )
+            SELECT speech::INTEGER AS speech, position::INTEGER AS row,
+                   (list_position($items, item) - 1)::INTEGER AS column, ({value})::DOUBLE AS value
+            FROM said JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+            WHERE speech IS NOT NULL AND {value} IS NOT NULL
+            """,
+            params,
+        )
+
+    def spent(self, run_id: str, truth: str | None = None) -> list[Spent]:
+        """What each role took in each round; with ``truth`` on documents that it speaks of."""
+        only, params = "", {"run": run_id}
+        if truth is not None:
+            raters = self._connection.rows("SELECT count(DISTINCT rater) FROM gold")[0][0]
+            rows, more = select(source_of(truth), "truth", raters=raters)
+            only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
+        found = self._connection.rows(
+            f"""
+            SELECT role, round, count(*), CASE WHEN bool_or(cost_usd IS NULL) THEN NULL ELSE sum(cost_usd) END,
+                   sum(prompt_tokens)::BIGINT, sum(completion_tokens)::BIGINT, sum(seconds)
+            FROM (SELECT document_id, role, round, key FROM turns WHERE run_id = $run AND NOT superseded) {only}
+            JOIN replies USING (key)
+            GROUP BY role, round ORDER BY role, round
+            """,
+            params,
+        )
+        return [Spent(*row) for row in found]

@@ -1,0 +1,63 @@
+"""May the model replace the people who labelled? The alternative annotator test on whoever labelled these documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.annotations import VERDICT
+from core.evaluation.alternative import EPSILONS, LEAST_PEOPLE, Alternative, People, alternative_test
+from core.runs import RunRow
+from core.store.annotators import GOLD, REVIEWED, Source
+from core.studio import grids
+from core.studio.desk import Desk
+
+EPSILON_WORDS = (
+    "ε is what the model may fall short of a person because it costs less: its authors advise 0.2 where the people are "
+    "experts, 0.15 where they are trained annotators, and 0.1 for crowd workers."
+)
+
+
+def may_replace(desk: Desk, run: RunRow, people: People = "trained") -> Alternative:
+    """The test of the run's verdicts against the raters of the gold, or, when those are fewer than three, against those
+    who reviewed. With fewer of both it says why there is none."""
+    codebook = run.settings.codebook
+    sources = desk.store.evaluations.sources(run.run_id)
+    raters = [name for name in sources if name.startswith(f"{GOLD}@")]
+    reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
+    # A lone rater or reviewer has no entry of their own.
+    chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
+    if not chosen:
+        chosen = [name for name in (GOLD, REVIEWED) if sources[name]][:1]
+    loaded = grids.load(desk.store, run.run_id, codebook, [VERDICT, *chosen])
+    return alternative_test(
+        loaded.of(VERDICT),
+        {_name(name): loaded.of(name) for name in chosen},
+        epsilon=EPSILONS[people],
+        measured=codebook.kind == "rating",
+    )
+
+
+def to_json(test: Alternative) -> dict[str, Any]:
+    """The part ``replace_people`` of ``moot evaluate --json``."""
+    return {
+        "epsilon": test.epsilon,
+        "winning_rate": test.winning_rate,
+        "advantage_probability": test.advantage,
+        "passed": test.passed if test.winning_rate is not None else None,
+        "people": [
+            {
+                "person": one.person,
+                "n": one.n,
+                "model_wins": one.model_wins,
+                "person_wins": one.person_wins,
+                "p": one.p,
+                "replaceable": one.replaceable,
+            }
+            for one in test.people
+        ],
+        "sentence": test.sentence,
+    }
+
+
+def _name(source: str) -> str:
+    return source.partition("@")[2] or str(Source("gold") if source == GOLD else Source("reviewed"))

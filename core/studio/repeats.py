@@ -1,0 +1,200 @@
+"""A run and its siblings: what repeating the same experiment says of its scores and of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.evaluation.calibration import Calibration, calibration
+from core.evaluation.iterations import STANDINGS, Repeated, Stability, repeated, stability
+from core.runs import RunRow
+from core.studio import evaluate, grids, stages
+from core.studio.desk import Desk
+from core.studio.grids import Grid, Truth
+
+LEAST_VOTES = 3
+"""Answers under which a share of votes is no certainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """``runs`` are the iterations that have verdicts, in their order; scores are over these."""
+
+    runs: tuple[str, ...]
+    measures: Mapping[str, Repeated]
+    labels: Mapping[str, Repeated]
+    """F1 of each label; of a choice likewise, of a rating Spearman's correlation"""
+    by_run: Mapping[str, Mapping[str, float | None]]
+    """run -> measure -> value"""
+    stability: Stability
+    documents: tuple[str, ...]
+    """those that ``stability`` speaks of, in its order"""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How far the share of votes behind a value can be believed. ``whose`` says what voted; ``why_not`` in plain words
+    why there is nothing to tell, empty where there is."""
+
+    whose: str
+    calibration: Calibration | None
+    why_not: str
+
+
+def siblings(desk: Desk, run: RunRow) -> list[RunRow]:
+    """The iterations of the run's experiment that have a verdict, in their order; itself among them."""
+    rows = [row for row in desk.store.runs.all() if row.experiment_id == run.experiment_id and row.verdicts]
+    return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
+
+
+def headline(report: Mapping[str, Any]) -> dict[str, float | None]:
+    """The scores of a whole run out of its report, one number each, by name."""
+    found: dict[str, float | None] = {}
+    for mean in ("macro", "micro", "weighted"):
+        for score, value in report.get(mean, {}).items():
+            found[f"{mean}_{score}"] = value
+    for name in ("accuracy", "subset_accuracy", "hamming_loss", "mcc", "kappa"):
+        if name in report:
+            found[name] = report[name]
+    return found
+
+
+def main_score(report: Mapping[str, Any]) -> float | None:
+    """The one number that stands for a run: macro F1, of ratings the mean Spearman correlation."""
+    macro = report["macro"]
+    value: float | None = macro["f1"] if "f1" in macro else macro["spearman"]
+    return value
+
+
+def repeats(desk: Desk, run: RunRow, truth: Truth = "gold") -> Repeats | None:
+    """What the iterations say together; None before any of them has a verdict."""
+    rows = siblings(desk, run)
+    if not rows:
+        return None
+    codebook = run.settings.codebook
+    measured = codebook.kind == "rating"
+    reports = {row.run_id: evaluate.report(desk, row.run_id, truth) for row in rows}
+    by_run = {id: headline(report) for id, report in reports.items()}
+    names = dict.fromkeys(name for scores in by_run.values() for name in scores)
+    main = "spearman" if measured else "f1"
+    loaded = [grids.load(desk.store, row.run_id, codebook, [VERDICT], truth) for row in rows]
+    gold, said = aligned(loaded)
+    return Repeats(
+        runs=tuple(reports),
+        measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
+        labels={
+            label: repeated([report["labels"][label][main] for report in reports.values()]) for label in codebook.names
+        },
+        by_run=by_run,
+        stability=stability(
+            stages.truth_codes(gold, measured=measured),
+            [stages.as_codes(gold, grid, measured=measured) for grid in said],
+            codebook.names if codebook.kind != "choice" else codebook.items,
+        ),
+        documents=loaded[0].documents,
+    )
+
+
+def certainty(desk: Desk, run: RunRow, truth: Truth = "gold") -> Certainty:
+    """Calibration of the verdicts' values, taking for certainty the share of votes behind them: of the iterations when
+    there are three or more, else of the agents who spoke side by side last."""
+    codebook = run.settings.codebook
+    if codebook.kind == "rating":
+        return Certainty("", None, "Ratings have a distance and no certainty.")
+    rows = siblings(desk, run)
+    own = grids.load(desk.store, run.run_id, codebook, [VERDICT], truth)
+    if len(rows) >= LEAST_VOTES:
+        loaded = [grids.load(desk.store, row.run_id, codebook, [VERDICT], truth) for row in rows]
+        _, voters = aligned(loaded)
+        return Certainty(f"{len(rows)} iterations", _votes(loaded[0].truth, voters), "")
+    panels = [stage for stage in stages.stages(desk, run) if len(stage.members) >= LEAST_VOTES]
+    if panels:
+        members = list(panels[-1].members.values())
+        return Certainty(f"{len(members)} {panels[-1].title.lower()}", _votes(own.truth, members), "")
+    why = "Nobody said how certain they are. With three iterations, or three agents side by side, the votes tell."
+    return Certainty("", None, why)
+
+
+def to_json(told: Repeats) -> dict[str, Any]:
+    """The part ``iterations`` of ``moot evaluate --json``."""
+    return {
+        "runs": list(told.runs),
+        "measures": {name: _repeated_json(one) for name, one in told.measures.items()},
+        "labels": {name: _repeated_json(one) for name, one in told.labels.items()},
+        "documents": dict(told.stability.counts),
+        "stability": {name: dict(counts) for name, counts in told.stability.labels.items()},
+        "unanimous": told.stability.unanimous,
+    }
+
+
+def certainty_json(told: Certainty) -> dict[str, Any]:
+    """The part ``certainty`` of ``moot evaluate --json``."""
+    found = told.calibration
+    if found is None:
+        return {"why_not": told.why_not}
+    return {
+        "votes_of": told.whose,
+        "n": found.n,
+        "excluded": found.excluded,
+        "ece": found.ece,
+        "brier": found.brier,
+        "bins": [
+            {"from": one.low, "to": one.high, "n": one.n, "certainty": one.certainty, "right": one.right.value}
+            for one in found.bins
+        ],
+    }
+
+
+def standing_of(told: Repeats, document: int) -> str:
+    """Where the document at a place of ``documents`` stands; empty without truth."""
+    place = int(told.stability.documents[document])
+    return STANDINGS[place] if place >= 0 else ""
+
+
+def aligned(loaded: Sequence[grids.Grids]) -> tuple[Grid, list[Grid]]:
+    """Truth and verdicts of several runs in the order of the first one's documents; NaN where a run lacks one."""
+    first = loaded[0]
+    places = {document: row for row, document in enumerate(first.documents)}
+    said = []
+    for one in loaded:
+        if one.documents == first.documents:
+            said.append(one.of(VERDICT))
+            continue
+        grid = np.full_like(first.truth, np.nan)
+        rows = [(places[document], row) for row, document in enumerate(one.documents) if document in places]
+        if rows:
+            into, out_of = (list(side) for side in zip(*rows, strict=True))
+            grid[into] = one.of(VERDICT)[out_of]
+        said.append(grid)
+    return first.truth, said
+
+
+def _votes(gold: Grid, voters: Sequence[Grid]) -> Calibration:
+    """Calibration of the most frequent value with its share of the votes."""
+    stack = np.stack(voters)
+    known = ~np.isnan(stack)
+    counts = known.sum(axis=0)
+    best, votes = np.full(gold.shape, np.nan), np.zeros(gold.shape)
+    for value in np.unique(stack[known]):
+        own = (stack == value).sum(axis=0)
+        better = own > votes
+        best[better], votes[better] = value, own[better]
+    share = np.full(gold.shape, np.nan)
+    np.divide(votes, counts, out=share, where=counts > 0)
+    right = np.where(np.isnan(gold) | np.isnan(best), -1, best == gold)
+    return calibration(share, right)
+
+
+def _repeated_json(one: Repeated) -> dict[str, Any]:
+    return {
+        "n": one.n,
+        "mean": one.mean,
+        "sd": one.sd,
+        "interval": [one.interval.low, one.interval.high] if one.interval else None,
+        "min": one.low,
+        "max": one.high,
+    }
