@@ -11,10 +11,10 @@ from app.views import charts, confusion, empty, flow, header, marked_text, panel
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
-from core.studio import evaluate, review
+from core.studio import evaluate, review, scoring
 from core.studio.desk import Desk
-from core.studio.evaluate import Evaluation
 from core.studio.grids import Truth
+from core.studio.scoring import Evaluation
 
 SHOWN = 50  # documents that a cell lists at a time
 AT_A_GLANCE = 3  # truths that are shown side by side; more go into a list
@@ -51,7 +51,7 @@ def main() -> None:
     if run.settings.codebook.kind != "multilabel":
         _other_kinds(desk, run, truth)
         return
-    found = evaluate.evaluation(desk, run.run_id, truth)
+    found = scoring.evaluation(desk, run.run_id, truth)
     _numbers(found)
     _bars_and_flow(found)
     _behind(desk, found)
@@ -187,23 +187,19 @@ def _bars_and_flow(found: Evaluation) -> None:
             flow.flow(found.ledger, found.titles, found.told, height=height, key="evaluate-ribbons")
 
 
-def _score_rows(found: Evaluation, others: list[evaluate.RoleResult]) -> list[charts.ScoreRow]:
+def _score_rows(found: Evaluation, others: list[scoring.RoleResult]) -> list[charts.ScoreRow]:
     rows = [
         charts.ScoreRow(
             label.name,
             f"{label.counts.positives:,} present",
             label.colour,
             (label.precision, label.recall, label.f1),
-            {
-                role.role: (own.precision, own.recall, own.f1)
-                for role in others
-                if (own := role.scores.labels[label.name])
-            },
+            {role.role: (own.precision, own.recall, own.f1) for role in others if (own := role.counts[label.name])},
         )
         for label in found.labels
     ]
     scored = sum(label.counts.positives > 0 for label in found.labels)
-    means = {role.role: (macro.precision, macro.recall, macro.f1) for role in others if (macro := role.scores.macro)}
+    means = {role.role: (macro.precision, macro.recall, macro.f1) for role in others if (macro := role.macro)}
     mean = charts.ScoreRow(
         "Macro",
         f"{scored} label{'' if scored == 1 else 's'}",
@@ -265,7 +261,7 @@ def _cases(desk: Desk, found: Evaluation) -> None:
     total = getattr(label.counts, cell[1])
     pages = max(1, -(-total // SHOWN))
     number = st.pagination(pages, key="evaluate-case-page") if pages > 1 else 1
-    rows = evaluate.cases(desk, found.run.run_id, *cell, truth=found.truth, offset=(number - 1) * SHOWN, limit=SHOWN)
+    rows = scoring.cases(desk, found.run.run_id, *cell, truth=found.truth, offset=(number - 1) * SHOWN, limit=SHOWN)
     said_true, said = confusion.WORDS[cell[1]]
     truth = "gold" if found.truth == "gold" else "the review"
     confusion.cases(

@@ -166,41 +166,55 @@ main.add_command(rerun)
 @main.command("evaluate")
 @_project_option(required=True)
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run. Repeatable.")
+@click.option("--truth", default="gold", show_default=True, help="gold[@RATER], reviewed[@PERSON] or run:ID[/ROLE].")
+@click.option("--annotator", default="verdict", show_default=True, help="A role, the verdict, or like --truth.")
+@click.option("--errors", is_flag=True, help="Analyse the errors of each label too, with cue words.")
+@click.option("--html", "page", type=PROJECT, help="Write a page to print of the (last) run.")
 @_json_option
-def evaluate_command(project: Path, runs: tuple[str, ...], as_json: bool) -> None:
-    """Compare verdicts with gold: precision, recall, F1 and counts for each label."""
-    from core.studio import evaluate
+def evaluate_command(
+    project: Path, runs: tuple[str, ...], truth: str, annotator: str, errors: bool, page: Path | None, as_json: bool
+) -> None:
+    """Compare verdicts with the truth: scores per label, what the debate changed, how stable it is."""
+    from core.studio import printout, reports
     from core.studio.annotate import known_run
 
     with _opened(project) as desk:
         chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
-        reports = [evaluate.report(desk, row.run_id) for row in chosen]
+        told = [reports.full(desk, row.run_id, truth, annotator, errors=errors) for row in chosen]
+        seats = reports.seats(desk, chosen, truth)
+        if page is not None and chosen:
+            page.write_text(printout.page(desk, chosen[-1].run_id, truth), encoding="utf-8")
+            say(f"moot: wrote {page}")
     if as_json:
-        print_json({"runs": reports})
+        print_json({"runs": told, "seats": seats})
         return
-    for report in reports:
+    for report in told:
         click.echo(f"{report['run_id']} {report['protocol']}: n {report['n']}, left out {report['excluded']}")
         means = {name: report[name] for name in ("macro", "micro") if name in report}
         for name, scores in (means | report["labels"]).items():
             shown = "  ".join(f"{key} {_figure(value)}" for key, value in scores.items() if key not in COUNTS)
             click.echo(f"  {name:<20} {shown}")
+        if report["debate"]["ledger"]:
+            click.echo(f"  {report['debate']['ledger']['sentence']}")
 
 
 @main.command("compare")
 @_project_option(required=True)
-@click.argument("run_a")
-@click.argument("run_b")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@click.option("--truth", default="gold", show_default=True, help="gold[@RATER], reviewed[@PERSON] or run:ID[/ROLE].")
 @_json_option
-def compare_command(project: Path, run_a: str, run_b: str, as_json: bool) -> None:
-    """Compare two runs on the documents that both have a verdict on."""
-    from core.studio.compare import compare
+def compare_command(project: Path, runs: tuple[str, ...], truth: str, as_json: bool) -> None:
+    """Compare runs with the first on the documents that they share: differences, tests, fixed and broken, cost."""
+    from core.studio.outcomes import told
 
     with _opened(project) as desk:
-        result = compare(desk, run_a, run_b)
+        result = told(desk, runs, truth)
     if as_json:
         print_json(result)
-    else:
-        click.echo(result["sentence"])
+        return
+    click.echo(result["sentence"])
+    for label in result.get("labels", {}).values():
+        click.echo(f"  {label['sentence']}")
 
 
 @main.command("runs")

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.evaluation.agreement import of_confusion
 from core.evaluation.arrays import check_shapes, codes, label_codes
 from core.evaluation.counts import Counts
-from core.evaluation.multilabel import Averages, averages_json, counts_json, macro_average
+from core.evaluation.distributions import divergence
+from core.evaluation.multilabel import Averages, averages_json, counts_json, macro_average, measures_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +104,28 @@ def _matthews(rows: Sequence[int], columns: Sequence[int], right: int) -> float 
 
 
 def to_json(scores: ChoiceScores) -> dict[str, Any]:
-    """``{n, excluded, accuracy, macro, labels, confusion}`` with ``confusion[GOLD][CHOSEN]`` by name."""
+    """``{n, excluded, accuracy, macro, labels, confusion}`` with ``confusion[GOLD][CHOSEN]`` by name; and further
+    ``weighted``, ``mcc``, agreement beyond chance (``kappa``, ``ac1``, ``alpha``) and ``kl``, the divergence of how
+    often the labels are chosen."""
     names = list(scores.labels)
+    agreement = of_confusion(scores.confusion)
+    given = divergence(
+        [counts.positives for counts in scores.labels.values()], [counts.predicted for counts in scores.labels.values()]
+    )
     return {
         "n": scores.n,
         "excluded": scores.excluded,
         "accuracy": scores.accuracy,
         "macro": averages_json(scores.macro),
+        "weighted": averages_json(scores.weighted),
+        "mcc": scores.mcc,
+        "kappa": agreement.kappa,
+        "ac1": agreement.ac1,
+        "alpha": agreement.alpha,
+        "kl": given.kl,
         "labels": {name: counts_json(counts) for name, counts in scores.labels.items()},
         "confusion": {
             gold: dict(zip(names, row, strict=True)) for gold, row in zip(names, scores.confusion, strict=True)
         },
+        "measures": {name: measures_json(counts) for name, counts in scores.labels.items()},
     }

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy.typing as npt
 
+from core.evaluation.agreement import of_confusion
 from core.evaluation.arrays import binary_grid, check_shapes, counted_documents
 from core.evaluation.counts import Counts, total
+from core.evaluation.distributions import divergence
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,34 @@ def counts_json(counts: Counts) -> dict[str, float | None]:
     }
 
 
+def measures_json(counts: Counts) -> dict[str, float | None]:
+    """What else the counts tell: ``mcc``, agreement beyond chance as ``kappa``, ``ac1`` and ``alpha``, and ``kl``, the
+    divergence of how often the label is given."""
+    agreement = of_confusion(counts.table)
+    given = divergence((counts.positives, counts.n - counts.positives), (counts.predicted, counts.n - counts.predicted))
+    return {
+        "mcc": counts.mcc,
+        "kappa": agreement.kappa,
+        "ac1": agreement.ac1,
+        "alpha": agreement.alpha,
+        "kl": given.kl,
+    }
+
+
 def to_json(scores: LabelScores) -> dict[str, Any]:
-    """``{n, excluded, macro, micro, labels}``, None for undefined: the headless contract (design, section 5)."""
+    """``{n, excluded, macro, micro, labels}``, None for undefined: the headless contract (design, section 5); and
+    further ``weighted``, ``accuracy`` (share of right cells), ``subset_accuracy``, ``hamming_loss`` and ``measures``
+    (``measures_json`` of each label)."""
+    summed = total(scores.labels.values())
     return {
         "n": scores.n,
         "excluded": scores.excluded,
         "macro": averages_json(scores.macro),
         "micro": averages_json(scores.micro),
         "labels": {name: counts_json(counts) for name, counts in scores.labels.items()},
+        "weighted": averages_json(scores.weighted),
+        "accuracy": summed.accuracy,
+        "subset_accuracy": scores.subset_accuracy,
+        "hamming_loss": scores.hamming_loss,
+        "measures": {name: measures_json(counts) for name, counts in scores.labels.items()},
     }

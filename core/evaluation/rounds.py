@@ -87,7 +87,7 @@ def vote_of(said: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
     """What several say together: the value that more gave than any other, NaN on a tie; of ratings the median."""
     stack = np.stack([ratings(one) for one in said])
     if len(stack) == 1:
-        return stack[0]
+        return ratings(said[0])
     known = ~np.isnan(stack)
     there: Mask = np.any(known, axis=0)
     result = np.full(stack.shape[1:], np.nan)

@@ -51,6 +51,8 @@ class Counts:
     n: int
     excluded: int
     cells: tuple[Cell, ...]
+    exact: int = 0
+    """documents counted on which the annotator gives every item the value that the truth gives it"""
 
     def multilabel(self) -> dict[str, ItemCounts]:
         """Present and absent by item, for items whose values are booleans."""
@@ -112,8 +114,11 @@ class Evaluations:
         Documents that lent their words to the run's codebook are in neither (``guarded``).
         """
         common, params = self._common(run_id, annotator, truth)
-        n, known = self._connection.rows(
-            f"{common} SELECT (SELECT count(*) FROM counted), (SELECT count(DISTINCT document_id) FROM truth)", params
+        n, known, exact = self._connection.rows(
+            f"{common} SELECT (SELECT count(*) FROM counted), (SELECT count(DISTINCT document_id) FROM truth), "
+            "(SELECT count(*) FROM counted ANTI JOIN (SELECT document_id FROM truth ANTI JOIN said "
+            "USING (document_id, item, value)) USING (document_id))",
+            params,
         )[0]
         rows = self._connection.rows(
             f"{common} SELECT item, truth.value, said.value, count(*) FROM truth JOIN said USING (document_id, item) "
@@ -121,7 +126,7 @@ class Evaluations:
             params,
         )
         cells = tuple(Cell(item, load(true), load(value), count) for item, true, value, count in rows)
-        return Counts(annotator, n, known - n, cells)
+        return Counts(annotator, n, known - n, cells, exact)
 
     def cell(
         self,
@@ -170,6 +175,17 @@ class Evaluations:
         """(document_id, item, annotator, value) of submitted documents; the annotator is the person."""
         return self._connection.arrow("SELECT document_id, item, actor AS annotator, value FROM reviewed_labels")
 
+    def endings(self, run_id: str, truth: str = GOLD) -> dict[str, int]:
+        """Documents of the run that the truth speaks of, by what their debate ended in: ``verdict``, ``unresolved``,
+        ``failed``, or ``open`` while there is none."""
+        common, params = self._common(run_id, VERDICT, truth)
+        rows = self._connection.rows(
+            f"{common} SELECT coalesce(status, 'open'), count(*) FROM (SELECT DISTINCT document_id FROM truth) "
+            "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) GROUP BY ALL",
+            params,
+        )
+        return dict(rows)
+
     def placed(self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()) -> pa.Table:
         """What an annotator (as for ``counts``) says of the run's documents, ready to be put into a matrix.
 
@@ -212,7 +228,7 @@ class Evaluations:
             WHERE tags IS NOT NULL ORDER BY document_id, tag
             """,
             {"run": run_id},
-        )  # type: ignore[return-value]
+        )
 
     def holding(self, document_ids: Sequence[str], words: str) -> list[str]:
         """Those of the documents whose text holds the words, in any case."""

@@ -24,7 +24,7 @@ class Speech:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the turns of a role in a round took, re-asks included and whether or not this run paid for the reply: what it
+    """What the turns of a role in a round took, re-asks included, whether or not this run paid for the reply: what it
     would take again. ``cost_usd`` is None when a reply has no price."""
 
     role: str

@@ -1,8 +1,8 @@
 """Which model suits which seat, as far as this project's own runs tell.
 
 The ECJ paper advises models of high recall for the extractor, of high precision for the critic, and the most accurate
-ones for the judge (Maada et al., section 5.1.4). Its own table 5 shows recall following the critic, so what was measured
-here comes first, and the paper's rule only where nothing was.
+ones for the judge (Maada et al., section 5.1.4). Its own table 5 shows recall following the critic, so what was
+measured here comes first, and the paper's rule only where nothing was.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def profiles(desk: Desk, rows: Iterable[RunRow], truth: Truth = "gold") -> tuple
 
 
 def suggestions(found: Sequence[Profile], seats: Iterable[str]) -> tuple[Suggestion, ...]:
-    """For each seat (family of roles) the model that did best there, or the one whose lists the paper's rule prefers."""
+    """For each seat (family of roles) the model that did best there, or whose lists the paper's rule favours."""
     return tuple(_suggestion(found, seat) for seat in dict.fromkeys(seats))
 
 
@@ -123,8 +123,8 @@ def _suggestion(found: Sequence[Profile], seat: str) -> Suggestion:
         return Suggestion(
             seat,
             best.spec,
-            f"By its lists in other seats: {best.spec} has the highest {name} ({value or 0.0:.3f}), which the ECJ paper "
-            f"asks of this seat. Nobody else has sat here yet: a run will tell.",
+            f"By its lists in other seats: {best.spec} has the highest {name} ({value or 0.0:.3f}), which the ECJ "
+            "paper asks of this seat. Nobody else has sat here yet: a run will tell.",
         )
     return Suggestion(seat, "", f"Only one model has been tried as {title}: run another one to compare.")
 

@@ -89,7 +89,7 @@ class _Judged:
 
 
 def of_label(desk: Desk, run: RunRow, label_id: str, truth: Truth = "gold", *, words: bool = True) -> LabelErrors:
-    """The errors of one label. ``words`` looks for cue words too, which reads texts. UsageError for an unknown label."""
+    """The errors of one label. ``words`` looks for cue words too, which reads texts. UsageError for no such label."""
     codebook = run.settings.codebook
     found = _judged(desk, run, label_id, truth)
     wrong = found.sides["missed"] | found.sides["invented"]

@@ -27,7 +27,7 @@ def may_replace(desk: Desk, run: RunRow, people: People = "trained") -> Alternat
     # A lone rater or reviewer has no entry of their own.
     chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not chosen:
-        chosen = [name for name in (GOLD, REVIEWED) if sources[name]][:1]
+        chosen = [str(Source(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     loaded = grids.load(desk.store, run.run_id, codebook, [VERDICT, *chosen])
     return alternative_test(
         loaded.of(VERDICT),
@@ -60,4 +60,4 @@ def to_json(test: Alternative) -> dict[str, Any]:
 
 
 def _name(source: str) -> str:
-    return source.partition("@")[2] or str(Source("gold") if source == GOLD else Source("reviewed"))
+    return source.partition("@")[2] or source

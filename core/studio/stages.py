@@ -84,7 +84,7 @@ def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[st
     decides = decider(run)
     is_last = last is not None and (decides in last.members or (decides == VERDICT and len(last.members) > 1))
     before = found[:-1] if is_last else found
-    name, title = (last.name, last.title) if is_last and last is not None else (VERDICT, "Verdict")
+    name, title = (last.name, last.title) if is_last and last is not None else (decides, role_titles(run)[decides])
     return [*((stage.name, stage.title, stage.said) for stage in before), (name, title, verdict)]
 
 

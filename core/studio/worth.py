@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from core.annotations import VERDICT
 from core.debate.protocols import family
 from core.evaluation import flips, panels
@@ -67,7 +69,8 @@ def worth(desk: Desk, run: RunRow, truth: Truth = "gold") -> Worth:
     measured = codebook.kind == "rating"
     found = stages.stages(desk, run)
     loaded = grids.load(desk.store, run.run_id, codebook, [VERDICT], truth)
-    gold, verdict = loaded.truth, loaded.of(VERDICT)
+    gold, said = loaded.truth, loaded.of(VERDICT)
+    verdict = np.where(np.isnan(said).any(axis=1, keepdims=True), np.nan, said)  # what is half read ended in nothing
     way = stages.steps(run, found, verdict)
     names = codebook.names if codebook.kind != "choice" else codebook.items
     ledger = None

@@ -33,7 +33,7 @@ def test_a_worked_example() -> None:
 
 def test_the_json_is_the_contract_s() -> None:
     result = multilabel.to_json(multilabel.from_grids(TRUTH, SAID, LABELS))
-    assert list(result) == ["n", "excluded", "macro", "micro", "labels"]
+    assert list(result)[:5] == ["n", "excluded", "macro", "micro", "labels"]
     assert result["macro"] == {"precision": 0.75, "recall": 0.75, "f1": 0.75}
     assert result["labels"]["Pool"] == {
         "n": 4, "tp": 0, "fp": 1, "fn": 0, "tn": 3, "accuracy": 0.75, "precision": 0.0, "recall": None, "f1": None

@@ -11,8 +11,8 @@ from core.documents import Document
 from core.errors import UsageError
 from core.evaluation.counts import Counts
 from core.runs import RunSettings
-from core.studio import evaluate, review
-from core.studio.evaluate import LeftOut
+from core.studio import evaluate, review, scoring
+from core.studio.scoring import LeftOut
 from tests.core.store.helpers import SEAT, hold_debate
 from tests.core.studio import rooms_world
 
@@ -20,7 +20,8 @@ from tests.core.studio import rooms_world
 def test_report_is_the_headless_contract(desk, run_id):
     # n: d0 to d3. Left out with gold: d4 unresolved, d6 failed, d7 not debated.
     # Alpha: d0 TP, d1 FN, d2 FP, d3 TN. Beta: d1 and d2 TP, d0 and d3 TN.
-    assert evaluate.report(desk, run_id) == {
+    report = evaluate.report(desk, run_id)
+    assert {name: report[name] for name in ("run_id", "protocol", "roles", "n", "excluded", "macro", "micro")} == {
         "run_id": run_id,
         "protocol": "ecj",
         "roles": {"extractor": "builtin/lexical", "critic": "builtin/lexical", "judge": "builtin/lexical"},
@@ -28,15 +29,21 @@ def test_report_is_the_headless_contract(desk, run_id):
         "excluded": 3,
         "macro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
         "micro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
-        "labels": {
-            "Alpha": {
-                "n": 4, "tp": 1, "fp": 1, "fn": 1, "tn": 1, "accuracy": 0.5, "precision": 0.5, "recall": 0.5, "f1": 0.5,
-            },
-            "Beta": {
-                "n": 4, "tp": 2, "fp": 0, "fn": 0, "tn": 2, "accuracy": 1.0, "precision": 1.0, "recall": 1.0, "f1": 1.0,
-            },
-        },
-    }  # fmt: skip
+    }
+    alpha = {"n": 4, "tp": 1, "fp": 1, "fn": 1, "tn": 1, "accuracy": 0.5, "precision": 0.5, "recall": 0.5, "f1": 0.5}
+    beta = {"n": 4, "tp": 2, "fp": 0, "fn": 0, "tn": 2, "accuracy": 1.0, "precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert report["labels"] == {"Alpha": alpha, "Beta": beta}
+
+
+def test_report_goes_beyond_the_contract(desk, run_id):
+    report = evaluate.report(desk, run_id)
+    # Right in both labels: d0 and d3 of four; 2 of 8 cells wrong.
+    assert (report["subset_accuracy"], report["hamming_loss"], report["accuracy"]) == (0.5, 0.25, 0.75)
+    assert report["weighted"]["f1"] == 0.75
+    beyond = report["measures"]
+    assert [beyond["Alpha"][key] for key in ("mcc", "kappa", "kl")] == [0.0, 0.0, 0.0]
+    assert [beyond["Beta"][key] for key in ("mcc", "kappa", "ac1")] == [1.0, 1.0, 1.0]
+    assert beyond["Beta"]["alpha"] == pytest.approx(1.0)
 
 
 def test_report_of_a_role(desk, run_id):
@@ -59,7 +66,7 @@ def test_unknown_run_and_truth(desk, run_id):
 
 
 def test_the_page_agrees_with_the_report(desk, run_id):
-    found = evaluate.evaluation(desk, run_id)
+    found = scoring.evaluation(desk, run_id)
     assert found.n == 4
     assert found.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
     assert (found.macro.f1.value, found.micro.f1.value, found.accuracy.value) == (0.75, 0.75, 0.75)
@@ -73,7 +80,7 @@ def test_the_page_agrees_with_the_report(desk, run_id):
 
 
 def test_the_ledger(desk, run_id):
-    ledger = evaluate.evaluation(desk, run_id).ledger
+    ledger = scoring.evaluation(desk, run_id).ledger
     assert ledger is not None
     # Right of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (mends d0 B and d2 B, breaks d1 A), judge 6 (mends d3 B).
     assert ledger.roles == ("extractor", "critic", "judge")
@@ -84,9 +91,10 @@ def test_the_ledger(desk, run_id):
 
 
 def test_the_sentence_stands_out_where_it_matters(desk, run_id):
-    told = evaluate.evaluation(desk, run_id).told
+    told = scoring.evaluation(desk, run_id).told
     assert "".join(text for text, _ in told).startswith("The debate mended 3 labels and broke 1: 2 more right than")
     assert [text for text, strong in told if strong] == ["2 more right than the extractor alone"]
+    assert "Each label gained cost $" in "".join(text for text, _ in told)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +109,7 @@ def test_the_sentence_stands_out_where_it_matters(desk, run_id):
     ],
 )
 def test_cases_behind_a_cell(desk, run_id, label, cell, expected):
-    found = evaluate.cases(desk, run_id, label, cell)
+    found = scoring.cases(desk, run_id, label, cell)
     assert [(case.document_id, case.lost_by) for case in found] == expected
 
 
@@ -112,7 +120,7 @@ def test_reviewed_is_a_truth_of_its_own(desk, run_id):
     review.submit(desk, run_id, ["d5"], actor="ann")
     assert evaluate.truths(desk, run_id) == {"gold": 7, "reviewed": 1}
     # The person says: Alpha absent, Beta present (confirmed). The verdict said both.
-    found = evaluate.evaluation(desk, run_id, "reviewed")
+    found = scoring.evaluation(desk, run_id, "reviewed")
     assert found.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
     assert found.left_out.without_truth == 7
     report = evaluate.report(desk, run_id, "reviewed")
@@ -131,7 +139,7 @@ def test_nothing_decided_yet_is_none_and_not_zero(project):
     report = evaluate.report(desk, run.run_id)
     assert (report["n"], report["excluded"]) == (0, 1)
     assert report["macro"] == {"precision": None, "recall": None, "f1": None}
-    found = evaluate.evaluation(desk, run.run_id)
+    found = scoring.evaluation(desk, run.run_id)
     assert found.ledger is None
     assert found.told == ()
     assert found.exact.value is None
@@ -143,7 +151,7 @@ def test_a_single_annotator_has_no_flow(project):
     run = project.store.runs.create(settings, ["x"])
     said = {"a": True, "b": True}
     asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
-    found = evaluate.evaluation(rooms_world.desk_on(project), run.run_id)
+    found = scoring.evaluation(rooms_world.desk_on(project), run.run_id)
     assert found.ledger is None
     assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
 
@@ -157,7 +165,7 @@ def test_several_raters_count_by_their_majority(project):
     asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
     desk = rooms_world.desk_on(project)
     # Alpha two to one, Beta a tie: no truth.
-    found = evaluate.evaluation(desk, run.run_id)
+    found = scoring.evaluation(desk, run.run_id)
     assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
     assert found.accuracy.value == 1.0
     assert found.exact_count == 1
@@ -244,8 +252,8 @@ def test_the_report_as_a_table(desk, run_id):
     report = evaluate.report(desk, run_id)
     report["labels"]["=Alpha"] = report["labels"].pop("Alpha")
     lines = evaluate.as_csv(report).removeprefix("\ufeff").splitlines()
-    assert lines == [
-        "name,n,tp,fp,fn,tn,accuracy,precision,recall,f1",
+    assert lines[0] == "name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,mcc,kappa,ac1,alpha,kl"
+    assert [",".join(line.split(",")[:10]) for line in lines[1:]] == [
         "Beta,4,2,0,0,2,1.0,1.0,1.0,1.0",
         "'=Alpha,4,1,1,1,1,0.5,0.5,0.5,0.5",
         "macro,,,,,,,0.75,0.75,0.75",

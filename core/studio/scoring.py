@@ -1,0 +1,280 @@
+"""The Evaluate room for the page: a multilabel or choice run against the truth, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.codebook import CHOICE_ITEM, Codebook
+from core.documents import Value
+from core.errors import UsageError
+from core.evaluation import bootstrap, flips, intervals
+from core.evaluation.arrays import one_hot
+from core.evaluation.counts import Counts
+from core.evaluation.flips import Ledger, Trace
+from core.evaluation.intervals import Estimate
+from core.evaluation.multilabel import Averages, macro_average
+from core.runs import RunRow
+from core.studio import evaluate, grids, stages
+from core.studio.desk import Desk
+from core.studio.grids import Grid, Truth
+from core.studio.worth import Worth, noun, worth
+
+CELLS: Mapping[str, tuple[bool, bool]] = {
+    "tp": (True, True),
+    "fn": (True, False),
+    "fp": (False, True),
+    "tn": (False, False),
+}
+"""A cell of a confusion matrix: what the truth is and what was said."""
+
+Words: TypeAlias = tuple[tuple[str, bool], ...]
+"""A sentence in pieces, each with whether it is to stand out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelResult:
+    """One label: its counts, and its scores with intervals (Wilson's; for F1 the bootstrap's)."""
+
+    id: str
+    name: str
+    colour: int
+    counts: Counts
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RoleResult:
+    """One role's own lists against the truth, on the documents that have a verdict and a list of this role."""
+
+    role: str
+    title: str
+    spec: str
+    counts: Mapping[str, Counts]
+    """by label name"""
+
+    @property
+    def macro(self) -> Averages:
+        """The mean over labels."""
+        return macro_average(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Documents of the run that do not count, and why."""
+
+    without_truth: int
+    unresolved: int
+    """have truth, and a debate that no one could read to its end"""
+    failed: int
+    """have truth, and a provider error that outlasted the retries"""
+    waiting: int
+    """have truth, and no debate yet"""
+    examples: int = 0
+    """lent their words to the codebook of the run, so that they are no test of it"""
+
+    @property
+    def excluded(self) -> int:
+        """Documents with truth and without a verdict."""
+        return self.unresolved + self.failed + self.waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A multilabel or choice run against the truth. Estimates are shares (0 to 1) with 95% intervals over documents."""
+
+    run: RunRow
+    truth: Truth
+    n: int
+    left_out: LeftOut
+    macro: bootstrap.Summary
+    micro: bootstrap.Summary
+    accuracy: Estimate
+    """share of right cells"""
+    cells: int
+    exact: Estimate
+    """share of documents with every label right (Wilson)"""
+    exact_count: int
+    labels: tuple[LabelResult, ...]
+    roles: tuple[RoleResult, ...]
+    titles: Mapping[str, str]
+    """what each role is called on the screen"""
+    worth: Worth
+    """what the debate did for it"""
+    told: Words
+    """the ledger in a sentence; empty without one"""
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Who changed what; None when nobody but the one annotator spoke."""
+        return self.worth.ledger
+
+    @property
+    def counts(self) -> dict[str, Counts]:
+        """The counts by label name."""
+        return {label.name: label.counts for label in self.labels}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A document behind a cell of a matrix. ``lost_by`` is the role that lost it: the first one from which it stayed
+    wrong; None where it ended right or the debate leaves no trace."""
+
+    document_id: str
+    text: str
+    lost_by: str | None
+
+
+def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
+    """Everything that the page shows of a multilabel or choice run. UsageError for an unknown run or ratings."""
+    run = evaluate.known(desk, run_id)
+    codebook = run.settings.codebook
+    if codebook.kind == "rating":
+        raise UsageError(f"{run_id} has a codebook of kind rating.", "Its scores are in the report.")
+    roles = evaluate.speakers(desk, run)
+    values = grids.load(desk.store, run_id, codebook, [VERDICT], truth)
+    gold, said = (present(codebook, grid) for grid in (values.truth, values.of(VERDICT)))
+    drawn = bootstrap.scores(gold, said, codebook.names)
+    counts, n, exact = _counts(desk, run, VERDICT, truth)
+    debate = worth(desk, run, truth)
+    titles = {**stages.role_titles(run), **debate.titles}
+    return Evaluation(
+        run=run,
+        truth=truth,
+        n=n,
+        left_out=not_counted(desk, run, truth),
+        macro=drawn.macro,
+        micro=drawn.micro,
+        accuracy=drawn.accuracy,
+        cells=sum(one.n for one in counts.values()),
+        exact=Estimate(exact / n if n else None, intervals.wilson(exact, n)),
+        exact_count=exact,
+        labels=tuple(
+            LabelResult(
+                id=label.id,
+                name=label.name,
+                colour=label.colour,
+                counts=(own := counts[label.name]),
+                precision=Estimate(own.precision, intervals.precision_interval(own) if own.positives else None),
+                recall=Estimate(own.recall, intervals.recall_interval(own)),
+                f1=drawn.labels[label.name].f1,
+            )
+            for label in codebook.labels
+        ),
+        roles=tuple(
+            RoleResult(role, titles.get(role, role), _spec(run, role), _counts(desk, run, role, truth)[0])
+            for role in roles
+        ),
+        titles=titles,
+        worth=debate,
+        told=sentence(debate, titles, noun(run)) if debate.ledger is not None else (),
+    )
+
+
+def cases(
+    desk: Desk,
+    run_id: str,
+    label_id: str,
+    cell: str,
+    *,
+    truth: Truth = "gold",
+    offset: int = 0,
+    limit: int = 50,
+) -> list[Case]:
+    """The documents behind a cell of a matrix, in their order: of a label ``tp``, ``fn``, ``fp`` or ``tn``; of a choice
+    ``cell`` is the id of the label that was chosen where the truth is ``label_id``."""
+    run = evaluate.known(desk, run_id)
+    codebook = run.settings.codebook
+    item: str = label_id
+    true: Value
+    value: Value
+    if codebook.kind == "choice":
+        item, true, value = CHOICE_ITEM, label_id, cell
+    else:
+        true, value = CELLS[cell]
+    found = desk.store.evaluations.cell(run_id, item, true, value, truth=truth, offset=offset, limit=limit)
+    lost: dict[str, str] = {}
+    if true != value and found:
+        values = grids.load(desk.store, run_id, codebook, [VERDICT], truth)
+        steps = stages.steps(run, stages.stages(desk, run), values.of(VERDICT))
+        if len(steps) > 1:
+            coded = [(name, stages.as_codes(values.truth, said, measured=False)) for name, _, said in steps]
+            way = flips.trace(stages.truth_codes(values.truth, measured=False), coded)
+            lost = _lost(way, values.documents, codebook.items.index(item))
+    return [Case(row.document_id, row.text, lost.get(row.document_id)) for row in found]
+
+
+def sentence(debate: Worth, titles: Mapping[str, str], noun: str = "label") -> Words:
+    """The ledger in plain words, with the outcome to stand out, its price, and where most of a gain comes from."""
+    ledger = debate.ledger
+    if ledger is None:
+        return ()
+    than = f"the {titles.get(ledger.whole.against, ledger.whole.against).lower()} alone"
+    said = flips.sentence(ledger.whole, who="The debate", than=than, noun=noun)
+    head, colon, rest = said.partition(": ")
+    outcome, bracket, tail = rest.partition(" (")
+    words: list[tuple[str, bool]] = [(said, False)]
+    if colon and bracket:
+        words = [(f"{head}: ", False), (outcome, True), (f" ({tail}", False)]
+    per_label = debate.prices["whole"].per_label
+    if per_label:
+        words.append((f" Each {noun} gained cost ${per_label:.4f}.", False))
+    best = max(ledger.steps, key=lambda step: step.total.net)
+    if len(ledger.steps) > 1 and best.total.net > 0 and ledger.whole.total.net > 0:
+        where = f"the {titles.get(best.role, best.role).lower()}"
+        gains = sorted(((tally.net, name) for name, tally in best.labels.items() if tally.net > 0), reverse=True)[:2]
+        on = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
+        words.append((f" Most of it is {where}{on}.", False))
+    return tuple(words)
+
+
+def _counts(desk: Desk, run: RunRow, annotator: str, truth: Truth) -> tuple[dict[str, Counts], int, int]:
+    """Counts by label name, documents, and how many of these are right in every label."""
+    if run.settings.codebook.kind == "choice":
+        chosen = evaluate.choice_scores(desk, run, annotator, truth)
+        exact = sum(row[place] for place, row in enumerate(chosen.confusion))
+        return dict(chosen.labels), chosen.n, exact
+    scores = evaluate.label_scores(desk, run, annotator, truth)
+    exact = round((scores.subset_accuracy or 0.0) * scores.n)
+    return dict(scores.labels), scores.n, exact
+
+
+def present(codebook: Codebook, grid: Grid) -> Grid:
+    """A column for each label, 1 present and 0 absent, also of a choice."""
+    if codebook.kind != "choice":
+        return grid
+    chosen = np.where(np.isnan(grid[:, 0]), -1, grid[:, 0]).astype(np.int64)
+    hot = one_hot(chosen, len(codebook.labels)).astype(np.float64)
+    return np.where(hot < 0, np.nan, hot)
+
+
+def _lost(way: Trace, documents: Sequence[str], column: int) -> dict[str, str]:
+    return {
+        document: way.roles[role]
+        for document, role in zip(documents, way.lost_at[:, column].tolist(), strict=True)
+        if role >= 0
+    }
+
+
+def not_counted(desk: Desk, run: RunRow, truth: Truth) -> LeftOut:
+    """The documents of the run that no score counts, by reason."""
+    ended = desk.store.evaluations.endings(run.run_id, truth)
+    examples = len(desk.store.evaluations.guarded(run.run_id))
+    return LeftOut(
+        without_truth=run.documents - sum(ended.values()) - examples,
+        unresolved=ended.get("unresolved", 0),
+        failed=ended.get("failed", 0),
+        waiting=ended.get("open", 0),
+        examples=examples,
+    )
+
+
+def _spec(run: RunRow, role: str) -> str:
+    seat = run.settings.seats.get(role)
+    return seat.spec if seat is not None else ""
