@@ -117,15 +117,15 @@ def to_json(scores: ChoiceScores) -> dict[str, Any]:
         "excluded": scores.excluded,
         "accuracy": scores.accuracy,
         "macro": averages_json(scores.macro),
+        "labels": {name: counts_json(counts) for name, counts in scores.labels.items()},
+        "confusion": {
+            gold: dict(zip(names, row, strict=True)) for gold, row in zip(names, scores.confusion, strict=True)
+        },
         "weighted": averages_json(scores.weighted),
         "mcc": scores.mcc,
         "kappa": agreement.kappa,
         "ac1": agreement.ac1,
         "alpha": agreement.alpha,
         "kl": given.kl,
-        "labels": {name: counts_json(counts) for name, counts in scores.labels.items()},
-        "confusion": {
-            gold: dict(zip(names, row, strict=True)) for gold, row in zip(names, scores.confusion, strict=True)
-        },
         "measures": {name: measures_json(counts) for name, counts in scores.labels.items()},
     }

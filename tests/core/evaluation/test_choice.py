@@ -33,7 +33,7 @@ def test_a_worked_example() -> None:
 
 def test_the_json() -> None:
     result = choice.to_json(choice.evaluate(TRUTH, SAID, LABELS))
-    assert list(result) == ["n", "excluded", "accuracy", "macro", "labels", "confusion"]
+    assert list(result)[:6] == ["n", "excluded", "accuracy", "macro", "labels", "confusion"]
     assert result["confusion"]["bear"] == {"bull": 2, "bear": 1, "flat": 0}
     assert result["labels"]["flat"]["f1"] is None
     assert json.loads(json.dumps(result, allow_nan=False)) == result
