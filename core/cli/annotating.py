@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, Seat
-from core.studio import again, annotate, drivers, runs
+from core.studio import again, annotate, drivers, fitting, runs
 from core.studio.desk import Desk
 from core.studio.intake import Source, read_source
 from core.studio.workspace import Workspace
@@ -68,6 +68,8 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
         for row in imported.rejected[:SHOWN_REJECTED]:
             say(f"moot:   {row}")
     _preflight(workspace, settings)
+    for found in fitting.too_long(settings, workspace.models, fitting.longest(imported.documents)):
+        say(f"moot: {found.sentence(settings)}")
     desk = workspace.open(path)
     rows = annotate.begin(desk, imported, source.path.name, codebook, plan)
     return _drive(desk, [row.run_id for row in rows])

@@ -276,7 +276,7 @@ def import_command(file: Path, project: Path) -> None:
 
 @main.command("models")
 @click.option("--connection", "connections", multiple=True, metavar="NAME=URL", help="A server by name. Repeatable.")
-@click.option("--probe", is_flag=True, help="Ask the first model of each for one line.")
+@click.option("--probe", is_flag=True, help="Find out what the first model of each can do.")
 @_json_option
 def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> None:
     """List what each connection offers, and say what is wrong where one does not answer."""
@@ -291,7 +291,9 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
     for one in listed:
         click.echo(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
         for model in one["models"]:
-            click.echo(f"  {one['connection']}/{model['name']}")
+            click.echo(f"  {one['connection']}/{model['name']}{models.told_of(model)}")
+        if "probe" in one:
+            click.echo(f"  asked {one['connection']}/{models.probe_words(one['probe'])}")
 
 
 def _figure(value: float | None) -> str:

@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 from core.debate.turns import Message
 from core.llm.connections import Connection
 
-SchemaLevel: TypeAlias = Literal["", "full", "plain", "none"]
-"""How a server takes a JSON schema: not tried yet, as it is, only without lengths and counts, not at all."""
+SchemaLevel: TypeAlias = Literal["", "full", "plain", "ignored", "none"]
+"""How a server takes a JSON schema: not tried yet, as it is, only without lengths and counts, without keeping to it,
+not at all."""
 
 REMEMBERED_SECONDS = 7 * 86_400.0
 """For how long what was learned of a server elsewhere holds for another process: models are replaced."""

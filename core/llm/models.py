@@ -6,28 +6,30 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import aiohttp
 
 from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import builtin, ollama_chat, openai_chat, schemas, streams, wire
+from core.llm import builtin, examining, facts, ollama_chat, openai_chat, schemas, streams, wire
 from core.llm.builtin import taught
-from core.llm.capabilities import Capabilities
+from core.llm.capabilities import Capabilities, Known
 from core.llm.connections import PRESETS, Connection, find_key
 from core.llm.failures import hide_key, redacted
 from core.llm.prices import Prices
 from core.llm.reply import ModelReply, OnDelta, estimated
 from core.llm.request import Request
 from core.llm.terms import Limits
-from core.runs import BUILTIN, RunSettings, Seat
+from core.runs import BUILTIN, RunSettings, Sampling, Seat
 
 PLAIN = ("lexical",)
 """Built-in models that are the same in every project."""
 BUILTIN_MODELS = (*PLAIN, taught.NAME)
 SEEDS_APART = 1000
 """How far the seeds of two samples of one request lie apart: more than a run has iterations."""
+_NOTHING: Mapping[str, Any] = {}
 
 
 class ModelLibrary:
@@ -79,12 +81,55 @@ class ModelLibrary:
         self, seat: Seat, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         """One request to whoever sits there; raises a ModelError. No retries in here."""
-        place = self.place(seat.connection).model_copy(update={"base_url": seat.base_url})
+        place = self._place_of(seat)
         if place.dialect == "builtin":
             pupil = None if seat.model in PLAIN else await asyncio.to_thread(self._pupil, seat.model)
             return await _ask_builtin(ask, settings, document, on_delta, pupil)
+        return await self._send(place, seat, ask, settings, on_delta)
+
+    def note_format(self, seat: Seat, in_format: bool) -> None:
+        """Note whether a seat's model answered a probe in the form that was asked for."""
+        if seat.connection != BUILTIN:
+            self.capabilities.of(self._place_of(seat), seat.model).in_format = in_format
+
+    async def look_up(self, seat: Seat) -> Known:
+        """What is known of the seat's model after the server was asked for what it tells for nothing. Never fails."""
+        place = self._place_of(seat)
+        known = self.capabilities.of(place, seat.model)
+        told = await facts.facts(self.session, place, await self.key(place), seat.model)
+        known.context = told.context or known.context
+        known.reasons = told.reasons if known.reasons is None else known.reasons
+        return known
+
+    async def examine(self, seat: Seat, settings: RunSettings) -> Known:
+        """What the seat's model can do, found out anew with four tiny asks. What fails stays unknown."""
+        place = self._place_of(seat)
+        known = self.capabilities.of(place, seat.model)
+        if place.dialect == "builtin":
+            return known
+        own = settings.model_copy(update={"codebook": examining.BOOK})
+
+        async def send(ask: Ask, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply:
+            probed = seat.model_copy(update={"sampling": sampling})
+            return await self._send(place, probed, ask, own, lambda _text, _is_reasoning: None, more)
+
+        await examining.examine(send, known)
+        return await self.look_up(seat)
+
+    def _place_of(self, seat: Seat) -> Connection:
+        return self.place(seat.connection).model_copy(update={"base_url": seat.base_url})
+
+    async def _send(
+        self,
+        place: Connection,
+        seat: Seat,
+        ask: Ask,
+        settings: RunSettings,
+        on_delta: OnDelta,
+        more: Mapping[str, Any] = _NOTHING,
+    ) -> ModelReply:
         key = await self.key(place)
-        request = self.request(place, key, seat, ask, settings)
+        request = replace(self.request(place, key, seat, ask, settings), more=more)
         known = self.capabilities.of(place, seat.model)
         dialect: wire.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
 

@@ -18,6 +18,7 @@ from core.llm.schemas import Schema
 from core.runs import Seat
 
 PATH = "/api/chat"
+_OPTIONS = ("temperature", "top_p", "seed")
 
 CONTEXT_MARGIN = 512
 """Tokens of context asked for beyond prompt and limit, as Ollama cuts a prompt that does not fit without a word."""
@@ -41,7 +42,7 @@ def optional(request: Request) -> dict[str, Any]:
         "seed": request.seed,
         "think": think,
     }
-    return {name: value for name, value in chosen.items() if value is not None}
+    return {name: value for name, value in chosen.items() if value is not None} | dict(request.more)
 
 
 def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
@@ -55,13 +56,14 @@ def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Sc
         "options": {
             "num_predict": limit,
             "num_ctx": _context(request, limit, known),
-            **{name: value for name, value in optional.items() if name != "think"},
+            **{name: optional[name] for name in _OPTIONS if name in optional},
         },
     }
     if "think" in optional:
         made["think"] = optional["think"] if known.levels else optional["think"] is not False
     if schema is not None:
         made["format"] = schema
+    made |= {name: optional[name] for name in request.more if name in optional}
     return made
 
 
@@ -93,6 +95,8 @@ def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     if not isinstance(message, dict):
         raise errors.MalformedStream(f"{seat.connection} sent a message that is not an object.", "")
     growing.add(message.get("content"), message.get("thinking"))
+    if event.get("logprobs"):
+        growing.logprobs = True
     if event.get("done"):
         growing.finish = str(event.get("done_reason") or "stop")
         growing.usage = Usage(

@@ -30,7 +30,7 @@ def optional(request: Request) -> dict[str, Any]:
         "reasoning_effort": sampling.reasoning_effort,
     }
     meant = {name: value for name, value in chosen.items() if value is not None}
-    return {**meant, "stream": True, "stream_options": {"include_usage": True}}
+    return {**meant, **request.more, "stream": True, "stream_options": {"include_usage": True}}
 
 
 def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
@@ -82,6 +82,8 @@ def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
             growing.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
                 raise errors.Refused(f"{seat.model} declined: {plain(part['refusal'])}")
+        if choice.get("logprobs"):
+            growing.logprobs = True
         if choice.get("finish_reason"):
             growing.finish = str(choice["finish_reason"])
 

@@ -49,13 +49,18 @@ class Prices:
         )
 
 
+def provider_of(place: Connection) -> str | None:
+    """The name by which genai-prices knows who answers at an address, None for anybody else."""
+    return next((name for host, name in _PROVIDERS.items() if f"//{host}" in place.base_url), None)
+
+
 @lru_cache(maxsize=4096)
 def list_rates(place: Connection, model: str) -> tuple[float, float, float] | None:
     """The published price in dollars a token: (prompt, cached prompt, completion), at a typical prompt length; zeros
     for the built-in model and Ollama on this machine, None when no price is known."""
     if place.dialect == "builtin" or (place.dialect == "ollama" and place.local):
         return (0.0, 0.0, 0.0)
-    provider = next((name for host, name in _PROVIDERS.items() if f"//{host}" in place.base_url), None)
+    provider = provider_of(place)
     if provider is None:
         return None
     import genai_prices

@@ -28,6 +28,8 @@ class ModelReply:
     usage: Usage = Usage()
     cost_usd: float | None = None
     dropped: tuple[str, ...] = ()
+    logprobs: bool = False
+    """Whether log probabilities came along; nothing asks for them but ``examining``."""
 
 
 def estimated(prompt_characters: int, reply_characters: int) -> Usage:

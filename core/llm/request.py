@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.debate.turns import Ask, Usage
@@ -27,6 +27,8 @@ class Request:
     schema: Schema | None
     silence: float
     price: Callable[[Usage], float | None]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters by name, which a server may refuse like any other."""
 
     @property
     def headers(self) -> dict[str, str]:

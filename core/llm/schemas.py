@@ -34,7 +34,7 @@ def wanted(sampling: Sampling, ask: Ask, codebook: Codebook) -> Schema | None:
     if ask.expects == "text" or not codebook.labels:
         return None
     if sampling.json_schema == "on" or (sampling.json_schema == "auto" and ask.retry > 0):
-        return schema_for(ask, codebook)
+        return schema_for(ask, codebook.only(ask.item) if ask.item else codebook)
     return None
 
 

@@ -47,6 +47,7 @@ class Growing:
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     finish: str = ""
+    logprobs: bool = False
     usage: Usage | None = None
     _halves: list[str] = field(default_factory=lambda: ["", ""])
     _length: int = 0
@@ -105,7 +106,7 @@ class Growing:
         usage = self.usage
         if usage is None or not (usage.prompt_tokens or usage.completion_tokens):  # nothing said, or nothing but zeros
             usage = estimated(request.characters, len(text) + len(reasoning))
-        return ModelReply(text, reasoning, finish, usage, request.price(usage), dropped)
+        return ModelReply(text, reasoning, finish, usage, request.price(usage), dropped, self.logprobs)
 
 
 @contextlib.asynccontextmanager

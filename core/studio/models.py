@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -14,11 +14,12 @@ from core.codebook import Codebook, Label
 from core.engine.preflight import Probe as Probe  # the screens have it from here
 from core.errors import ModelError, UsageError
 from core.llm import connections
+from core.llm.capabilities import Known as Known
 from core.llm.catalogue import ModelCard, list_models
 from core.llm.connections import Connection, find_key
 from core.llm.models import BUILTIN_MODELS
-from core.runs import BUILTIN, Seat
-from core.studio import runs
+from core.runs import BUILTIN, RunSettings, Seat
+from core.studio import knowledge, runs
 from core.studio.workspace import Workspace
 
 LISTED_SECONDS = 60.0
@@ -67,11 +68,32 @@ def has_key(place: Connection) -> bool:
 
 
 def test(workspace: Workspace, seat: Seat) -> Probe:
-    """One tiny request to a seat; gives what it told, errors included."""
+    """One tiny request to a seat, after what was known of its model is forgotten; gives what it told, errors
+    included."""
+    return _tested(workspace, seat)[0]
+
+
+def examine(workspace: Workspace, seat: Seat) -> Probe:
+    """What ``test`` does, and if the seat answers four more tiny requests that find out what its model can do."""
+    probe, settings = _tested(workspace, seat)
+    if probe.error is None:
+        workspace.engine.submit(workspace.models.examine(probe.seat, settings)).result()
+        knowledge.keep(workspace.models)
+    return probe
+
+
+def _tested(workspace: Workspace, seat: Seat) -> tuple[Probe, RunSettings]:
     plan = runs.Plan(protocol="single", everyone=seat)
     codebook = Codebook(labels=(Label(name="Weather", keywords=("rain",)),))
     settings = runs.settle(plan, codebook, 0, workspace.models)
-    return runs.probe_all(settings, workspace.models, workspace.engine)[0]
+    workspace.models.capabilities.forget(workspace.models.place(seat.connection), seat.model)
+    return runs.probe_all(settings, workspace.models, workspace.engine)[0], settings
+
+
+def known(workspace: Workspace, seat: Seat) -> Known | None:
+    """What was learned of a seat's model, None when it never answered."""
+    place = workspace.models.connections.get(seat.connection)
+    return None if place is None or not seat.model else workspace.models.capabilities.seen(place, seat.model)
 
 
 def look(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, Any]:
@@ -84,19 +106,72 @@ def look(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, A
     except ModelError as error:
         return found | {"error": str(error), "kind": error.kind}
     found["models"] = [
-        {"name": card.name, "size_bytes": card.size_bytes, "family": card.family, "parameters": card.parameters}
+        {
+            "name": card.name,
+            "size_bytes": card.size_bytes,
+            "family": card.family,
+            "parameters": card.parameters,
+            "usd_per_million": priced(workspace, Seat(connection=name, model=card.name)),
+        }
         for card in cards
+        if card.name
     ]
     if probe and cards:
-        told = test(workspace, Seat(connection=name, model=cards[0].name))
+        seat = Seat(connection=name, model=cards[0].name)
+        told = examine(workspace, seat)
         found["probe"] = {
             "model": cards[0].name,
             "error": str(told.error) if told.error else None,
             "in_format": told.in_format,
             "seconds": round(told.seconds, 3),
             "dropped": list(told.dropped),
+            "capabilities": _capabilities(known(workspace, seat)),
         }
     return found
+
+
+def told_of(model: Mapping[str, Any]) -> str:
+    """What ``look`` tells of a model, on one line after its name; empty when nothing is told."""
+    size = f"{model['size_bytes'] / 1e9:.1f} GB" if model["size_bytes"] else ""
+    price = model["usd_per_million"]
+    dollars = (
+        "" if price is None else "free" if not any(price) else f"${price[0]:.2f} in, ${price[1]:.2f} out a million"
+    )
+    told = [part for part in (size, model["family"], model["parameters"], dollars) if part]
+    return f"  ({', '.join(told)})" if told else ""
+
+
+def probe_words(probe: Mapping[str, Any]) -> str:
+    """What a probe of ``look`` found, on one line."""
+    if probe["error"]:
+        return f"{probe['model']}: {probe['error']}"
+    able = probe["capabilities"] or {}
+    parts = ["answers in the expected format" if probe["in_format"] else "answers, but not in the expected format"]
+    parts += [f"context {able['context']:,} tokens"] if able.get("context") else []
+    parts += [f"schema {able['schema']}"] if able.get("schema") else []
+    parts += [
+        f"{'keeps' if able[name] else 'does not keep'} a seed"
+        if name == "seed"
+        else f"{'' if able[name] else 'no '}{name}"
+        for name in ("seed", "logprobs", "reasoning")
+        if able.get(name) is not None
+    ]
+    parts += [f"refuses {', '.join(able['refuses'])}"] if able.get("refuses") else []
+    return f"{probe['model']}: {', '.join(parts)}"
+
+
+def _capabilities(known: Known | None) -> dict[str, Any] | None:
+    if known is None:
+        return None
+    return {
+        "context": known.context,
+        "temperature": "temperature" not in known.dropped,
+        "seed": known.seed,
+        "schema": known.schema or None,
+        "logprobs": known.logprobs,
+        "reasoning": known.reasons,
+        "refuses": sorted(known.dropped),
+    }
 
 
 def worth_a_look(workspace: Workspace) -> list[str]:

@@ -1,4 +1,5 @@
-"""What Moot remembers for a person across projects: recent projects and connections. Never a key."""
+"""What Moot remembers for a person across projects: recent projects, connections with their limits, prices, and who
+sits where. Never a key."""
 
 from __future__ import annotations
 
@@ -11,8 +12,20 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.llm.connections import Connection
+from core.llm.terms import Limits, Price
+from core.runs import Seat
 
 RECENT = 12
+FILE = "preferences.json"
+
+
+class Seats(BaseModel):
+    """Who sits where, by a name of the person's own: ``everyone`` on every role that has no seat of its own."""
+
+    model_config = ConfigDict(frozen=True)
+
+    everyone: Seat
+    seats: dict[str, Seat] = Field(default_factory=dict)
 
 
 class Preferences(BaseModel):
@@ -22,6 +35,13 @@ class Preferences(BaseModel):
 
     recent: tuple[str, ...] = ()
     connections: tuple[Connection, ...] = Field(default=())
+    limits: dict[str, Limits] = Field(default_factory=dict)
+    """By the name of the connection."""
+    prices: dict[str, Price] = Field(default_factory=dict)
+    """By ``connection/model``, or ``connection/*`` for all of its models."""
+    ceiling: float | None = Field(default=None, ge=0)
+    """Dollars for a million tokens of reply above which models are not offered."""
+    presets: dict[str, Seats] = Field(default_factory=dict)
 
     def with_recent(self, path: Path) -> Preferences:
         """This project first, at most ``RECENT`` in all."""
@@ -46,20 +66,26 @@ def projects_folder() -> Path:
 def load() -> Preferences:
     """What was saved last; defaults when nothing was or it cannot be read."""
     try:
-        return Preferences.model_validate_json(_file().read_bytes())
+        return Preferences.model_validate_json((folder() / FILE).read_bytes())
     except (OSError, ValidationError):
         return Preferences()
 
 
 def save(preferences: Preferences) -> None:
     """Keep these. A folder that cannot be written is no reason to fail: they are a convenience."""
+    write(FILE, preferences.model_dump_json(indent=1).encode())
+
+
+def write(name: str, content: bytes) -> None:
+    """Put a file into the folder of preferences, whole or not at all; nothing when it cannot be written."""
     with contextlib.suppress(OSError):
-        _file().parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=_file().parent, prefix=".preferences-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(preferences.model_dump_json(indent=1))
-        os.replace(name, _file())
+        folder().mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder(), prefix=f".{name}-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, folder() / name)
 
 
-def _file() -> Path:
-    return platformdirs.user_config_path("moot", appauthor=False) / "preferences.json"
+def folder() -> Path:
+    """Where preferences are kept."""
+    return platformdirs.user_config_path("moot", appauthor=False)

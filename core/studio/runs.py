@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from core.errors import CodebookError, UsageError
 from core.llm import builtin
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, Engine, Handling, RunRow, RunSettings, Sampling, Seat, Template
+from core.studio import knowledge
 from core.studio.desk import Desk
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -210,8 +212,20 @@ def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread)
 
 
 def probe_all(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
-    """One tiny request to each distinct seat; whatever each met is in its probe."""
-    return engine.submit(probe_seats(settings, models)).result()
+    """One tiny request to each distinct seat; whatever each met is in its probe. Those that answered are then asked for
+    what they tell for nothing: how much context they have. What was learned is kept."""
+
+    async def probed() -> tuple[Probe, ...]:
+        probes = await probe_seats(settings, models)
+        for probe in probes:
+            if probe.error is None:
+                models.note_format(probe.seat, probe.in_format)
+        await asyncio.gather(*(models.look_up(probe.seat) for probe in probes if probe.error is None))
+        return probes
+
+    probes = engine.submit(probed()).result()
+    knowledge.keep(models)
+    return probes
 
 
 def create(

@@ -9,7 +9,7 @@ from core.engine.thread import EngineThread
 from core.llm.connections import PRESETS, Connection, connection
 from core.llm.models import ModelLibrary
 from core.store.project import Project
-from core.studio import preferences
+from core.studio import knowledge, preferences
 from core.studio.desk import Desk
 
 
@@ -19,7 +19,11 @@ class Workspace:
     def __init__(self, *, url: str | None = None) -> None:
         self.url = url
         self.engine = EngineThread()
-        self.models = ModelLibrary(preferences.load().connections)
+        kept = preferences.load()
+        self.models = ModelLibrary(kept.connections)
+        self.models.own_limits.update(kept.limits)
+        self.models.prices.own.update(kept.prices)
+        knowledge.recall(self.models)
         self._desks: dict[Path, Desk] = {}
         self._guard = threading.Lock()
         self._closed = False
@@ -84,6 +88,7 @@ class Workspace:
         self._closed = True
         for desk in self.desks():
             self.close_project(desk.path)
+        knowledge.keep(self.models)
         self.engine.submit(self.models.close()).result()
         self.engine.stop()
 

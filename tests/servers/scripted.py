@@ -25,7 +25,7 @@ class Scripted:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
-        """Of every request, whatever it asked for; ``requests`` and ``headers`` are those of chats and lists."""
+        """Of every request, whatever it asked for; ``requests`` and ``headers`` are those of chats."""
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -50,8 +50,11 @@ class Scripted:
         self.paths.append(request.path)
         return await handler(request)
 
+    async def _shown(self, request: web.Request) -> web.StreamResponse:
+        return await self.behave(request, await request.json() if request.method == "POST" else {})
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json() if request.method == "POST" else {}
+        body = await request.json()
         self.requests.append(body)
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         return await self.behave(request, body)
@@ -61,8 +64,9 @@ class Scripted:
         app = web.Application(middlewares=[self._noted])
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_post("/api/chat", self._answer)
-        app.router.add_get("/v1/models", self._answer)
-        app.router.add_get("/api/tags", self._answer)
+        app.router.add_post("/api/show", self._shown)
+        for path in ("/v1/models", "/props", "/api/tags", "/api/ps"):
+            app.router.add_get(path, self._shown)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         self._loop.run_until_complete(runner.setup())
         site = web.TCPSite(runner, "127.0.0.1", 0)

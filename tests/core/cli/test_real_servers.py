@@ -161,3 +161,18 @@ def test_models_says_what_a_server_offers_and_what_its_first_model_answers(
     (one,) = told.json["connections"]
     assert (one["kind"], one["models"]) == ("unauthorised", [])
     assert "sk-wrong" not in told.stdout + told.stderr
+
+
+def test_held_to_a_schema_even_word_salad_is_a_debate(folder: Path, server: str) -> None:
+    salad = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=on", "--limit", "2")
+    told = annotate(folder, "--connection", f"toy={server}", *salad).json
+    assert (told["verdicts"], told["failed"]) == (2, 0)
+    texts = rows(folder, "SELECT text FROM replies JOIN turns USING (key) WHERE role <> 'critic'")
+    assert len(texts) == 4
+    assert all({"reasoning", "labels"} <= json.loads(text).keys() for (text,) in texts)
+
+
+def test_the_second_try_can_be_held_to_a_schema_alone(folder: Path, server: str) -> None:
+    salad = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=auto", "--limit", "1")
+    told = annotate(folder, "--connection", f"toy={server}", *salad).json
+    assert (told["verdicts"], told["calls"]) == (1, 5)

@@ -1,0 +1,66 @@
+"""What a model at a server can do, found out with a handful of tiny asks: more than a run's preflight may cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import orjson
+
+from core.codebook import Codebook, Label
+from core.debate.turns import Ask, Message
+from core.errors import ModelError
+from core.llm.capabilities import Known
+from core.llm.reply import ModelReply
+from core.runs import Sampling
+
+WORDS = Ask("annotator", (Message("user", "Write eight words that have nothing to do with each other."),))
+RAIN = Ask(
+    "annotator",
+    (Message("user", "Does this text speak about the weather? Name it if so.\n\nIt rained all day."),),
+    expects="labels",
+)
+BOOK = Codebook(name="probe", labels=(Label(name="Weather"), Label(name="Food")))
+TOKENS = 400
+"""Enough for a model that thinks before it says eight words."""
+
+Send = Callable[[Ask, Sampling, Mapping[str, Any]], Awaitable[ModelReply]]
+"""(ask, sampling, further parameters) -> the reply; raises ModelError."""
+
+
+async def examine(send: Send, known: Known) -> None:
+    """Find out whether the seed is kept, log probabilities are given and a schema is obeyed, and note it in ``known``,
+    which learns from refusals by itself. What fails for another reason stays unknown. At most four asks."""
+    free = Sampling(temperature=1.0, seed=7, max_tokens=TOKENS)
+    first, again, odds, held = await asyncio.gather(
+        _tried(send, WORDS, free, {}),
+        _tried(send, WORDS, free, {}),
+        _tried(send, WORDS, free, {"logprobs": True}),
+        _tried(send, RAIN, Sampling(json_schema="on", max_tokens=TOKENS), {}),
+    )
+    if "seed" in known.dropped:
+        known.seed = False
+    elif first is not None and again is not None:
+        known.seed = first.text == again.text
+    if odds is not None:
+        known.logprobs = odds.logprobs
+    if held is not None and known.schema in ("full", "plain") and not _is_object(held.text):
+        known.schema = "ignored"
+    replies = [reply for reply in (first, again, odds, held) if reply is not None]
+    if replies and known.reasons is None:
+        known.reasons = any(reply.reasoning for reply in replies)
+
+
+async def _tried(send: Send, ask: Ask, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply | None:
+    try:
+        return await send(ask, sampling, more)
+    except ModelError:
+        return None
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(orjson.loads(text.strip()), dict)
+    except ValueError:
+        return False
