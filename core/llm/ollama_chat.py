@@ -71,7 +71,7 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
     """Read the reply to its end."""
     async for lines in streams.Lines(response, seat):
         for line in filter(bytes.strip, lines):
-            _take(streams.decoded(line, seat), seat, growing)
+            take(streams.decoded(line, seat), seat, growing)
 
 
 def _context(request: Request, limit: int, known: Known) -> int:
@@ -88,7 +88,7 @@ def _context(request: Request, limit: int, known: Known) -> int:
     return known.num_ctx if known.context is None else min(known.num_ctx, known.context)
 
 
-def _take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
+def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     if event.get("error"):
         raise from_event(event["error"], seat)
     message = event.get("message") or {}

@@ -146,6 +146,8 @@ def debating(**replies: str | Behaviour) -> Behaviour:
     lines: dict[str, str | Behaviour] = {"probe": "none", **ECJ, **replies}
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "messages" not in body:
+            return web.json_response({"data": []}, status=404)
         line = lines[role_of(body)]
         return await (saying(line) if isinstance(line, str) else line)(request, body)
 

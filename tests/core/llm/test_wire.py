@@ -145,10 +145,10 @@ def test_retry_after_may_be_a_date_with_or_without_a_zone() -> None:
 @given(JUNK | st.fixed_dictionaries({}, optional=dict.fromkeys(("choices", "usage", "error", "message", "done"), JUNK)))
 @settings(max_examples=150, deadline=None)
 def test_any_event_is_taken_or_told_apart(data: Any) -> None:
-    for dialect in (openai_chat, ollama_chat):
+    for take in (openai_chat.take, ollama_chat.take):
         growing = streams.Growing(lambda *_: None)
         with contextlib.suppress(errors.ModelError):
-            dialect._take(streams.decoded(json.dumps(data).encode(), SEAT), SEAT, growing)
+            take(streams.decoded(json.dumps(data).encode(), SEAT), SEAT, growing)
             growing.finished(REQUEST, ())
 
 
