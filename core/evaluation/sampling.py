@@ -56,14 +56,12 @@ class Sample:
         """How many audits there are."""
         return int(self.audits.sum())
 
-    @property
-    def left(self) -> int:
-        """How many documents are not reviewed."""
-        return self.population - len(self.audits)
-
     def estimates(self, z: npt.ArrayLike) -> Numbers:
-        """``[audit, ...]``: each audit's estimate of the mean of ``z`` (``[document, ...]``) over all documents."""
+        """``[audit, ...]``: each audit's estimate of the mean of ``z`` (``[document, ...]``) over all documents. Once
+        all are reviewed nothing is estimated: every one is the mean."""
         values = np.asarray(z, dtype=np.float64)
+        if self.complete:
+            return np.repeat(values.mean(axis=0, keepdims=True), max(LEAST, self.drawn), axis=0)
         before = np.cumsum(values, axis=0) - values
         remaining = self.population - np.arange(len(values))
         shape = (-1,) + (1,) * (values.ndim - 1)
@@ -71,8 +69,20 @@ class Sample:
         return found[self.audits]
 
     @property
+    def complete(self) -> bool:
+        """Whether all documents are reviewed, and there are some."""
+        return 0 < len(self.audits) == self.population
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing can be said of the documents that are not reviewed."""
+        return not self.drawn and not self.complete
+
+    @property
     def weights(self) -> Numbers:
         """``[document]``: for how many documents each stands; they sum to the population."""
+        if self.complete:
+            return np.ones(self.population)
         after = self.drawn - np.cumsum(self.audits)
         own = np.where(self.audits, self.population - np.arange(len(self.audits)), 0)
         return np.asarray((after + own) / max(1, self.drawn), dtype=np.float64)
@@ -87,7 +97,7 @@ class Sample:
 def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
     """The mean over all documents of ``z`` (``[document]``, each from 0 to 1) with its interval; None for both without
     an audit, no interval below LEAST of them."""
-    if not sample.drawn:
+    if sample.silent:
         return Estimate(None, None)
     found = sample.estimates(z)
     return _interval(float(found.mean()), found, sample, level)
@@ -96,7 +106,7 @@ def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
 def ratio(sample: Sample, above: npt.ArrayLike, below: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
     """sum(above) / sum(below) over all documents, a share from 0 to 1 such as F1 = 2 tp / (2 tp + fp + fn): the ratio
     estimator, linearised (Cochran 1977, section 6.4). None when nothing is below."""
-    if not sample.drawn:
+    if sample.silent:
         return Estimate(None, None)
     top, bottom = sample.estimates(above), sample.estimates(below)
     whole = float(bottom.mean())
@@ -108,7 +118,7 @@ def ratio(sample: Sample, above: npt.ArrayLike, below: npt.ArrayLike, *, level: 
 
 def average(sample: Sample, parts: list[tuple[npt.ArrayLike, npt.ArrayLike]], *, level: float = 0.95) -> Estimate:
     """The mean of several ratios (macro F1), over those that have anything below."""
-    if not sample.drawn:
+    if sample.silent:
         return Estimate(None, None)
     residuals, values, unit = [], [], 0.0
     for above, below in parts:
@@ -132,7 +142,7 @@ def powered(
 
     The audits' estimates stand where the paper has single cases. None without an audit.
     """
-    if not sample.drawn:
+    if sample.silent:
         return Estimate(None, None)
     y, f = sample.estimates(truth), sample.estimates(predicted)
     tuning = ppi.power(y, f, ppi.Predicted(over_all))
@@ -165,7 +175,7 @@ def _interval(value: float, found: Numbers, sample: Sample, level: float, *, uni
         return Estimate(value, None)
     squares = float(((found - found.mean()) ** 2).sum()) + 0.5 * (unit * sample.reach) ** 2
     error = sqrt(squares / (count - 1) / count)
-    if not sample.left:
+    if sample.complete:
         return Estimate(value, Interval(value, value, level))
     return Estimate(value, _wilson(value, error, level, count))
 

@@ -116,6 +116,21 @@ class Learning:
         )
         return dict(rows)
 
+    def chosen(self) -> list[tuple[str, bool]]:
+        """Every submitted document with whether it was drawn at random (an audit), in the order in which they were
+        submitted first. One that two people submitted counts as it came to the first."""
+        rows = self._connection.rows(
+            "SELECT document_id, arg_min(how, seq) = 'audit' FROM selections "
+            "SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id) "
+            "GROUP BY document_id ORDER BY min(seq)"
+        )
+        return [(document_id, bool(audit)) for document_id, audit in rows]
+
+    def discarded(self) -> list[str]:
+        """Documents that people have put aside."""
+        rows = self._connection.rows("SELECT document_id FROM current_status WHERE status = 'Discarded'")
+        return [document_id for (document_id,) in rows]
+
     def examples(self) -> list[tuple[str, str, str, str, int]]:
         """(document, label id, part, text, version) of all words that went from documents into the codebook."""
         rows = self._connection.rows(
