@@ -108,7 +108,7 @@ def _prove(desk: Desk, run: RunRow) -> Proof:
         for row, document in enumerate(values.documents)
         if document not in guarded and document not in discarded and not np.isnan(verdicts[row]).any()
     }
-    whole = ~np.isnan(values.truth).any(axis=1)
+    whole = (values.truth == values.truth).all(axis=1)  # NaN is unlike itself
     reviewed = [
         (place[document], audit)
         for document, audit in desk.store.learning.chosen()
@@ -179,5 +179,6 @@ def _spread(codebook: Codebook, values: _Numbers) -> _Numbers:
     if codebook.kind == "choice":
         return (values[:, :1] == np.arange(len(codebook.labels))[None, :]).astype(np.float64)
     if codebook.scale is not None:
-        return (values - codebook.scale.min) / (codebook.scale.max - codebook.scale.min)
+        low, high = codebook.scale.min, codebook.scale.max
+        return np.asarray((values - low) / (high - low), dtype=np.float64)
     return values

@@ -30,8 +30,10 @@ def scores(codebook: Codebook, truth: npt.ArrayLike, held_out: npt.ArrayLike) ->
         return _near(codebook, gold, said)
     if codebook.kind == "choice":
         count = len(codebook.labels)
-        gold, said = (arrays.one_hot(arrays.codes(side[:, 0]), count) for side in (gold, said))
-    drawn = bootstrap.scores(gold, said, codebook.names)
+        chosen = [arrays.one_hot(arrays.codes(side[:, 0]), count) for side in (gold, said)]
+        drawn = bootstrap.scores(*chosen, codebook.names)
+    else:
+        drawn = bootstrap.scores(gold, said, codebook.names)
     return {
         "n": drawn.n,
         "measure": "macro F1",
