@@ -15,7 +15,7 @@ from app.views.notice import error_box
 from app.views.panel import panel
 from app.views.rooms import heading
 from core.errors import MootError
-from core.studio import bundle, data, home
+from core.studio import bundle, data, home, samples
 from core.studio import codebook as codebooks
 from core.studio.desk import Desk
 from core.studio.home import Step
@@ -25,7 +25,7 @@ TYPES = sorted({suffix.removeprefix(".") for suffix in (*data.SUFFIXES, bundle.S
 
 def open_sample(key: str) -> None:
     """Open a sample, made if need be, and look at it."""
-    _open(lambda: home.ensure_sample(desks.workspace(), key))
+    _open(lambda: samples.ensure_sample(desks.workspace(), key))
 
 
 def open_recent(path: Path) -> None:
@@ -93,11 +93,12 @@ def main() -> None:
         with left:
             welcome.headline()
             start_with_file(desk)
-            cards = home.samples()
+            cards = samples.samples()
             if cards:
                 heading("Or open a sample")
-                for cell, card in zip(st.columns(max(2, min(3, len(cards)))), cards, strict=False):
-                    with cell:
+                cells = st.columns(2)
+                for number, card in enumerate(cards):
+                    with cells[number % 2]:
                         welcome.sample_card(card, partial(open_sample, card.sample.key))
             with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
                 heading("Recent projects")

@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, Seat
-from core.studio import again, annotate, drivers, fitting, runs
+from core.studio import again, annotate, drivers, fitting, personas, runs
 from core.studio.desk import Desk
 from core.studio.intake import Source, read_source
 from core.studio.workspace import Workspace
@@ -57,6 +57,7 @@ def plan_of(options: Mapping[str, Any]) -> runs.Plan:
 def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan: runs.Plan, path: Path) -> Outcome:
     """Read, check, probe, and only then write: import and debate. Any error before that leaves nothing behind."""
     imported = read_source(source, codebook)
+    plan, sources = personas.given(plan)
     settings = runs.settle(plan, codebook, 0, workspace.models)
     if path.exists():
         workspace.open(path, create=False)  # a locked or foreign file is found out before anything is asked
@@ -71,6 +72,9 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
     for found in fitting.too_long(settings, workspace.models, fitting.longest(imported.documents)):
         say(f"moot: {found.sentence(settings)}")
     desk = workspace.open(path)
+    plan, said = personas.with_personas(desk, plan, sources, codebook)
+    for words in said:
+        say(f"moot: {words}")
     rows = annotate.begin(desk, imported, source.path.name, codebook, plan)
     return _drive(desk, [row.run_id for row in rows])
 

@@ -74,6 +74,17 @@ class EndedDebates:
         )
         return (row[0], int(row[1])) if row else (None, 0)
 
+    def spent(self, run_id: str) -> dict[str, tuple[int, int, float | None]]:
+        """For each role of a run: turns, tokens in and out, dollars (None when a price is unknown). A reply that came
+        from the store counts as what it once cost."""
+        rows = self._connection.rows(
+            "SELECT role, count(*), sum(prompt_tokens + completion_tokens), "
+            "CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd) END "
+            "FROM turns JOIN replies USING (key) WHERE turns.run_id = ? GROUP BY role",
+            [run_id],
+        )
+        return {role: (int(turns), int(tokens), cost) for role, turns, tokens, cost in rows}
+
     def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:
         """For each role of a run: how many turns it has had, and the average tokens of one."""
         rows = self._connection.rows(

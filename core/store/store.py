@@ -14,6 +14,7 @@ from core.store.events import Events
 from core.store.lab import Lab
 from core.store.learning import Learning
 from core.store.pages import Pages
+from core.store.personas import Personas
 from core.store.prompts import Prompts
 from core.store.reviews import Reviews
 from core.store.runs import Runs
@@ -41,6 +42,7 @@ class Store:
         self.dump = Dump(connection)
         self.learning = Learning(connection, writer)
         self.pages = Pages(connection)
+        self.personas = Personas(connection, writer)
         self.cues = Cues(connection, writer)
         self.evaluations = Evaluations(connection)
         self.prompts = Prompts(connection, writer)

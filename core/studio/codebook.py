@@ -32,6 +32,7 @@ from core.llm import builtin
 from core.store.codebooks import CodebookVersion
 from core.studio.desk import Desk
 from core.studio.differences import Change, compare
+from core.studio.samples import SAMPLES
 
 __all__ = [
     "Change", "CodebookVersion", "Kind", "Scale", "Standing", "Template", "add_label", "adopt", "change",
@@ -300,7 +301,7 @@ def name_of_file(codebook: Codebook) -> str:
 def templates() -> tuple[Template, ...]:
     """The codebooks to start from, by name."""
     folder = resources.folder("sample_data")
-    paths = [folder / "hotel_aspects.yaml", *(folder / "templates").glob("*.yaml")]
+    paths = [*(folder / sample.codebook for sample in SAMPLES), *(folder / "templates").glob("*.yaml")]
     found = [
         Template(path.stem, load_yaml(path.read_text(encoding="utf-8"), where=path.name))
         for path in paths

@@ -1,67 +1,28 @@
-"""The Home room: the sample projects, new projects, and what is next in the one that is open."""
+"""The Home room: new projects, those opened lately, and what is next in the one that is open."""
 
 from __future__ import annotations
 
-import csv
 import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
-from core import resources
-from core.codebook import Codebook, Label
+from core.codebook import Label
 from core.debate import protocols
 from core.errors import ProjectError, ProjectLocked, UsageError
 from core.runs import BUILTIN, RunRow, State
-from core.studio import bundle, intake, preferences, runs
-from core.studio.annotate import read_codebook
+from core.studio import bundle, preferences, runs
 from core.studio.desk import Desk
+from core.studio.samples import SUFFIX, ensure_sample, make_folder
 from core.studio.workspace import Workspace
 
-SUFFIX = ".duckdb"
 NAME_LIMIT = 80
 
 StepState: TypeAlias = Literal["done", "now", "later"]
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A data set that Moot brings along: where it is and how to read it. ``unit`` names its documents in the plural."""
-
-    key: str
-    title: str
-    unit: str
-    data: str
-    codebook: str
-    text: str = "text"
-    id_column: str = "id"
-
-    @property
-    def path(self) -> Path:
-        """The project that is made from it."""
-        return preferences.projects_folder() / f"{self.key}{SUFFIX}"
-
-
-SAMPLES = (Sample("hotel-aspects", "Hotel aspects", "reviews", "hotel_reviews.csv", "hotel_aspects.yaml"),)
-
-
-@dataclass(frozen=True, slots=True)
-class SampleCard:
-    """A sample as Home shows it."""
-
-    sample: Sample
-    codebook: Codebook
-    documents: int
-
-    @property
-    def words(self) -> str:
-        """What it is in a line."""
-        how = {"multilabel": "several of", "choice": "one of", "rating": "ratings on"}[self.codebook.kind]
-        return f"{how} {len(self.codebook.labels)} labels, {self.documents} {self.sample.unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,39 +79,6 @@ class Overview:
         return sum(step.state == "done" for step in self.steps)
 
 
-def samples() -> tuple[SampleCard, ...]:
-    """The samples that this installation has."""
-    folder = resources.folder("sample_data")
-    cards = []
-    for sample in SAMPLES:
-        data, codebook = folder / sample.data, folder / sample.codebook
-        if data.is_file() and codebook.is_file():
-            with data.open(encoding="utf-8-sig", newline="") as file:
-                documents = sum(1 for _ in csv.reader(file)) - 1
-            cards.append(SampleCard(sample, read_codebook(codebook), documents))
-    return tuple(cards)
-
-
-def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
-    """Open a sample project, made from the sample data when it is missing, and give its file.
-
-    What is in it stays as it is: a codebook is put in only where there is none. Raises UsageError for a sample that
-    there is not, and ProjectError.
-    """
-    sample = next((sample for sample in SAMPLES if sample.key == key), None)
-    if sample is None:
-        raise UsageError(f"There is no sample '{key}'.", f"There are: {', '.join(one.key for one in SAMPLES)}.")
-    _make_folder()
-    desk = workspace.open(sample.path)
-    if desk.store.codebooks.latest() is None:
-        folder = resources.folder("sample_data")
-        codebook = read_codebook(folder / sample.codebook)
-        source = intake.Source(folder / sample.data, text=sample.text, id_column=sample.id_column, gold_same_names=True)
-        intake.take_in(desk, intake.read_source(source, codebook), sample.data)
-        desk.store.codebooks.save(codebook, note="the sample's codebook")
-    return desk.path
-
-
 def open_last(workspace: Workspace) -> Desk:
     """Open the project that was opened last and can still be; the sample when there is none.
 
@@ -195,14 +123,14 @@ def project_path(name: str) -> Path:
 def create_project(workspace: Workspace, name: str) -> Desk:
     """Make an empty project in the projects folder and open it. Raises UsageError and ProjectError."""
     path = project_path(name)
-    _make_folder()
+    make_folder()
     return workspace.open(path)
 
 
 def project_from_bundle(workspace: Workspace, file: BinaryIO, file_name: str) -> Desk:
     """Make a project of a bundle, named like its file, and open it. Raises InputError and ProjectError."""
     path = project_path(free_name(file_name))
-    _make_folder()
+    make_folder()
     return workspace.open(bundle.open_bundle(file, path))
 
 
@@ -342,16 +270,6 @@ def _reviewed(desk: Desk) -> int:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _make_folder() -> None:
-    folder = preferences.projects_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ProjectError(
-            f"The folder {folder} cannot be made: {error.strerror}.", "Check its permissions."
-        ) from error
 
 
 def _files(folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.studio import home, preferences
+from core.studio import home, preferences, samples
 from core.studio.workspace import Workspace
 from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
 
@@ -39,7 +39,7 @@ def test_a_step_leads_to_its_room(workspace: Workspace) -> None:
 
 
 def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspace) -> None:
-    home.ensure_sample(workspace)
+    samples.ensure_sample(workspace)
     at = open_room("home")
     at.file_uploader[0].set_value(("my soups.csv", b"text,good\nhot soup,1\ncold soup,0\n", "text/csv")).run()
     shown = html(at)
@@ -53,7 +53,7 @@ def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspa
 
 
 def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: Workspace) -> None:
-    home.ensure_sample(workspace)
+    samples.ensure_sample(workspace)
     at = open_room("home")
     at.file_uploader[0].set_value(("bad.csv", bytes(range(256)) * 20, "text/csv")).run()
     assert "bad.csv is not text: it holds binary data." in html(at)
@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: W
 
 
 def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
-    home.ensure_sample(workspace)
+    samples.ensure_sample(workspace)
     at = open_room("home")
     at.text_input(key="new_project_name").set_value("a/b")
     button(at, "Create")
@@ -72,7 +72,7 @@ def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
 
 
 def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
-    home.ensure_sample(workspace)
+    samples.ensure_sample(workspace)
     broken = tmp_path / "<b>broken.duckdb"
     broken.write_bytes(b"no database at all " * 500)
     preferences.save(preferences.load().with_recent(broken))
@@ -87,7 +87,7 @@ def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
 
 
 def test_no_hostile_name_becomes_markup(workspace: Workspace) -> None:
-    home.ensure_sample(workspace)
+    samples.ensure_sample(workspace)
     desk = workspace.desks()[0]
     book = desk.store.codebooks.latest()
     assert book is not None

@@ -28,6 +28,7 @@ from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Tr
 from core.debate.case import Case, together
 from core.debate.decisions import spoken
 from core.debate.personas import Cast, Group, Member, read
+from core.debate.stakeholders import DIMENSIONS, GROUPS
 from core.debate.turns import Ask, Reply, Said, Step, Verdict
 from core.documents import Value
 
@@ -226,6 +227,10 @@ _PARAMS = (
           "roles, general public and critic.", hidden=True),
     Param("sources", "Sources", "", "Files (txt, md, pdf) that personas are made from before the run, with commas "
           "between them.", hidden=True),
+    Param("groups", "Groups", GROUPS, "At most so many, where personas are made from sources.", least=1, most=12,
+          hidden=True),
+    Param("dimensions", "Personas in a group", DIMENSIONS, "At most so many, where personas are made from sources.",
+          least=1, most=12, hidden=True),
     Param("turns", "Turns of debate", 6, "At most so many in each group; 0 is no debate.", least=0, most=60),
     Param("coordinator", "Who gives the floor", "model", "A model chooses, or code takes the order of disagreement.",
           choices={"model": "a coordinator", "order": "the order of disagreement"}),

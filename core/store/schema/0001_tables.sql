@@ -109,6 +109,13 @@ CREATE TABLE cues (
 );
 CREATE TABLE cue_states (run_id VARCHAR PRIMARY KEY, basis VARCHAR NOT NULL, verdicts VARCHAR NOT NULL);
 
+-- Personas of panels: saved casts (never changed) and the texts they were made from.
+CREATE TABLE persona_versions (
+    version INTEGER PRIMARY KEY, hash VARCHAR NOT NULL, body VARCHAR NOT NULL, note VARCHAR NOT NULL,
+    unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL
+);
+CREATE TABLE persona_sources (name VARCHAR PRIMARY KEY, text VARCHAR NOT NULL, unix_time DOUBLE NOT NULL);
+
 -- The lab: own versions of templates (a saved one is never changed) and drafts of them, what was tried, and sweeps.
 -- slot is folder and role ('ecj/judge'), name and parent are what runs call a template ('own/ecj/judge.v2').
 CREATE TABLE prompt_versions (

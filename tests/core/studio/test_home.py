@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import ProjectLocked, UsageError
 from core.store.project import Project
-from core.studio import home, preferences
+from core.studio import home, preferences, samples
 from core.studio.workspace import Workspace
 
 
@@ -25,9 +25,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
 
 
 def test_the_sample_is_made_once_with_gold_and_version_1(workspace: Workspace) -> None:
-    path = home.ensure_sample(workspace)
+    path = samples.ensure_sample(workspace)
     assert path == preferences.projects_folder() / "hotel-aspects.duckdb"
-    assert home.ensure_sample(workspace) == path
+    assert samples.ensure_sample(workspace) == path
     store = workspace.open(path).store
     version = store.codebooks.latest()
     assert version is not None
@@ -40,10 +40,10 @@ def test_the_sample_is_made_once_with_gold_and_version_1(workspace: Workspace) -
 
 
 def test_what_a_person_did_to_the_sample_stays(workspace: Workspace) -> None:
-    desk = workspace.open(home.ensure_sample(workspace))
+    desk = workspace.open(samples.ensure_sample(workspace))
     desk.store.documents.clear()
     desk.store.codebooks.save(Codebook(labels=(Label(name="Other"),)))
-    home.ensure_sample(workspace)
+    samples.ensure_sample(workspace)
     assert desk.store.documents.count() == 0
     latest = desk.store.codebooks.latest()
     assert latest is not None
@@ -52,12 +52,16 @@ def test_what_a_person_did_to_the_sample_stays(workspace: Workspace) -> None:
 
 def test_no_such_sample(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="There are: hotel-aspects"):
-        home.ensure_sample(workspace, "moon-landing")
+        samples.ensure_sample(workspace, "moon-landing")
 
 
 def test_cards_tell_what_is_in_a_sample() -> None:
-    (card,) = home.samples()
-    assert card.words == "several of 5 labels, 96 reviews"
+    assert [card.words for card in samples.samples()] == [
+        "several of 5 labels, 96 reviews",
+        "one of 3 labels, 66 sentences",
+        "one of 3 labels, 33 pairs of sentences",
+        "ratings on 4 dimensions, 44 questions and answers",
+    ]
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a/b", "a\\b", "..", ".hidden", "con", "what?", "a" * 81, "x."])

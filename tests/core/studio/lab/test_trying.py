@@ -10,7 +10,7 @@ from core.documents import Document
 from core.errors import CodebookError, PromptError, UsageError
 from core.runs import Seat
 from core.studio import codebook as codebooks
-from core.studio import home, runs
+from core.studio import runs, samples
 from core.studio.lab import samples as draws
 from core.studio.lab import templates, trying
 from core.studio.workspace import Workspace
@@ -91,7 +91,7 @@ def test_a_hostile_draft_ends_its_trial_with_the_reason_and_not_the_studio(tmp_p
 def desk(tmp_path):
     workspace = Workspace()
     try:
-        yield workspace.open(home.ensure_sample(workspace), create=False)
+        yield workspace.open(samples.ensure_sample(workspace), create=False)
     finally:
         workspace.close()
 

@@ -1,0 +1,52 @@
+"""Texts that personas are made from: txt and Markdown as they are, PDF page by page."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from core.documents import storable
+from core.errors import InputError
+from core.ingest.encoding import detect
+
+SUFFIXES = (".txt", ".md", ".pdf")
+MOST_CHARACTERS = 2_000_000
+
+
+def read_source(source: bytes | Path, name: str) -> str:
+    """The text of a document. InputError for another kind of file, one that cannot be read, or one without a word (a
+    scanned PDF holds pictures of words)."""
+    suffix = Path(name).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"{name} is no document to read from.", f"Use {', '.join(SUFFIXES)}.")
+    if isinstance(source, Path):
+        try:
+            source = source.read_bytes()
+        except OSError as error:
+            raise InputError(f"{name} cannot be read: {error.strerror}.", "Check the path.") from error
+    text = _pdf(source, name) if suffix == ".pdf" else _plain(source, name)
+    text = storable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    if not any(map(str.isalpha, text)):
+        why = "It may be scanned: use one with text in it." if suffix == ".pdf" else "Use another."
+        raise InputError(f"{name} holds no words.", why)
+    return text[:MOST_CHARACTERS]
+
+
+def _plain(source: bytes, name: str) -> str:
+    decoding = detect(io.BytesIO(source), None, name)
+    return source.decode(decoding.encoding, decoding.errors)
+
+
+def _pdf(source: bytes, name: str) -> str:
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = PdfReader(io.BytesIO(source))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise InputError(f"{name} is locked with a password.", "Save it without one.")
+        return "\n\n".join(page.extract_text() for page in reader.pages)
+    except InputError:
+        raise
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:
+        raise InputError(f"{name} cannot be read as a PDF ({error}).", "Save it anew, or as text.") from error

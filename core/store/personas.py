@@ -1,0 +1,111 @@
+"""The versions of a project's personas, which are never changed once saved, and the documents they were made from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.debate.personas import Cast, parse
+from core.hashing import digest
+from core.store.connection import Connection, Cursor
+from core.store.events import Deed, record
+from core.store.rows import clean, load
+from core.store.settings import put
+from core.store.writer import Writer
+
+DRAFT = "personas draft"
+"""The setting that holds the draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class CastVersion:
+    """One saved version, numbered from 1."""
+
+    version: int
+    cast: Cast
+    note: str
+    at: float
+    actor: str
+
+
+class Personas:
+    """Reads from any thread; writes return once they are on disk."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._connection = connection
+        self._writer = writer
+
+    def save(self, cast: Cast, *, note: str = "", actor: str = "") -> int:
+        """Keep the cast as a new version and return its number; equal to the latest one, that one's number. Drops the
+        draft."""
+        body = cast.text
+
+        def run(cursor: Cursor) -> int:
+            cursor.execute("DELETE FROM settings WHERE name = ?", [DRAFT])
+            latest = "SELECT version, hash FROM persona_versions ORDER BY version DESC LIMIT 1"
+            version, last = next(iter(cursor.execute(latest).fetchall()), (0, ""))
+            if last == digest(body):
+                return int(version)
+            cursor.execute(
+                "INSERT INTO persona_versions VALUES (?, ?, ?, ?, ?, ?)",
+                [version + 1, digest(body), clean(body), clean(note), time.time(), clean(actor)],
+            )
+            record(cursor, actor, [Deed("personas", before=version or None, after=version + 1, payload={"note": note})])
+            return int(version) + 1
+
+        return self._writer.do(run)
+
+    def latest(self) -> CastVersion | None:
+        """The newest version, None before the first is saved."""
+        return next(iter(self._read("ORDER BY version DESC LIMIT 1")), None)
+
+    def get(self, version: int) -> CastVersion | None:
+        """One version, or None."""
+        return next(iter(self._read("WHERE version = ?", [version])), None)
+
+    def history(self) -> list[CastVersion]:
+        """All versions, newest first."""
+        return self._read("ORDER BY version DESC")
+
+    def save_draft(self, cast: Cast) -> None:
+        """Keep an edited cast until ``save`` or ``drop_draft``."""
+        data = cast.model_dump(mode="json")
+        self._writer.do(lambda cursor: put(cursor, DRAFT, data, actor="", event=False))
+
+    def draft(self) -> Cast | None:
+        """The draft, None when there is none."""
+        row = self._connection.row("SELECT value FROM settings WHERE name = ?", [DRAFT])
+        return parse(load(row[0]), where="the draft") if row else None
+
+    def drop_draft(self) -> None:
+        """Forget the draft; nothing happens when there is none."""
+        self._writer.do(lambda cursor: cursor.execute("DELETE FROM settings WHERE name = ?", [DRAFT]) and None)
+
+    def keep_sources(self, sources: Mapping[str, str]) -> None:
+        """Keep documents by name; one of a name that is there takes its place."""
+        rows = [(clean(name), clean(text), time.time()) for name, text in sources.items()]
+
+        def run(cursor: Cursor) -> None:
+            for row in rows:
+                cursor.execute("INSERT OR REPLACE INTO persona_sources VALUES (?, ?, ?)", list(row))
+
+        self._writer.do(run)
+
+    def drop_source(self, name: str) -> None:
+        """Forget a document; personas made from it keep their quotations."""
+        self._writer.do(lambda cursor: cursor.execute("DELETE FROM persona_sources WHERE name = ?", [name]) and None)
+
+    def sources(self) -> dict[str, str]:
+        """The documents by name, in the order of their names."""
+        return dict(self._connection.rows("SELECT name, text FROM persona_sources ORDER BY name"))
+
+    def _read(self, tail: str, params: list[Any] | None = None) -> list[CastVersion]:
+        rows = self._connection.rows(
+            f"SELECT version, body, note, unix_time, actor FROM persona_versions {tail}", params or ()
+        )
+        return [
+            CastVersion(version, parse(load(body), where=f"personas version {version}"), note, at, actor)
+            for version, body, note, at, actor in rows
+        ]

@@ -1,0 +1,238 @@
+"""Personas of a panel: from a file, or out of documents by a model; kept as versions of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core import prompts
+from core.codebook import Codebook
+from core.debate import personas, stakeholders
+from core.debate.card import family
+from core.debate.personas import FAMILY, PAIR, Cast
+from core.debate.stakeholders import Made, Source
+from core.engine import alone
+from core.engine.alone import Spent
+from core.errors import InputError, UsageError
+from core.ingest.sources import read_source
+from core.runs import RunRow, RunSettings, Seat
+from core.store.personas import CastVersion
+from core.studio.desk import Desk
+from core.studio.runs import Plan
+
+PANEL = "panel"
+SEATS = (stakeholders.SCOUT, stakeholders.MERGER, stakeholders.AUTHOR)
+
+Tell = Callable[[int, int], None]
+"""Hears of (asks answered, asks made so far)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Personas that were made out of documents, and what that took."""
+
+    made: Made
+    spent: Spent
+
+    @property
+    def words(self) -> str:
+        """What came of it in a sentence."""
+        cast, spent = self.made.cast, self.spent
+        cost = "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"
+        return (
+            f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.made.found)} dimensions found; "
+            f"{spent.asks} asks, {spent.tokens:,} tokens, {cost}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCost:
+    """What one group (or seat outside the groups) of a panel took in a run; ``per_document`` of the whole."""
+
+    name: str
+    turns: int
+    tokens: int
+    cost_usd: float | None
+    per_document: float
+
+
+# -- what a command line or a form gives
+
+
+def given(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
+    """A panel's plan with its file of personas read in, and the source files that personas are still to be made from.
+
+    Any other plan as it is. InputError for a file that is not there, UsageError for one that holds no personas.
+    """
+    params = dict(plan.params)
+    if plan.protocol != PANEL:
+        return plan, ()
+    sources = tuple(Path(part.strip()) for part in str(params.pop("sources", "")).split(",") if part.strip())
+    text = str(params.get("personas", "")).strip()
+    if text and sources:
+        raise UsageError("personas and sources are both given.", "Give a file of personas, or files to make them from.")
+    if text and not text.startswith("{") and "\n" not in text:
+        params["personas"] = read_cast(Path(text)).text
+    for path in sources:
+        if not path.is_file():
+            raise InputError(f"There is no file {path}.", "Check the path in --param sources.")
+    return replace(plan, params=params), sources
+
+
+def read_cast(path: Path) -> Cast:
+    """The personas in a YAML file. InputError, UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", "Save the personas as UTF-8 YAML.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --param personas.") from error
+    return personas.load_yaml(text, where=str(path))
+
+
+def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
+    """The documents at these paths. InputError for one that cannot be read."""
+    return tuple(Source(path.name, read_source(path, path.name)) for path in paths)
+
+
+def task_of(codebook: Codebook) -> str:
+    """What a panel on this codebook is for, in words, for those who make its personas."""
+    what = {
+        "multilabel": "say which of these a {unit} speaks about",
+        "choice": "choose one of these for a {unit}",
+        "rating": "rate a {unit} on these",
+    }[codebook.kind].format(unit=codebook.unit)
+    domain = f" Domain: {codebook.domain}." if codebook.domain else ""
+    labels = "; ".join(f"{one.name}: {one.description}" if one.description else one.name for one in codebook.labels)
+    guideline = f" {codebook.guideline}" if codebook.guideline else ""
+    return f"A panel has to {what}.{domain} {labels}.{guideline}"
+
+
+# -- making
+
+
+def make(
+    desk: Desk, sources: Sequence[Source], codebook: Codebook, seat: Seat, *, task: str = "",
+    groups: int = stakeholders.GROUPS, dimensions: int = stakeholders.DIMENSIONS, tell: Tell = lambda _done, _of: None,
+) -> Future[Making]:  # fmt: skip
+    """Have a model make personas out of documents, which are kept in the project. The future raises UsageError when
+    nothing is found, and the ModelError that stopped it; a second try then pays only for what is missing."""
+    if not sources:
+        raise UsageError("There is no document to make personas from.", "Add at least one.")
+    desk.store.personas.keep_sources({source.name: source.text for source in sources})
+    settings = _settings(codebook, desk.models.seated(seat))
+    step = stakeholders.make(
+        sources, task.strip() or task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
+    )
+
+    async def drive() -> Making:
+        made, spent = await alone.drive(step, settings, desk.models, desk.project.turn_store, tell)
+        return Making(made, spent)
+
+    return desk.engine.submit(drive())
+
+
+def with_personas(desk: Desk, plan: Plan, sources: Sequence[Path], codebook: Codebook) -> tuple[Plan, list[str]]:
+    """The plan with personas made out of these files and saved as a version, and what to say of it. Blocks."""
+    if not sources:
+        return plan, []
+    limits = {name: int(str(plan.params[name])) for name in ("groups", "dimensions") if name in plan.params}
+    making = make(desk, read_sources(sources), codebook, plan.seat(FAMILY), **limits).result()
+    names = ", ".join(path.name for path in sources)
+    version = desk.store.personas.save(making.made.cast, note=f"made from {names}")
+    said = [f"personas v{version}: {making.words}", *making.made.notes]
+    return replace(plan, params={**plan.params, "personas": making.made.cast.text}), said
+
+
+def _settings(codebook: Codebook, seat: Seat) -> RunSettings:
+    return RunSettings(
+        protocol=stakeholders.TEMPLATES,
+        codebook=codebook,
+        seats=dict.fromkeys(SEATS, seat),
+        templates=prompts.shipped(stakeholders.TEMPLATES),
+    )
+
+
+# -- versions
+
+
+def current(desk: Desk) -> tuple[Cast, CastVersion | None]:
+    """The cast that the page shows, the draft or else the version saved last (the pair before the first), and that
+    version."""
+    saved = desk.store.personas.latest()
+    try:
+        draft = desk.store.personas.draft()
+    except UsageError:
+        draft = None
+    return draft or (saved.cast if saved else PAIR), saved
+
+
+def keep(desk: Desk, cast: Cast) -> None:
+    """Keep a cast as the draft; one equal to the saved version needs none."""
+    saved = desk.store.personas.latest()
+    if saved is not None and saved.cast == cast:
+        desk.store.personas.drop_draft()
+    else:
+        desk.store.personas.save_draft(cast)
+
+
+def save(desk: Desk, cast: Cast, note: str = "") -> int:
+    """Keep a cast as a version and give its number."""
+    return desk.store.personas.save(cast, note=note.strip())
+
+
+def change(cast: Cast, **fields: Any) -> Cast:
+    """The cast with another ``task`` or other ``groups``. UsageError for what cannot be."""
+    return personas.parse(cast.model_dump() | fields)
+
+
+def change_persona(cast: Cast, name: str, **fields: Any) -> Cast:
+    """The cast with other attributes of one persona; one that is left is taken out, and a group of none with it.
+
+    ``fields`` empty takes the persona out. UsageError for a name that another has, and for taking out the last.
+    """
+    groups = []
+    for group in cast.groups:
+        members = [
+            one.model_dump() | fields if one.name == name else one.model_dump()
+            for one in group.personas
+            if one.name != name or fields
+        ]
+        if members:
+            groups.append(group.model_dump() | {"personas": members})
+    if not groups:
+        raise UsageError("A panel needs at least one persona.", "Add another before this one goes.")
+    return change(cast, groups=groups)
+
+
+def add_persona(cast: Cast, group: str) -> Cast:
+    """The cast with a new persona in a group, which is made when there is none of that name."""
+    taken = {member.persona.name for member in cast.members}
+    name = next(name for n in range(1, 200) if (name := "New persona" if n == 1 else f"New persona {n}") not in taken)
+    groups = [one.model_dump() for one in cast.groups]
+    there = next((one for one in groups if one["name"] == group), None)
+    if there is None:
+        groups.append({"name": group, "personas": [{"name": name}]})
+    else:
+        there["personas"] = [*there["personas"], {"name": name}]
+    return change(cast, groups=groups)
+
+
+def costs(desk: Desk, run: RunRow) -> tuple[GroupCost, ...]:
+    """What each group of a panel took in a run, the coordinator and the aggregator apart. Empty for other protocols."""
+    if run.settings.protocol != PANEL:
+        return ()
+    cast = personas.read(str(run.settings.params.get("personas", "")))
+    of = {member.role: member.group.name for member in cast.members}
+    spent: dict[str, list[Any]] = {}
+    for role, (turns, tokens, cost) in desk.store.ended.spent(run.run_id).items():
+        name = of.get(role) or family(role).capitalize()
+        row = spent.setdefault(name, [0, 0, 0.0])
+        row[0] += turns
+        row[1] += tokens
+        row[2] = None if row[2] is None or cost is None else row[2] + cost
+    ended = max(1, run.verdicts + run.unresolved + run.failed)
+    return tuple(GroupCost(name, *row, per_document=row[1] / ended) for name, row in spent.items())
