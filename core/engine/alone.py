@@ -13,6 +13,7 @@ from core.documents import Document, storable
 from core.engine.keys import reply_key, request_hash
 from core.engine.limits import retrying
 from core.engine.ports import Models, StoredReply, TurnStore
+from core.llm.reply import ModelReply
 from core.runs import RunSettings
 
 AT_ONCE = 8
@@ -98,7 +99,7 @@ def _reply(reply: Reply | BaseException) -> Reply:
 async def _paid(key: str, ask: Ask, settings: RunSettings, models: Models) -> StoredReply:
     began = time.monotonic()
     seat = settings.seats[ask.role]
-    reply = await retrying(lambda _state: None)(
+    reply: ModelReply = await retrying(lambda _state: None)(
         models.ask, seat, ask, settings, NOWHERE, lambda _text, _is_reasoning: None
     )
     return StoredReply(

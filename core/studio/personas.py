@@ -10,7 +10,7 @@ from typing import Any
 
 from core import prompts
 from core.codebook import Codebook
-from core.debate import personas, stakeholders
+from core.debate import personas, protocols, stakeholders
 from core.debate.card import family
 from core.debate.personas import FAMILY, PAIR, Cast
 from core.debate.stakeholders import Made, Source
@@ -24,6 +24,7 @@ from core.studio.desk import Desk
 from core.studio.runs import Plan
 
 PANEL = "panel"
+LIMITS = ("groups", "dimensions")
 SEATS = (stakeholders.SCOUT, stakeholders.MERGER, stakeholders.AUTHOR)
 
 Tell = Callable[[int, int], None]
@@ -50,7 +51,7 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class GroupCost:
-    """What one group (or seat outside the groups) of a panel took in a run; ``per_document`` of the whole."""
+    """What one group (or seat outside the groups) of a panel took in a run; ``per_document`` are tokens."""
 
     name: str
     turns: int
@@ -139,8 +140,15 @@ def with_personas(desk: Desk, plan: Plan, sources: Sequence[Path], codebook: Cod
     """The plan with personas made out of these files and saved as a version, and what to say of it. Blocks."""
     if not sources:
         return plan, []
-    limits = {name: int(str(plan.params[name])) for name in ("groups", "dimensions") if name in plan.params}
-    making = make(desk, read_sources(sources), codebook, plan.seat(FAMILY), **limits).result()
+    params = protocols.find(PANEL).settled({name: plan.params[name] for name in LIMITS if name in plan.params})
+    making = make(
+        desk,
+        read_sources(sources),
+        codebook,
+        plan.seat(FAMILY),
+        groups=params["groups"],
+        dimensions=params["dimensions"],
+    ).result()
     names = ", ".join(path.name for path in sources)
     version = desk.store.personas.save(making.made.cast, note=f"made from {names}")
     said = [f"personas v{version}: {making.words}", *making.made.notes]
@@ -227,12 +235,12 @@ def costs(desk: Desk, run: RunRow) -> tuple[GroupCost, ...]:
         return ()
     cast = personas.read(str(run.settings.params.get("personas", "")))
     of = {member.role: member.group.name for member in cast.members}
-    spent: dict[str, list[Any]] = {}
+    ended = max(1, run.verdicts + run.unresolved + run.failed)
+    spent: dict[str, GroupCost] = {}
     for role, (turns, tokens, cost) in desk.store.ended.spent(run.run_id).items():
         name = of.get(role) or family(role).capitalize()
-        row = spent.setdefault(name, [0, 0, 0.0])
-        row[0] += turns
-        row[1] += tokens
-        row[2] = None if row[2] is None or cost is None else row[2] + cost
-    ended = max(1, run.verdicts + run.unresolved + run.failed)
-    return tuple(GroupCost(name, *row, per_document=row[1] / ended) for name, row in spent.items())
+        before = spent.get(name, GroupCost(name, 0, 0, 0.0, 0.0))
+        whole = None if before.cost_usd is None or cost is None else before.cost_usd + cost
+        tokens += before.tokens
+        spent[name] = GroupCost(name, before.turns + turns, tokens, whole, tokens / ended)
+    return tuple(spent.values())

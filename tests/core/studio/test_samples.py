@@ -9,7 +9,7 @@ import pytest
 from core import resources
 from core.debate import protocols
 from core.debate.personas import load_yaml
-from core.errors import UsageError
+from core.errors import CodebookError
 from core.studio import evaluate, runs, samples
 from core.studio.workspace import Workspace
 
@@ -48,10 +48,13 @@ def test_every_protocol_does_every_sample(workspace: Workspace, sample: samples.
     version = desk.store.codebooks.latest()
     assert version is not None
     plan = runs.Plan(protocol=protocol, limit=6)
-    try:
-        settings = runs.settle(plan, version.codebook, version.version, desk.models)
-    except UsageError as error:
-        pytest.skip(f"it wants more: {error}")
+    card, kind = protocols.find(protocol), version.codebook.kind
+    if kind not in card.kinds:
+        with pytest.raises(CodebookError) as refused:
+            runs.settle(plan, version.codebook, version.version, desk.models)
+        assert card.refuses[kind] in str(refused.value)
+        return
+    settings = runs.settle(plan, version.codebook, version.version, desk.models)
     (row,) = runs.create(desk, settings, runs.chosen_ids(desk, plan.limit))
     assert desk.go(row.run_id).result(60).state == "done"
     report = evaluate.report(desk, row.run_id)
