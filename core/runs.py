@@ -43,10 +43,13 @@ class Sampling(_Frozen):
 
 class Handling(_Frozen):
     """How a run takes what goes wrong. ``silence`` are the seconds that a server may say nothing, before its first word
-    and in mid-stream; None is the default of the wire."""
+    and in mid-stream; None is the default of the wire. Requests and tokens a minute bound each server of the run,
+    besides what the person set for its connection."""
 
     on_long: OnLong = "fail"
     silence: float | None = Field(default=None, gt=0, le=86_400)
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
 
 
 class Seat(_Frozen):

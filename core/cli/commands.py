@@ -111,6 +111,7 @@ def demo(as_json: bool) -> None:
 @click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="Who sits on one role. Repeatable.")
 @click.option("--connection", "connections", multiple=True, metavar="NAME=URL", help="A server by name. Repeatable.")
 @click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="A parameter, e.g. max_tokens=512.")
+@click.option("--price", "prices", multiple=True, metavar="SPEC=IN/OUT", help="Dollars a million tokens. Repeatable.")
 @click.option("--iterations", type=click.IntRange(1, 1000), default=1, help="Repeat as sibling runs.")
 @click.option("--concurrency", type=click.IntRange(1, 4096), default=8, show_default=True, help="Calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N documents.")
@@ -128,13 +129,16 @@ def demo(as_json: bool) -> None:
 def annotate(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Debate every document of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and keep the verdicts in a project."""
     from core.cli.annotating import annotate_file, extend_run, plan_of, resume_run
-    from core.studio.annotate import default_project, read_codebook
+    from core.studio.annotate import default_project, parse_pairs, read_codebook
+    from core.studio.costs import Price
     from core.studio.intake import Source
 
     with explained(), open_workspace(options["connections"]) as workspace:
         path = project or default_project(options["input"])
         if project is None:
             say(f"moot: the project is {path}")
+        for spec, price in parse_pairs(options["prices"], "--price").items():
+            workspace.models.prices.own[spec] = Price.parse(price)
         source = Source(
             path=options["input"],
             text=options["text"],

@@ -172,8 +172,10 @@ class Caller:
     def _lane(self, seat: Seat) -> Lane:
         lane = self._lanes.get(seat.base_url)
         if lane is None:
+            own = self.settings.handling
+            limits = self.models.limits(seat).and_also(own.requests_per_minute, own.tokens_per_minute)
             lane = self._lanes[seat.base_url] = Lane(
-                self.models.limits(seat), self.settings.concurrency, lambda now: self.on_lane(seat, now)
+                limits, self.settings.concurrency, lambda now: self.on_lane(seat, now)
             )
         return lane
 

@@ -23,10 +23,22 @@ class Limits(_Frozen):
     at_once: int | None = Field(default=None, ge=1)
     """Calls in flight."""
 
+    def and_also(self, requests_per_minute: int | None, tokens_per_minute: int | None) -> Limits:
+        """These limits and those of a run: the tighter of each."""
+        return Limits(
+            requests_per_minute=_tighter(self.requests_per_minute, requests_per_minute),
+            tokens_per_minute=_tighter(self.tokens_per_minute, tokens_per_minute),
+            at_once=self.at_once,
+        )
+
     @property
     def empty(self) -> bool:
         """Whether nothing is limited."""
         return self == Limits()
+
+
+def _tighter(one: int | None, other: int | None) -> int | None:
+    return min((limit for limit in (one, other) if limit is not None), default=None)
 
 
 class Price(_Frozen):

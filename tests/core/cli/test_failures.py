@@ -158,3 +158,22 @@ def test_schemas_are_asked_for_when_the_run_is_told_to(folder: Path) -> None:
     assert all(wanted)
     assert not any("response_format" in body for body in server.requests if "You are the critic" in str(body))
     assert "one JSON object" in asked(server.requests[-1])
+
+
+def test_a_price_of_ones_own_makes_a_cost_and_a_budget(folder: Path) -> None:
+    with Scripted(debating()) as server:
+        refused = annotate(folder, *toy(server.url, "--budget", "1"), code=2)
+        assert "price of toy/m" in refused.stderr
+        told = annotate(folder, *toy(server.url, "--price", "toy/m=1/10", "--budget", "1", "--limit", "1"))
+        assert told.json["cost_usd"] == pytest.approx(3 * (11 * 1e-6 + 7 * 10e-6))
+        wrong = annotate(folder, "--price", "toy/m=cheap", code=2)
+    assert "not a price" in wrong.stderr
+
+
+def test_requests_a_minute_are_kept(folder: Path) -> None:
+    from time import monotonic
+
+    with Scripted(debating()) as server:
+        began = monotonic()
+        annotate(folder, *toy(server.url, "--param", "requests_per_minute=120", "--limit", "5"))
+        assert monotonic() - began > 1.0, "twelve go at once, then two a second: fifteen take a second and a half"
