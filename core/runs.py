@@ -16,7 +16,7 @@ BUILTIN = "builtin"
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
 Purpose: TypeAlias = Literal["run", "lab"]
 """What a run is for: to label documents, or only to try something out; lists of runs leave the latter out."""
-EngineName: TypeAlias = Literal["live", "batch"]
+EngineName: TypeAlias = Literal["live", "batch", "ray"]
 Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
 SchemaUse: TypeAlias = Literal["off", "auto", "on"]
 """When a reply that must hold a decision is held to a JSON schema: never, in the second try after one that could not be
@@ -77,15 +77,21 @@ class Seat(_Frozen):
 
 class Engine(_Frozen):
     """How a run's asks reach the models: ``live`` as streamed calls, ``batch`` as files of requests, a stage of all
-    debates at a time. It decides nothing about what is asked, so replies are shared between them.
+    debates at a time, ``ray`` over a Ray cluster. It decides nothing about what is asked, so replies are shared between
+    them.
 
     ``batch_dir`` is a folder for files that are answered by hand, empty where the server has a Batch API. A batch run
     waits at most ``batch_wait`` seconds for a stage and then pauses (None: as long as it takes; by hand 0).
+    ``ray_address`` is that of a cluster (empty: one on this machine), ``ray_workers`` how many processes debate there
+    (None: one for each processor here); ``ray_dir`` is a folder that all its machines see (empty: beside the project).
     """
 
     name: EngineName = "live"
     batch_dir: str = ""
     batch_wait: float | None = Field(default=None, ge=0)
+    ray_address: str = ""
+    ray_workers: int | None = Field(default=None, ge=1)
+    ray_dir: str = ""
 
     @property
     def patience(self) -> float:

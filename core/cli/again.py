@@ -20,7 +20,7 @@ from core.cli.console import explained, print_json, say
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N documents of the run.")
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Pause when it is spent.")
-@click.option("--engine", type=click.Choice(["live", "batch"]), help="The driver; as before without it.")
+@click.option("--engine", type=click.Choice(["live", "batch", "ray"]), help="The driver; as before without it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object as the last line of stdout.")
 def rerun(run: str, project: Path, as_json: bool, **options: Any) -> None:
     """Do RUN once more, on its documents, with something changed: a run of its own beside it.

@@ -117,7 +117,9 @@ def demo(as_json: bool) -> None:
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N documents.")
 @click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Pause when it is spent.")
 @click.option("--seed", type=int, help="Seed of the run and of servers that take one.")
-@click.option("--engine", type=click.Choice(["live", "batch"]), default="live", show_default=True, help="The driver.")
+@click.option(
+    "--engine", type=click.Choice(["live", "batch", "ray"]), default="live", show_default=True, help="The driver."
+)
 @_project_option(required=False)
 @click.option("--resume", metavar="RUN", help="Go on with this run of the project.")
 @click.option(

@@ -19,16 +19,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.debate.turns import Expect, Fault, Reply
-from core.documents import Document
+from core.debate.turns import Expect, Fault
 from core.engine import records
 from core.engine.calls import Place
-from core.engine.debate import Placed, heard, look_up
-from core.engine.driver import LOADED_AT_ONCE, Driver
+from core.engine.debate import Placed
+from core.engine.driver import LOADED_AT_ONCE
 from core.engine.jobs import Batches, Job, Jobs
 from core.engine.limits import BudgetSpent
 from core.engine.outbox import Outbox
-from core.engine.ports import AttemptRow, Ports, Work
+from core.engine.ports import AttemptRow, Ports, StoredReply, Work
+from core.engine.staged import StagedRun
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batches import MOST_REQUESTS, SHARE, BatchServer, BatchState, line, read_row
 from core.llm.reply import estimated
@@ -56,7 +56,7 @@ class _Asker:
     documents: dict[str, None] = field(default_factory=dict)
 
 
-class BatchRun(Driver):
+class BatchRun(StagedRun):
     """A run whose asks go out in files. Pausing leaves them out, to be collected when the run goes on; stopping asks
     the server to cancel them. Seats that take no files (the built-in model, Ollama) are asked as in a live run."""
 
@@ -68,9 +68,6 @@ class BatchRun(Driver):
         self._out: dict[str, Job] = {}
         self._out_keys: dict[str, str] = {}
         self._askers: dict[str, _Asker] = {}
-        self._fresh: set[str] = set()
-        self._recorded: set[tuple[str, str]] = set()
-        self._faults: dict[str, Fault] = {}
         self._tries: Counter[str] = Counter()
         self._deferred: dict[str, None] = {}
         self._most = MOST_REQUESTS
@@ -137,46 +134,12 @@ class BatchRun(Driver):
         finally:
             outbox.drop()
 
-    async def _replay(self, document: Document) -> list[tuple[str, Placed]]:
-        """The debate on a document, from its beginning to its verdict or to the asks that have no reply: those."""
-        debate = await self._debate(document)
-        try:
-            while debate.verdict is None:
-                answers = await asyncio.gather(*(self._answer(placed) for placed in debate.waiting))
-                wanted = [
-                    (answer, placed)
-                    for answer, placed in zip(answers, debate.waiting, strict=True)
-                    if isinstance(answer, str)
-                ]
-                if wanted:
-                    return wanted
-                debate.hear([answer for answer in answers if isinstance(answer, Reply)])
-            await self._conclude(document, debate.verdict)
-        finally:
-            debate.close()
-        return []
-
-    async def _answer(self, placed: Placed) -> Reply | str:
-        """The reply to an ask, or the key under which it is missing."""
-        found = await look_up(self.store, placed, self.settings, self.retries)
-        stored, reply, cached = found.stored, found.reply, found.key not in self._fresh
-        if stored is None:
-            if (fault := self._faults.get(found.key)) is not None:
-                return Reply(fault=fault)
-            if self._batches.batchable(placed.seat):
-                return found.key
-            place = Place(self.run_id, placed.document, placed.turn, placed.ask.role, placed.seat)
-            try:
-                stored, cached = await self._caller.paid(found.key, placed.ask, place)
-            except ModelError as error:
-                fault = self._faults[found.key] = Fault(error.kind, str(error))
-                return Reply(fault=fault)
-            reply = heard(stored, placed, self.settings)
-        self._fresh.discard(stored.key)
-        if (stored.key, placed.document.id) not in self._recorded:
-            self._recorded.add((stored.key, placed.document.id))
-            await self._turn(placed, reply, stored, cached=cached)
-        return reply
+    async def _ask_now(self, key: str, placed: Placed) -> tuple[StoredReply, bool] | None:
+        """A reply from a seat that takes no files; None for one that does."""
+        if self._batches.batchable(placed.seat):
+            return None
+        place = Place(self.run_id, placed.document, placed.turn, placed.ask.role, placed.seat)
+        return await self._caller.paid(key, placed.ask, place)
 
     # -- handing over
 
@@ -346,7 +309,7 @@ class BatchRun(Driver):
                 self._note_fault(job, key, error)
                 continue
             if not self.store.known(key):
-                self.progress.paid(reply)
+                self.progress.paid(reply.usage, reply.cost_usd)
                 self.budget.spent += reply.cost_usd or 0.0
                 self._fresh.add(key)
                 stored = records.stored_reply(key, reply, seconds=0.0, at=time.time(), run_id=job.run_id)

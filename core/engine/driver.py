@@ -141,7 +141,7 @@ class Driver(ABC):
             sink=self.sink,
             publish=self.publish,
             budget=self.budget,
-            on_paid=self.progress.paid,
+            on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
             slots=asyncio.Semaphore(self.settings.concurrency),
             on_lane=self._note_lane,
         )

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from core.debate.events import RunState, RunStatus
-from core.llm.reply import ModelReply
+from core.debate.turns import Usage
 from core.runs import RunRow
 
 RATE_WINDOW = 60.0
@@ -57,14 +57,14 @@ class Progress:
         """Documents whose debate has ended in any way."""
         return self.verdicts + self.unresolved + self.failed
 
-    def paid(self, reply: ModelReply) -> None:
+    def paid(self, usage: Usage, cost_usd: float | None) -> None:
         """Count a reply that was asked for now."""
         self.calls += 1
-        self.prompt_tokens += reply.usage.prompt_tokens
-        self.cached_tokens += reply.usage.cached_tokens
-        self.completion_tokens += reply.usage.completion_tokens
+        self.prompt_tokens += usage.prompt_tokens
+        self.cached_tokens += usage.cached_tokens
+        self.completion_tokens += usage.completion_tokens
         if self.cost_usd is not None:
-            self.cost_usd = None if reply.cost_usd is None else self.cost_usd + reply.cost_usd
+            self.cost_usd = None if cost_usd is None else self.cost_usd + cost_usd
 
     def ended(self, status: str, now: float) -> None:
         """Count a debate that ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -43,3 +44,9 @@ def driver(project: Project, models: ModelLibrary, documents: Documents, publish
             return LiveRun(work, ports)
         case "batch":
             return BatchRun(work, ports, BatchLibrary(models), project.jobs)
+        case "ray":
+            from core.engine.ray_run import RayRun  # with Parquet, which nothing else in a run needs
+
+            place = work.run.settings.engine.ray_dir or project.path.with_suffix(".ray")
+            folder = Path(place).expanduser() / work.run.run_id
+            return RayRun(work, ports, list(models.connections.values()), folder.resolve())

@@ -1,0 +1,163 @@
+"""The Ray driver: the same debates on as many machines as a Ray cluster has, their replies merged into the project.
+
+The documents go out as Parquet; each reply comes back through a journal of files as soon as it is paid for, and how a
+debate ended as Parquet. Here every debate is then driven anew from the replies, so turns and verdicts are made as in
+any other run. The job's folder must be where all machines see it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.debate.turns import Fault
+from core.engine.driver import LOADED_AT_ONCE
+from core.engine.journal import Journal, write
+from core.engine.ports import Ports, StoredReply, Work
+from core.engine.ray_worker import STOP, document_text, precedents_text
+from core.engine.staged import StagedRun
+from core.errors import UsageError
+from core.llm.connections import Connection
+from core.runs import BUILTIN
+
+LOOK_SECONDS = 0.5
+ERROR_LINES = 5
+
+
+class RayRun(StagedRun):
+    """A run over Ray. Pausing and stopping end the job; what its workers paid for is in the journal by then, and is
+    merged now or when the run goes on."""
+
+    def __init__(self, work: Work, ports: Ports, connections: Sequence[Connection], folder: Path) -> None:
+        super().__init__(work, ports)
+        if find_spec("ray") is None:
+            raise UsageError("Ray is not installed.", 'Install it with: pip install "moot[ray]"')
+        if self.settings.budget_usd is not None:
+            raise UsageError(
+                "A budget cannot be kept over several machines.", "Leave it out, or use the live or batch engine."
+            )
+        seated = {seat.connection for seat in self.settings.seats.values()}
+        self._connections = [one for one in connections if one.name in seated and one.name != BUILTIN]
+        self._folder = folder
+        self._journal = Journal(folder / "replies")
+        self._known: list[StoredReply] = []
+        self._parts: set[Path] = set()
+
+    async def _move(self) -> None:
+        (self._folder / "replies").mkdir(parents=True, exist_ok=True)
+        await self._take_replies()  # of a job whose run died here
+        ids = list(self._todo)
+        self._todo.clear()
+        left = await self._prepare(ids)
+        if left and self.ending is None:
+            process = await self._start()
+            self._tasks = [asyncio.create_task(self._follow(process, left))]
+            await asyncio.gather(*self._tasks, return_exceptions=self.ending is not None)
+
+    async def _prepare(self, ids: Sequence[str]) -> set[str]:
+        """Conclude what the stored replies already decide, and write the rest out; their ids."""
+        for name in ("in", "out", "checkpoint"):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+        (self._folder / STOP).unlink(missing_ok=True)
+        (self._folder / "in").mkdir()
+        (self._folder / "out").mkdir()
+        left: set[str] = set()
+        for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
+            documents = await self.ports.documents(ids[start : start + LOADED_AT_ONCE])
+            missing = await asyncio.gather(*(self._replay(document) for document in documents))
+            out = [document for document, wanted in zip(documents, missing, strict=True) if wanted]
+            left |= {document.id for document in out}
+            if out:
+                shown = [precedents_text(await self.ports.library(document)) for document in out]
+                columns = {
+                    "id": [document.id for document in out],
+                    "document": [document_text(document) for document in out],
+                    "precedents": shown,
+                }
+                pq.write_table(pa.table(columns), self._folder / "in" / f"{number:06d}.parquet")
+        engine = self.settings.engine
+        told = {
+            "run_id": self.run_id,
+            "settings": self.settings.model_dump(mode="json"),
+            "retry": self.retries,
+            "connections": [one.model_dump(mode="json") for one in self._connections],
+            "address": engine.ray_address,
+            "workers": engine.ray_workers or os.cpu_count() or 1,
+        }
+        (self._folder / "job.json").write_bytes(orjson.dumps(told))
+        if self._known:
+            await asyncio.to_thread(write, self._folder / "replies" / "project.jsonl", *self._known)
+            self._known = []
+        return left
+
+    def _heard(self, stored: StoredReply) -> None:
+        self._known.append(stored)
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "core.engine.ray_job", str(self._folder),
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "RAY_DEDUP_LOGS": "1"},
+        )  # fmt: skip
+
+    async def _follow(self, process: asyncio.subprocess.Process, left: set[str]) -> None:
+        """Merge what comes until the job has ended."""
+        assert process.stderr is not None
+        said = asyncio.create_task(process.stderr.read())
+        self.progress.in_flight = len(left)
+        try:
+            while process.returncode is None and self.ending is None:
+                await asyncio.wait((asyncio.ensure_future(process.wait()),), timeout=LOOK_SECONDS)
+                await self._merge(left)
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGTERM)
+                await process.wait()
+            await self._merge(left)
+            words = (await said).decode("utf-8", "replace").strip().splitlines()
+        if not left or self.ending is not None:
+            return
+        stop = self._folder / STOP
+        if stop.exists():
+            self.pause(stop.read_text(encoding="utf-8"))
+        else:
+            told = " ".join(words[-ERROR_LINES:]) or f"it ended with {process.returncode}"
+            self.pause(f"the Ray job left {len(left)} documents undone: {told}")
+
+    async def _merge(self, left: set[str]) -> None:
+        """Take in the replies, then conclude the debates that have ended since the last look."""
+        parts = [path for path in sorted((self._folder / "out").glob("*.parquet")) if path not in self._parts]
+        await self._take_replies()
+        for path in parts:
+            rows = pq.read_table(path).to_pylist()
+            self._parts.add(path)
+            ended = {row["id"]: row for row in rows if row["status"] and row["id"] in left}
+            for document in await self.ports.documents(list(ended)):
+                row = ended[document.id]
+                wanted = await self._replay(document)
+                if wanted and row["fault"]:
+                    self._faults |= {key: Fault(row["fault"], row["message"]) for key, _ in wanted}
+                    wanted = await self._replay(document)
+                if not wanted:
+                    left.discard(document.id)
+        self.progress.in_flight = len(left)
+
+    async def _take_replies(self) -> None:
+        new = {reply.key: reply for reply in await asyncio.to_thread(lambda: list(self._journal.news()))}
+        for reply in new.values():
+            if not self.store.known(reply.key):
+                self._fresh.add(reply.key)
+                if reply.run_id == self.run_id:
+                    self.progress.paid(reply.usage, reply.cost_usd)
+        await asyncio.gather(*(self.store.commit(reply) for reply in new.values() if reply.key in self._fresh))
