@@ -1,4 +1,4 @@
-"""A turn store in files that several processes write, each its own: how workers on many machines share what was paid."""
+"""A turn store in files that several processes write, each its own: so workers on many machines share what was paid."""
 
 from __future__ import annotations
 

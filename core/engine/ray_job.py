@@ -15,6 +15,9 @@ import orjson
 ROWS = 25
 """Documents of one block: what a dead worker's successor does again, from the journal."""
 
+CPUS = 0.5
+"""Processors that a worker asks for: it mostly waits for replies, and reading and writing must find room beside it."""
+
 
 def main(folder: Path) -> None:
     """Debate every row of ``FOLDER/in`` and write how each ended to ``FOLDER/out``."""
@@ -41,6 +44,8 @@ def main(folder: Path) -> None:
             fn_constructor_args=(str(folder),),
             batch_size=ROWS,
             compute=ActorPoolStrategy(size=told["workers"]),
+            num_cpus=CPUS,
+            scheduling_strategy="SPREAD",
         )
         .write_parquet(str(folder / "out"))
     )

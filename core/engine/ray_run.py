@@ -63,6 +63,8 @@ class RayRun(StagedRun):
             process = await self._start()
             self._tasks = [asyncio.create_task(self._follow(process, left))]
             await asyncio.gather(*self._tasks, return_exceptions=self.ending is not None)
+        if self.ending is None:
+            shutil.rmtree(self._folder, ignore_errors=True)  # all of it is in the project
 
     async def _prepare(self, ids: Sequence[str]) -> set[str]:
         """Conclude what the stored replies already decide, and write the rest out; their ids."""

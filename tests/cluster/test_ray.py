@@ -1,0 +1,82 @@
+"""A run over a Ray cluster of two nodes on this machine, a worker killed in mid-run: nothing lost, nothing twice.
+
+pip install -e ".[test,ray]" && python -m pytest -m cluster tests/cluster
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.cli.invoking import annotate, rows, write
+from tests.servers.running import mock_llm
+
+pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("default")]
+DOCUMENTS = 150
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    made.add_node(num_cpus=1)
+    made.wait_for_nodes()
+    yield str(made.address)
+    made.shutdown()
+
+
+def debaters() -> list[int]:
+    """The worker processes that debate."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and b"MapWorker(MapBatches(Debater))" in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def stats(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{url}/stats") as response:
+        told: dict[str, Any] = json.load(response)
+        return told
+
+
+def test_a_killed_worker_loses_nothing_and_doubles_nothing(tmp_path: Path, cluster: str) -> None:
+    write(tmp_path, *(f"Text {index}: the staff were friendly." for index in range(DOCUMENTS)))
+    killed: list[int] = []
+
+    def kill_one(url: str) -> None:
+        while stats(url)["ok"] < DOCUMENTS:  # a third of all calls
+            time.sleep(0.05)
+        victim = debaters()[0]
+        os.kill(victim, signal.SIGKILL)
+        killed.append(victim)
+
+    with mock_llm(slots=8, ttft=0.1, tpt=0.01, tokens=10) as url:
+        assassin = threading.Thread(target=kill_one, args=(url,), daemon=True)
+        assassin.start()
+        told = annotate(
+            tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--engine", "ray", "--concurrency", 8,
+            "--param", f"ray_address={cluster}", "--param", "ray_workers=2",
+        ).json  # fmt: skip
+        assassin.join(5)
+        seen = stats(url)
+    assert killed, "a worker was killed in mid-run"
+    assert (told["status"], told["verdicts"], told["documents"]) == ("done", DOCUMENTS, DOCUMENTS)
+    assert told["calls"] == 3 * DOCUMENTS
+    assert rows(tmp_path, "SELECT count(*), count(DISTINCT document_id) FROM verdicts") == [(DOCUMENTS, DOCUMENTS)]
+    assert seen["repeats"] <= 8, "at most what was in flight in the worker, or just answered, is asked again"
+    again = annotate(tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--resume", "r0001").json
+    assert again["calls"] == 3 * DOCUMENTS
