@@ -14,10 +14,11 @@ from app.views.empty import empty
 from app.views.header import header
 from app.views.notice import error_box
 from app.views.rooms import bound, heading, room_link, saved, styles
+from app.views.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.studio import estimates, runs, steering
+from core.studio import again, estimates, runs, savings, steering
 from core.studio.desk import Desk
 from core.studio.lab import templates
 from core.studio.preview import preview
@@ -197,6 +198,9 @@ def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
         watch=state.look_at_run,
     )
 
+    if now.state not in ("running", "queued"):
+        saved_strip(run, savings.from_store(desk, run_id), savings.adaptive(desk, run))
+
     def follow() -> None:
         """When the run that is looked at ends and another begins, look at that one."""
         others = [other for other in desk.under_way() if other != run_id]
@@ -214,6 +218,12 @@ def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
         key="board",
         on_state=follow,
     )
+
+
+def set_up_again(run: RunRow) -> None:
+    """Open the form with this run's settings."""
+    runs.remember(desks.here(), again.plan_again(run))
+    state.set_up(True)
 
 
 def buttons(now: steering.Standing, steer: Callable[..., None], *, boxed: bool) -> None:
@@ -235,6 +245,11 @@ def buttons(now: steering.Standing, steer: Callable[..., None], *, boxed: bool) 
         if state_now == "paused":
             st.button("Stop here", key="stop-here", on_click=steer, args=("stop",))
     if state_now not in ("running", "queued"):
+        st.button(
+            "Run again …", icon=":material/redo:", key="again", on_click=set_up_again, args=(run,),
+            help="Set up another run like this one. What both ask is taken from the store: change the judge, say, and "
+            "only the judge is paid",
+        )  # fmt: skip
         if run.failed:
             st.button(
                 f"Retry {run.failed:,} failed", icon=":material/replay:", key="retry-failed", on_click=steer,

@@ -10,6 +10,8 @@ from core.runs import RunRow
 from core.store.savings import FromStore
 from core.studio.desk import Desk
 
+__all__ = ["Adaptive", "FromStore", "adaptive", "from_store"]
+
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:

@@ -211,3 +211,15 @@ def test_unresolved_documents_are_asked_again(desk: Desk) -> None:
     assert "Retry 4 unresolved" in labels(at)
     at.button(key="retry-unresolved").click().run()
     until(lambda: desk.state(run.run_id) == "done", 30)
+
+
+def test_what_a_run_did_not_pay_for_is_told_and_it_can_be_set_up_again(desk: Desk) -> None:
+    fill(desk, documents=6)
+    for row in (*make(desk), *make(desk), *make(desk, runs.Plan(params={"adaptive": True, "audit": 0.5}))):
+        desk.go(row.run_id).result()
+    shown = html(at := screen())
+    assert "of the documents were decided without a debate." in shown
+    assert "replies came from the store" in shown
+    at.button(key="again").click().run()
+    assert "3 seats are ready" in html(at)
+    assert runs.recall(desk).params["adaptive"] is True
