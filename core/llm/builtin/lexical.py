@@ -14,12 +14,12 @@ from core.codebook import Codebook
 from core.debate.card import family
 from core.debate.turns import Ask, Reply, Said
 from core.documents import Document
-from core.llm.builtin import panel, stakeholders
+from core.llm.builtin import arguing, panel, stakeholders
 from core.llm.builtin.lexicon import lexicon_of
 from core.llm.builtin.scan import scan
 from core.llm.builtin.voice import Voice
 
-VERSION = "2"
+VERSION = "3"
 """Part of the key of every stored reply: raise it whenever a reply changes."""
 
 COUNTS = (
@@ -28,7 +28,7 @@ COUNTS = (
 )
 """What is said of it wherever it rates."""
 
-_PROPOSING = frozenset({"extractor", "annotator"})
+_PROPOSING = frozenset({"extractor", "annotator", "magistrate"})
 _DECIDING = frozenset({"judge", "refiner"})
 _CHALLENGING = frozenset({"critic", "reviewer"})
 
@@ -36,17 +36,18 @@ _CHALLENGING = frozenset({"critic", "reviewer"})
 def answer(ask: Ask, codebook: Codebook, document: Document) -> str:
     """The reply to an ask, in the formats that the parser reads. Pure: the same arguments give the same text.
 
-    What a role does follows from its name where that tells it (an annotator says the same whatever it has heard, a
-    judge decides, a critic challenges), and otherwise from what it has heard: nobody, and it proposes; one, and it
+    What a role does follows from what it is given (a position to argue for) or its name where that tells it (an
+    annotator says the same whatever it has heard, a judge decides, a critic challenges), and otherwise from what it has heard: nobody, and it proposes; one, and it
     challenges them; several, and it decides between them. So any protocol runs, one that a user wrote too.
     """
     for chore in (stakeholders.answer, panel.chair, panel.clerk):
         if (text := chore(ask)) is not None:
             return text
-    book = codebook.only(ask.item) if ask.item else codebook
-    voice = Voice(book, ask.document or document, panel.concern(ask))
+    voice = Voice(ask.narrowed(codebook), ask.document or document, panel.concern(ask))
     if panel.is_persona(ask):
         return panel.speak(ask, voice)
+    if (argument := arguing.answer(ask, voice.view)) is not None:
+        return argument
     role, heard = family(ask.role), list(_heard(ask.inputs))
     if not heard or role in _PROPOSING:
         return voice.propose(role in _DECIDING)

@@ -374,6 +374,27 @@ class TestRoles:
         assert "#Cleanliness" in text
         assert "Service" not in text
 
+    @pytest.mark.parametrize(
+        ("position", "argument"),
+        [
+            ("the aspect #Cleanliness is present", 'For Cleanliness speaks "Clean room", by the words clean, room.'),
+            ("the aspect #Cleanliness is not present", "For Cleanliness there is nothing but clean, and"),
+            ("the aspect #Bar is present", "No word of Bar is in the text, which leaves little to say for it."),
+            ("the aspect #Bar is not present", "No word of Bar is in the text."),
+            ("the sky is blue", "knows no word for that answer"),
+        ],
+    )
+    def test_counsel_argues_for_what_it_was_given_in_one_sentence(self, position: str, argument: str) -> None:
+        text = builtin.answer(
+            Ask("prosecutor", (), inputs={"position": position}), HOTEL, Document("1", {"text": "Clean room."})
+        )
+        assert argument in text
+        assert text.count(".") == 1
+
+    def test_a_label_that_is_left_out_is_not_chosen(self) -> None:
+        asked = Ask("magistrate", (), inputs={"first": Reply("x")}, expects="choice", without=CHOICE.labels[0].id)
+        assert builtin.answer(asked, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith("Politics")
+
     def test_words_on_another_document_are_about_that_one(self) -> None:
         asked = Ask("clerk", (), document=Document("2", {"text": "A rude waiter."}))
         assert "rude" in builtin.answer(asked, HOTEL, Document("1", {"text": "Clean."}))
