@@ -15,7 +15,12 @@ SCREENS = APP / "screens"
 
 ROOMS: dict[str, list[tuple[str, str, str]]] = {
     "": [("home", "Home", "home")],
-    "Prepare": [("data", "Data", "table_rows"), ("codebook", "Codebook", "menu_book"), ("models", "Models", "memory")],
+    "Prepare": [
+        ("data", "Data", "table_rows"),
+        ("codebook", "Codebook", "menu_book"),
+        ("personas", "Personas", "groups"),
+        ("models", "Models", "memory"),
+    ],
     "Debate": [("run", "Run", "forum")],
     "Decide": [("review", "Review", "rule")],
     "Learn": [("evaluate", "Evaluate", "bar_chart")],

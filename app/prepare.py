@@ -31,6 +31,10 @@ DRAFTED = "codebook_saved_at"
 """When this tab last saved the draft of the codebook."""
 PREVIEWED = "codebook_document"
 """Widget: position of the document that the prompts are shown for."""
+CASTING = "personas_job"
+"""The making of personas that runs (``core.studio.personas.Job``)."""
+PERSONA = "persona_edited"
+"""Name of the persona that the Personas screen edits."""
 HEADING = "heading_for"
 """The room that a button on Home leads to."""
 
@@ -139,3 +143,23 @@ def head_for(room: str) -> None:
 def heading_for() -> str | None:
     """The room to go to. Asking forgets it."""
     return cast("str | None", st.session_state.pop(HEADING, None))
+
+
+def casting() -> Any:
+    """The making of personas that runs (``core.studio.personas.Job``), or None."""
+    return _get(CASTING, None)
+
+
+def keep_casting(job: Any) -> None:
+    """Remember the making of personas that runs; None when its end was told."""
+    st.session_state[CASTING] = job
+
+
+def persona() -> str | None:
+    """The name of the persona that the Personas screen edits."""
+    return _get(PERSONA, cast("str | None", None))
+
+
+def edit_persona(name: str | None) -> None:
+    """Turn the Personas screen to another persona."""
+    st.session_state[PERSONA] = name

@@ -100,6 +100,8 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
         setup.codebook_words(version.codebook, version.version)
         room_link("models", "Seats and models", icon=":material/memory:")
         room_link("codebook", "Codebook", icon=":material/menu_book:")
+        if plan.protocol == runs.PANEL:
+            room_link("personas", "Personas", icon=":material/groups:")
     with left:
         try:
             settings = runs.settle(

@@ -13,6 +13,7 @@ named them, and evidence is located in the source instead of being believed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,8 @@ from core.runs import Template
 SCOUT, MERGER, AUTHOR = "scout", "merger", "author"
 TEMPLATES = "personas"
 """The folder of their prompts."""
+
+_NUMBER = re.compile(r"\s\d+$")
 
 PIECE = 12_000
 """Characters of a source that a scout reads at once."""
@@ -221,7 +224,7 @@ def _distinct(personas: Iterable[Persona]) -> Iterator[Persona]:
         name, number = persona.name, 1
         while normalise(name) in seen or not normalise(name):
             number += 1
-            name = f"{persona.name[:76]} {number}"
+            name = f"{_NUMBER.sub('', persona.name)[:76]} {number}"
         seen.add(normalise(name))
         yield persona.model_copy(update={"name": name})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,9 +22,8 @@ from core.ingest.sources import read_source
 from core.runs import RunRow, RunSettings, Seat
 from core.store.personas import CastVersion
 from core.studio.desk import Desk
-from core.studio.runs import Plan
+from core.studio.runs import PANEL, Plan
 
-PANEL = "panel"
 LIMITS = ("groups", "dimensions")
 SEATS = (stakeholders.SCOUT, stakeholders.MERGER, stakeholders.AUTHOR)
 
@@ -139,6 +139,8 @@ def make(
 def with_personas(desk: Desk, plan: Plan, sources: Sequence[Path], codebook: Codebook) -> tuple[Plan, list[str]]:
     """The plan with personas made out of these files and saved as a version, and what to say of it. Blocks."""
     if not sources:
+        if plan.protocol == PANEL and plan.params.get("personas"):
+            desk.store.personas.save(personas.read(str(plan.params["personas"])), note="from the command line")
         return plan, []
     params = protocols.find(PANEL).settled({name: plan.params[name] for name in LIMITS if name in plan.params})
     making = make(
@@ -162,6 +164,52 @@ def _settings(codebook: Codebook, seat: Seat) -> RunSettings:
         seats=dict.fromkeys(SEATS, seat),
         templates=prompts.shipped(stakeholders.TEMPLATES),
     )
+
+
+class Job:
+    """Personas that are being made, for a page that looks in now and then."""
+
+    def __init__(self) -> None:
+        self._done = self._asked = 0
+        self.future: Future[Making] | None = None
+
+    def tell(self, done: int, asked: int) -> None:
+        """Take note of how far it is."""
+        self._done, self._asked = done, asked
+
+    @property
+    def share(self) -> float:
+        """How much of what was asked so far is answered, 0 to 1."""
+        return self._done / self._asked if self._asked else 0.0
+
+    @property
+    def words(self) -> str:
+        """How far it is, in words."""
+        return f"{self._done} of {self._asked} answers; more may follow"
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; whether it has ended."""
+        assert self.future is not None
+        futures.wait([self.future], seconds)
+        return self.future.done()
+
+    def result(self) -> Making:
+        """What was made, once it has ended. Raises the error that it met."""
+        assert self.future is not None
+        return self.future.result()
+
+
+def start(desk: Desk, codebook: Codebook, seat: Seat, *, groups: int, dimensions: int) -> Job:
+    """Have personas made out of the project's sources. UsageError without any."""
+    job = Job()
+    sources = [Source(name, text) for name, text in desk.store.personas.sources().items()]
+    job.future = make(desk, sources, codebook, seat, groups=groups, dimensions=dimensions, tell=job.tell)
+    return job
+
+
+def add_sources(desk: Desk, files: Sequence[tuple[str, bytes]]) -> None:
+    """Keep uploaded documents. InputError for one that cannot be read; nothing is kept then."""
+    desk.store.personas.keep_sources({name: read_source(content, name) for name, content in files})
 
 
 # -- versions
@@ -192,22 +240,46 @@ def save(desk: Desk, cast: Cast, note: str = "") -> int:
     return desk.store.personas.save(cast, note=note.strip())
 
 
+def to_yaml(cast: Cast) -> str:
+    """The cast as a YAML file that can be imported again."""
+    return personas.dump_yaml(cast)
+
+
+def from_yaml(content: bytes, name: str) -> Cast:
+    """The cast in an uploaded file. UsageError."""
+    try:
+        return personas.load_yaml(content.decode("utf-8-sig"), where=name)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is not UTF-8 text.", "Save the personas as UTF-8 YAML.") from error
+
+
+def on_the_panel(plan: Plan) -> Plan:
+    """The plan with the panel as its protocol."""
+    return plan if plan.protocol == PANEL else replace(plan, protocol=PANEL, params={})
+
+
+def last_panel(desk: Desk) -> RunRow | None:
+    """The latest run of a panel that has spoken, None without any."""
+    return next((row for row in reversed(desk.store.runs.all()) if row.settings.protocol == PANEL and row.turns), None)
+
+
 def change(cast: Cast, **fields: Any) -> Cast:
     """The cast with another ``task`` or other ``groups``. UsageError for what cannot be."""
     return personas.parse(cast.model_dump() | fields)
 
 
-def change_persona(cast: Cast, name: str, **fields: Any) -> Cast:
-    """The cast with other attributes of one persona; one that is left is taken out, and a group of none with it.
+def change_persona(cast: Cast, who: str, /, **fields: Any) -> Cast:
+    """The cast with other attributes of the persona called ``who``; without any it is taken out, and a group that it
+    leaves empty with it.
 
-    ``fields`` empty takes the persona out. UsageError for a name that another has, and for taking out the last.
+    UsageError for a name that another has, and for taking out the last.
     """
     groups = []
     for group in cast.groups:
         members = [
-            one.model_dump() | fields if one.name == name else one.model_dump()
+            one.model_dump() | fields if one.name == who else one.model_dump()
             for one in group.personas
-            if one.name != name or fields
+            if one.name != who or fields
         ]
         if members:
             groups.append(group.model_dump() | {"personas": members})
@@ -243,4 +315,5 @@ def costs(desk: Desk, run: RunRow) -> tuple[GroupCost, ...]:
         whole = None if before.cost_usd is None or cost is None else before.cost_usd + cost
         tokens += before.tokens
         spent[name] = GroupCost(name, before.turns + turns, tokens, whole, tokens / ended)
-    return tuple(spent.values())
+    order = {group.name: place for place, group in enumerate(cast.groups)}
+    return tuple(sorted(spent.values(), key=lambda one: order.get(one.name, len(order))))

@@ -31,6 +31,8 @@ SAMPLING_PARAMS = {
 }  # fmt: skip
 """Parameters of the command line that are a seat's, and what they are called there."""
 HANDLING_PARAMS = tuple(Handling.model_fields)
+PANEL = "panel"
+"""The protocol that is made of the project's personas."""
 PLAN = "plan"
 """The project setting that keeps the last plan."""
 STUDIO_PACE = 40.0
@@ -266,6 +268,8 @@ def recall(desk: Desk) -> Plan:
         protocols.find(plan.protocol)
     except (TypeError, ValueError, KeyError, UsageError):
         return Plan(pace=STUDIO_PACE)
+    if plan.protocol == PANEL and (saved := desk.store.personas.latest()) is not None:
+        plan = replace(plan, params={**plan.params, "personas": saved.cast.text})
     return plan
 
 

@@ -37,8 +37,9 @@ def answer(ask: Ask, codebook: Codebook, document: Document) -> str:
     """The reply to an ask, in the formats that the parser reads. Pure: the same arguments give the same text.
 
     What a role does follows from what it is given (a position to argue for) or its name where that tells it (an
-    annotator says the same whatever it has heard, a judge decides, a critic challenges), and otherwise from what it has heard: nobody, and it proposes; one, and it
-    challenges them; several, and it decides between them. So any protocol runs, one that a user wrote too.
+    annotator says the same whatever it has heard, a judge decides, a critic challenges), and otherwise from what it has
+    heard: nobody, and it proposes; one, and it challenges them; several, and it decides between them. So any protocol
+    runs, one that a user wrote too.
     """
     for chore in (stakeholders.answer, panel.chair, panel.clerk):
         if (text := chore(ask)) is not None:

@@ -1,0 +1,89 @@
+"""Personas on a real workspace: out of documents by the built-in model, edited, saved, seated on a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core import resources
+from core.debate import protocols
+from core.studio import codebook as codebooks
+from core.studio import home, personas, runs
+from core.studio.annotate import read_codebook
+from core.studio.desk import Desk
+from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+
+SAMPLES = resources.folder("sample_data")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    with studio(tmp_path, monkeypatch) as made:
+        opened = home.create_project(made, "p")
+        codebooks.save(opened, read_codebook(SAMPLES / "story_questions.yaml"))
+        yield opened
+
+
+def documents(at):
+    return next(each for each in at.file_uploader if each.label == "Documents")
+
+
+def test_out_of_documents_to_a_saved_panel(desk: Desk) -> None:
+    at = open_room("personas")
+    assert "2 personas in 1 group on the panel" in html(at), "the two simple roles stand in"
+    source = SAMPLES / "panel" / "reading_at_home.md"
+    documents(at).set_value([(source.name, source.read_bytes(), "text/markdown")]).run()
+    assert source.name in html(at)
+    button(at, "Make personas")
+    for _ in range(20):
+        if "from 9 dimensions" in html(at) or "dimensions found" in html(at):
+            break
+        at.run()
+    shown = html(at)
+    assert "v1 draft" in shown
+    cast, saved = personas.current(desk)
+    assert saved is None
+    assert {"Parents", "Teachers"} <= {group.name for group in cast.groups}
+    first = cast.members[0].persona
+    at.text_area(key=f"persona-traits-of-{first.name}").set_value("patient").run()
+    at.text_input(key=f"persona-name-of-{first.name}").set_value("Nuria").run()
+    assert personas.current(desk)[0].members[0].persona.model_dump()["traits"] == "patient"
+    assert "Nuria" in html(at)
+    at.text_input(key="personas-note").set_value("first panel")
+    at.button(key="personas-save").click().run()
+    assert "Saved as v1" in html(at)
+    (version,) = desk.store.personas.history()
+    assert (version.note, version.cast.members[0].persona.name) == ("first panel", "Nuria")
+    button(at, "Seat them on a run")
+    plan = runs.recall(desk)
+    card = protocols.find(plan.protocol)
+    assert card.name == "panel"
+    assert card.roles(card.settled(plan.params))[0].title == "Nuria"
+
+
+def test_a_persona_is_added_and_taken_out_and_the_last_one_stays(desk: Desk) -> None:
+    at = open_room("personas")
+    at.button(key="persona-add-0").click().run()
+    assert "3 personas" in html(at)
+    for _ in range(2):
+        at.button(key="persona-delete").click().run()
+    assert "1 persona in 1 group" in html(at)
+    at.button(key="persona-delete").click().run()
+    assert "needs at least one persona" in html(at)
+    button(at, "Discard")
+    assert "2 personas" in html(at)
+
+
+def test_what_cannot_be_is_said_and_hostile_words_are_text(desk: Desk) -> None:
+    at = open_room("personas")
+    documents(at).set_value([("empty.txt", b"  ", "text/plain")]).run()
+    assert "empty.txt holds no words" in html(at)
+    at = open_room("personas")
+    at.text_area(key="persona-dimension-of-Critic" if "Critic" in html(at) else "persona-dimension-of-General public")
+    at.text_area(key="persona-dimension-of-General public").set_value(HOSTILE).run()
+    assert "<img src=x" not in html(at)
+    assert "&lt;img" in html(at)
+    at.text_input(key="persona-name-of-General public").set_value("critic").run()
+    assert "two personas have the name" in html(at)
