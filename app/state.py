@@ -256,3 +256,17 @@ def note_problem(message: str, remedy: str) -> None:
 def review_problem() -> tuple[str, str] | None:
     """What could not be done on Review, and forget it."""
     return cast("tuple[str, str] | None", st.session_state.pop(PROBLEM, None))
+
+
+LESSON = "review_lesson"
+"""The words of a correction that a person wants to change before they are kept."""
+
+
+def change_words(lesson: Any) -> None:
+    """Have Review open a correction's words (``core.studio.teaching.Lesson``)."""
+    st.session_state[LESSON] = lesson
+
+
+def words_to_change() -> Any:
+    """The correction whose words are to be changed, None without one. Asking forgets it."""
+    return st.session_state.pop(LESSON, None)

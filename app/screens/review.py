@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from app import desks, state
+from app import desks, review_pays, state
 from app.views import empty, grid, header, marked_text, panel, transcript
 from app.views.notice import notice
 from app.views.runs import run_picker
@@ -77,6 +77,8 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
         words = state.last_saved()
         st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>' if words else "<div></div>")
     _detail(desk, run, page)
+    first = page.rows[0].document_id if page.rows else None
+    review_pays.pays(desk, run, state.focus() or first, _actor())
 
 
 def _button(

@@ -177,7 +177,8 @@ def _right(truth: _Numbers, said: _Numbers) -> _Numbers:
 def _spread(codebook: Codebook, values: _Numbers) -> _Numbers:
     """``[document, label]`` from 0 to 1: a choice as one column a label, ratings with their scale from 0 to 1."""
     if codebook.kind == "choice":
-        return (values[:, :1] == np.arange(len(codebook.labels))[None, :]).astype(np.float64)
+        chosen = values[:, :1] == np.arange(len(codebook.labels))[None, :]
+        return np.asarray(chosen, dtype=np.float64)
     if codebook.scale is not None:
         low, high = codebook.scale.min, codebook.scale.max
         return np.asarray((values - low) / (high - low), dtype=np.float64)

@@ -30,8 +30,8 @@ def scores(codebook: Codebook, truth: npt.ArrayLike, held_out: npt.ArrayLike) ->
         return _near(codebook, gold, said)
     if codebook.kind == "choice":
         count = len(codebook.labels)
-        chosen = [arrays.one_hot(arrays.codes(side[:, 0]), count) for side in (gold, said)]
-        drawn = bootstrap.scores(*chosen, codebook.names)
+        own, its = (arrays.one_hot(arrays.codes(side[:, 0]), count) for side in (gold, said))
+        drawn = bootstrap.scores(own, its, codebook.names)
     else:
         drawn = bootstrap.scores(gold, said, codebook.names)
     return {

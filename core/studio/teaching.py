@@ -70,6 +70,23 @@ def suggested(desk: Desk, run: RunRow, found: Dossier) -> tuple[Lesson, ...]:
     return tuple(lessons)
 
 
+def open_lessons(desk: Desk, run: RunRow, found: Dossier) -> list[tuple[Lesson, Effect | None]]:
+    """What ``suggested`` suggests and was not taught from this document yet, with the effect of each; None where the
+    words have to be chosen by the person."""
+    taken = {
+        (label, part) for document, label, part, *_ in desk.store.learning.examples() if document == found.document.id
+    }
+    lessons: list[tuple[Lesson, Effect | None]] = []
+    for lesson in suggested(desk, run, found):
+        if (lesson.label_id, lesson.part) in taken:
+            continue
+        try:
+            lessons.append((lesson, effect(desk, run, lesson)))
+        except UsageError:  # no words, or known already
+            lessons.append((lesson, None))
+    return lessons
+
+
 def effect(desk: Desk, run: RunRow, lesson: Lesson) -> Effect:
     """What a lesson would change and touch, before anything is kept.
 
