@@ -31,6 +31,7 @@ def desk(project):
         name="small",
         run_name=lambda run: f"Run {run}",
         replay=lambda run, document: watch.replay(project.store, run, document),
+        tutor=SimpleNamespace(notice=lambda: None),
     )
     wiring.install(SimpleNamespace(desks=lambda: (desk,), recent=tuple))
     yield desk
