@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from core.codebook import Codebook
 from core.store.connection import Connection, Cursor
 from core.store.rows import clean, dump, load
 from core.store.writer import Writer
@@ -104,6 +106,16 @@ class Lab:
         )
         return next(map(_trial, rows), None)
 
+    def uses(self, text: str) -> list[tuple[str, str, str]]:
+        """(run, what it is for, what it used) of all runs, newest first. ``text`` names a template of the runs'
+        settings, and what they used is its text's hash (``text_mark``); empty, it is the hash of their codebook."""
+        path = f'$.templates."{text}".text' if text else "$.codebook"
+        return self._connection.rows(
+            "SELECT run_id, purpose, md5(json_extract_string(settings, $path)) FROM runs "
+            "WHERE json_exists(settings, $path) ORDER BY number DESC",
+            {"path": path},
+        )
+
     # -- whom to draw from
 
     def known(self, seed: str, share: float, *, held_out: bool) -> list[str]:
@@ -189,6 +201,16 @@ def _trial(row: Sequence[Any]) -> Trial:
     return Trial(
         trial, at, subject, before, after, before_run, after_run, before_asks, after_asks, load(sample), held_out
     )
+
+
+def text_mark(text: str) -> str:
+    """What ``uses`` tells of a text."""
+    return hashlib.md5(clean(text).encode()).hexdigest()
+
+
+def codebook_mark(codebook: Codebook) -> str:
+    """What ``uses`` tells of a codebook."""
+    return text_mark(dump(codebook.model_dump(mode="json")))
 
 
 def _limit(share: float) -> str:

@@ -139,7 +139,7 @@ def _scored(
         per = [summary.recall for summary in change.labels.values()]
         whole = change.accuracy
     else:
-        grids = [_codes(grid, codebook) for grid in (truth, before, after)]
+        grids = [as_codes(grid, codebook) for grid in (truth, before, after)]
         change = difference(grids[0], grids[1], grids[2], names)
         each = [scores(grids[0], said, names).macro.f1 for said in grids[1:]]
         per = [summary.f1 for summary in change.labels.values()]
@@ -159,7 +159,8 @@ def _per_label(flags: npt.NDArray[np.bool_], truth: Grid, codebook: Codebook) ->
     return [int((flags[:, 0] & (truth[:, 0] == place)).sum()) for place in range(len(codebook.labels))]
 
 
-def _codes(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
+def as_codes(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
+    """A grid as what the metrics compute on; of a choice a column for each label."""
     coded = np.where(np.isnan(grid), -1, grid).astype(np.int64)
     if codebook.kind == "choice":
         return np.asarray(one_hot(coded[:, 0], len(codebook.labels)), dtype=np.int64)

@@ -3,6 +3,7 @@ is asked again, as everything else is in the turn store already."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -14,7 +15,7 @@ from core.codebook import Codebook
 from core.errors import CodebookError, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, Template
-from core.store.lab import Trial
+from core.store.lab import Trial as Trial  # the screens have it from here
 from core.studio import codebook as codebooks
 from core.studio import grids, runs
 from core.studio.desk import Desk
@@ -24,9 +25,6 @@ from core.studio.lab.samples import Sample
 
 DEFINITIONS = "definitions"
 """The subject of a trial that changes the codebook; of the others it is a template's slot."""
-BESIDE = 4
-"""Debates of a trial that may be asked at once beside a run that moves."""
-
 Progress: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"]
 
 
@@ -123,6 +121,20 @@ def prompt_change(
     )
 
 
+def latest_change(desk: Desk, slot: templates.Slot, plan: runs.Plan | None = None) -> Change:
+    """The draft of a slot against what it was begun from; without a draft, the version in the editor against the one it
+    was made from. PromptError, and UsageError for the shipped one, which was made from none."""
+    settings = base(desk, plan)
+    now = templates.standing(desk, slot, settings.protocol)
+    if now.changed:
+        return prompt_change(desk, slot, plan)
+    known = {version.name: version for version in templates.versions(desk, slot, settings.protocol)}
+    parent = known.get(now.base.parent)
+    if parent is None:
+        raise UsageError("The shipped template has nothing to be compared with.", "Edit it first.")
+    return prompt_change(desk, slot, plan, against=parent)
+
+
 def definition_change(desk: Desk, plan: runs.Plan | None = None) -> Change:
     """The codebook's draft against the version saved last. CodebookError before one is saved."""
     settings = base(desk, plan)
@@ -147,8 +159,9 @@ def with_template(settings: RunSettings, key: str, template: Template) -> RunSet
     return settings.model_copy(update={"templates": {**settings.templates, key: template}})
 
 
-def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | None = None) -> Trial:
-    """Start both runs, or give the trial that was the same before. ``budget_usd`` bounds each of the two.
+def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | None = None, pace: float = 0.0) -> Trial:
+    """Start both runs, or give the trial that was the same before. ``budget_usd`` bounds each of the two, ``pace`` is
+    that of the built-in model.
 
     UsageError when there is nothing to try, and for a budget on a model without a price.
     """
@@ -156,8 +169,10 @@ def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | Non
         raise UsageError("Nothing was changed.", "Edit something first.")
     known = [trial for trial in desk.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
     asks = _asks(change.before), _asks(change.after)
-    before = _run(desk, change.before, asks[0], sample, known, budget_usd)
-    after = _run(desk, change.after, asks[1], sample, known, budget_usd)
+    before, after = (
+        _run(desk, settings.model_copy(update={"budget_usd": budget_usd, "pace": pace}), asked, sample, known)
+        for settings, asked in zip((change.before, change.after), asks, strict=True)
+    )
     same = (
         trial
         for trial in reversed(known)
@@ -176,22 +191,19 @@ def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | Non
     return trial
 
 
-def _run(
-    desk: Desk, settings: RunSettings, asks: str, sample: Sample, known: Sequence[Trial], budget_usd: float | None
-) -> str:
+def _run(desk: Desk, settings: RunSettings, asks: str, sample: Sample, known: Sequence[Trial]) -> str:
     """A run of the lab that asks this on these documents: one that there is already, or a new one."""
     for trial in reversed(known):
         for run_id, asked in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
             if asked == asks:
                 return run_id
-    frozen = settings.model_copy(update={"budget_usd": budget_usd, "concurrency": max(settings.concurrency, BESIDE)})
-    if budget_usd is not None:
-        for role, seat in frozen.seats.items():
+    if settings.budget_usd is not None:
+        for role, seat in settings.seats.items():
             if not desk.models.priced(seat):
                 raise UsageError(
                     f"The price of {seat.spec} ({role}) is not known, so a budget cannot be kept.", "Try without one."
                 )
-    return desk.store.runs.create(frozen, sample.ids, purpose="lab").run_id
+    return desk.store.runs.create(settings, sample.ids, purpose="lab").run_id
 
 
 def _asks(settings: RunSettings) -> str:
@@ -215,6 +227,16 @@ def look(desk: Desk, trial: Trial) -> Tried:
     if moves(desk, trial):
         state = "running"
     return Tried(trial, before, after, state, error)
+
+
+def wait(desk: Desk, trial: Trial, seconds: float) -> bool:
+    """Wait for both runs, at most some seconds; whether they have ended."""
+    until = time.monotonic() + seconds
+    while moves(desk, trial):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def _both(desk: Desk, trial: Trial) -> tuple[RunRow, RunRow]:

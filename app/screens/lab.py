@@ -1,0 +1,182 @@
+"""Lab: change a word of a prompt or a definition, and see what it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from app import desks, laboratory
+from app.views import lab_definitions, lab_outcome, lab_prompt, lab_sweep, rooms, welcome
+from app.views.empty import empty
+from app.views.header import header
+from app.views.notice import error_box, notice
+from core.debate import protocols
+from core.errors import MootError
+from core.runs import BUILTIN
+from core.studio import codebook as codebooks
+from core.studio import finding, runs
+from core.studio.desk import Desk
+from core.studio.lab import samples, templates, trying
+from core.studio.lab.templates import Slot
+from core.studio.runs import Plan
+
+SIZES = {size: f"{size} stratified" for size in samples.SIZES}
+USUAL = 20
+
+
+def main() -> None:
+    """Draw the screen."""
+    welcome.styles()
+    rooms.styles()
+    desk = desks.here()
+    if not begun(desk):
+        return
+    plan = plan_of(desk)
+    slots = templates.slots(plan.protocol)
+    slot = next((slot for slot in slots if slot.slot == laboratory.subject()), None)
+    top(desk, plan, slot)
+    subjects(slots)
+    if trouble := laboratory.trouble():
+        notice("error", *trouble)
+    left, right = st.columns([1, 1.06], gap="small")
+    with left:
+        if slot is None:
+            lab_definitions.definitions(desk, plan)
+        else:
+            lab_prompt.prompt(desk, plan, slot, go=lambda: attempt(desk, plan, slot))
+    if instant(plan) and st.session_state.get(laboratory.TYPING, True) and ready(desk, plan, slot):
+        attempt(desk, plan, slot, quietly=True)
+    with right:
+        lab_outcome.outcome(desk, plan, slot)
+    lab_outcome.debates(desk, slot)
+    lab_sweep.sweeps(desk, plan, slots)
+
+
+def begun(desk: Desk) -> bool:
+    """Whether there is something to try anything on; else the page says what is missing."""
+    if not desk.store.documents.count():
+        missing = ("No documents yet", "A change is tried on documents, best on ones with gold or review.", "Open Data")
+    elif codebooks.current(desk) is None:
+        missing = ("No codebook is saved yet", "Prompts are written around its definitions.", "Open Codebook")
+    else:
+        return True
+    header("Lab", "change a word, see what it does")
+    head, text, button = missing
+    if empty(head, text, [button], sign="lines", key="lab-none"):
+        st.switch_page(f"screens/{button.split()[-1].lower()}.py")
+    return False
+
+
+def plan_of(desk: Desk) -> Plan:
+    """The project's plan with the protocol that is looked at here."""
+    plan = runs.recall(desk)
+    book = codebooks.current(desk)
+    wanted = st.session_state.get(laboratory.PROTOCOL, plan.protocol)
+    name = finding.protocol_for(book, wanted) if book is not None else None
+    return plan if name in (None, plan.protocol) else replace(plan, protocol=name or plan.protocol, params={})
+
+
+def instant(plan: Plan) -> bool:
+    """Whether a try costs nothing and takes no time: the built-in model alone sits there."""
+    return all(seat.connection == BUILTIN for seat in (plan.everyone, *plan.seats.values()))
+
+
+def ready(desk: Desk, plan: Plan, slot: Slot | None) -> bool:
+    """Whether there is a change that could be tried."""
+    if slot is None:
+        return codebooks.standing(desk).dirty and not laboratory.trouble()
+    now = templates.standing(desk, slot, plan.protocol)
+    return now.changed and now.usable
+
+
+def attempt(desk: Desk, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
+    """Try the change on the sample and turn to the trial; what cannot be tried is said on top."""
+    laboratory.forget(laboratory.TROUBLE)
+    try:
+        change = trying.definition_change(desk, plan) if slot is None else trying.prompt_change(desk, slot, plan)
+        if quietly and change.nothing:
+            return
+        size = laboratory.size(USUAL)
+        sample = samples.sample(desk, size, int(st.session_state.get(laboratory.SEED, 0)))
+        trial = trying.begin(desk, change, sample)
+        laboratory.show_trial(change.subject, trial.trial)
+        if instant(plan):
+            trying.wait(desk, trial, seconds=1.5)
+    except MootError as error:
+        if not quietly:
+            laboratory.note_trouble(error.message, error.remedy)
+
+
+def top(desk: Desk, plan: Plan, slot: Slot | None) -> None:
+    """The head: what is edited, on how many documents it is tried, and the buttons that try it."""
+    card = protocols.find(plan.protocol)
+    book = codebooks.current(desk)
+    able = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
+    what = "definitions" if slot is None else slot.title.lower()
+    with header("Lab", f"{card.title}, {what}", key="lab-head"):
+        if len(able) > 1:
+            st.selectbox(
+                "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
+                key=laboratory.shown(laboratory.PROTOCOL, plan.protocol), width=200,
+            )  # fmt: skip
+        st.selectbox(
+            "Tried on", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
+            key=laboratory.shown(laboratory.SIZE, USUAL), width=150,
+            help="Wrong before, right before, contested and random, a quarter each; always the same for a seed",
+        )  # fmt: skip
+        with st.popover("Try one"):
+            one(desk, plan, slot)
+        st.button(
+            "Try again" if desk.store.lab.trials(trying.DEFINITIONS if slot is None else slot.slot) else "Try",
+            type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", key="lab-try",
+            on_click=attempt, args=(desk, plan, slot),
+        )  # fmt: skip
+
+
+def one(desk: Desk, plan: Plan, slot: Slot | None) -> None:
+    """One document, live, beside what was said before."""
+    st.html('<div class="moot-line">One document, word by word, beside the answer before.</div>')
+    ids = lab_prompt.seen(desk)
+    if not ids:
+        st.html('<div class="moot-line">There is no document that may be looked at.</div>')
+        return
+    number = st.number_input("Document", 1, len(ids), key=laboratory.shown(laboratory.PREVIEWED, 1))
+    st.html(f'<div class="moot-line q">{lab_prompt.document_words(desk, ids[int(number) - 1])}</div>')
+    if st.button("Try this one", type="primary", key="lab-one"):
+        laboratory.forget(laboratory.TROUBLE)
+        try:
+            change = trying.definition_change(desk, plan) if slot is None else trying.prompt_change(desk, slot, plan)
+            trial = trying.begin(desk, change, samples.one(desk, ids[int(number) - 1]), pace=plan.pace)
+        except MootError as error:
+            error_box(error)
+        else:
+            laboratory.show_trial(change.subject, trial.trial)
+            laboratory.pick(None)
+            laboratory.pick(ids[int(number) - 1])
+            st.rerun()
+
+
+def subjects(slots: tuple[Slot, ...]) -> None:
+    """What can be edited: the roles' prompts, the definitions, and the texts that all prompts share."""
+    own = {slot.slot: slot.title for slot in slots if not slot.shared}
+    shared = {slot.slot: slot.title for slot in slots if slot.shared}
+    names = {trying.DEFINITIONS: "Definitions", **own}
+    now = laboratory.subject()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
+        chosen = st.segmented_control(
+            "What to change", list(names), format_func=names.__getitem__, label_visibility="collapsed",
+            default=now if now in names else None, key=f"lab-subject-{now}",
+        )  # fmt: skip
+        other = st.selectbox(
+            "Shared texts", list(shared), format_func=shared.__getitem__, label_visibility="collapsed",
+            index=list(shared).index(now) if now in shared else None, placeholder="Texts that all prompts share",
+            key=f"lab-shared-{now}", width=250,
+        )  # fmt: skip
+    for wanted in (chosen, other):
+        if wanted is not None and wanted != now:
+            laboratory.edit(wanted)
+            st.rerun()
+
+
+main()

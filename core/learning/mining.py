@@ -1,0 +1,83 @@
+"""What errors have in common: the words that stand in documents a label was missed on, or wrongly given to. Pure.
+
+A word counts once a document. Its weight is the log-odds ratio of standing in an erring document to standing in one
+that the label was rightly withheld from (or given to), with one half added to each count (Haldane 1956, Annals of Human
+Genetics 20), over its standard error: a z-value. Words under ``LEAST_Z`` or in fewer than ``LEAST_DOCUMENTS`` erring
+documents are no cue; of a phrase and a word of it that stand in the same documents the phrase is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+
+LEAST_Z = 1.0
+LEAST_DOCUMENTS = 2
+LONGEST_SENTENCE = 160
+
+_WORD = r"(?u)\b[^\W\d_]{3,}\b"
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A word or phrase of two: the erring documents that it stands in (by index), and how many of the others."""
+
+    words: str
+    documents: tuple[int, ...]
+    others: int
+    z: float
+
+
+def cues(errors: Sequence[str], others: Sequence[str], *, most: int = 8) -> tuple[Cue, ...]:
+    """The words that tell erring documents from others, the strongest first; none where there are too few errors."""
+    if len(errors) < LEAST_DOCUMENTS:
+        return ()
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(ngram_range=(1, 2), binary=True, stop_words="english", token_pattern=_WORD)
+    try:
+        told = counter.fit_transform([*errors, *others]).tocsc()
+    except ValueError:  # nothing but stop words
+        return ()
+    found: list[Cue] = []
+    for column, words in enumerate(counter.get_feature_names_out()):
+        rows = told.indices[told.indptr[column] : told.indptr[column + 1]]
+        here = tuple(sorted(int(row) for row in rows if row < len(errors)))
+        if len(here) < LEAST_DOCUMENTS:
+            continue
+        there = len(rows) - len(here)
+        z = _z(len(here), len(errors), there, len(others))
+        if z >= LEAST_Z:
+            found.append(Cue(str(words), here, there, z))
+    found.sort(key=lambda cue: (-cue.z, -len(cue.words), cue.words))
+    kept: list[Cue] = []
+    for cue in found:
+        if not any(cue.documents == other.documents and _overlap(cue.words, other.words) for other in kept):
+            kept.append(cue)
+    return tuple(kept[:most])
+
+
+def sentence_with(text: str, words: str) -> str:
+    """The first sentence of a text in which the words stand, empty without one; long ones are cut around them."""
+    pattern = re.compile(r"\W+".join(map(re.escape, words.split())), re.IGNORECASE)
+    for match in _SENTENCE.finditer(text):
+        sentence = " ".join(match[0].split())
+        if hit := pattern.search(sentence):
+            if len(sentence) <= LONGEST_SENTENCE:
+                return sentence
+            start = max(0, hit.start() - LONGEST_SENTENCE // 2)
+            cut = sentence[start : start + LONGEST_SENTENCE]
+            return cut.partition(" ")[2].rpartition(" ")[0] if start else cut.rpartition(" ")[0]
+    return ""
+
+
+def _z(here: int, errors: int, there: int, others: int) -> float:
+    a, b, c, d = here + 0.5, errors - here + 0.5, there + 0.5, others - there + 0.5
+    return log(a * d / (b * c)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return set(one.split()) <= set(other.split()) or set(other.split()) <= set(one.split())

@@ -1,0 +1,101 @@
+"""Sweeps: the grid, halving, a whole sweep with the built-in model, and one that goes on where it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import UsageError
+from core.runs import Seat
+from core.studio import home
+from core.studio.lab import sweeping, templates
+from core.studio.lab.grid import MOST_CELLS, Spec, asks, cells, rungs, survivors
+from core.studio.workspace import Workspace
+from tests.core.studio.desks import until
+from tests.servers.scripted import Scripted, debating
+
+SEAT = Seat(connection="builtin", model="lexical")
+
+
+def spec(**fields):
+    return Spec(**({"protocol": "ecj", "versions": {}, "seats": [SEAT], "params": {}} | fields))
+
+
+def test_cells_are_all_combinations():
+    other = Seat(connection="x", model="y")
+    found = cells(spec(versions={"a": ["1", "2"]}, seats=[SEAT, other], params={"p": [1, 2, 3]}))
+    assert len(found) == 12
+    assert (found[0].versions, found[0].seat, found[0].params) == ({"a": "1"}, SEAT, {"p": 1})
+    assert Spec.from_json(spec(seats=[SEAT, other]).to_json()) == spec(seats=[SEAT, other])
+    for bad in (spec(), spec(params={"p": list(range(MOST_CELLS + 1))})):
+        with pytest.raises(UsageError):
+            cells(bad)
+
+
+@given(st.integers(2, MOST_CELLS), st.integers(5, 200))
+def test_rungs_grow_to_the_whole_sample_for_the_last_two(count: int, size: int):
+    sizes = rungs(count, size)
+    assert list(sizes) == sorted(sizes)
+    assert sizes[-1] == size
+    alive = count
+    for _ in sizes[:-1]:
+        alive = len(survivors(dict.fromkeys(range(alive), 0.5)))
+    assert 1 <= alive <= 2
+    assert asks(count, size) <= count * size
+
+
+def test_the_better_half_stays_and_ties_go_to_the_earlier():
+    assert survivors({0: 0.1, 1: 0.9, 2: None, 3: 0.5, 4: 0.5}) == (1, 3, 4)
+    assert survivors({0: 0.5, 1: 0.5}) == (0,)
+
+
+@pytest.fixture
+def workspace():
+    made = Workspace()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def desk(workspace):
+    return workspace.open(home.ensure_sample(workspace), create=False)
+
+
+def two_judges(desk):
+    slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+    now = templates.standing(desk, slot, "ecj")
+    templates.keep(desk, slot, now.text + "\nBe brief.\n", now.base)
+    return slot.slot, [now.base.name, templates.save(desk, slot, "ecj").name]
+
+
+def test_a_sweep_ranks_its_cells_and_stops_poor_ones_early(desk):
+    slot, names = two_judges(desk)
+    row = sweeping.begin(desk, spec(versions={slot: names}, size=8))
+    until(lambda: not sweeping.moves(desk, row.sweep))
+    done = sweeping.find(desk, row.sweep)
+    assert (done.state, done.message) == ("done", "")
+    first, second = sweeping.ranking(desk, done)
+    assert first.documents == second.documents == 8
+    assert first.score.n == 8
+    assert first.score.value == second.score.value  # the built-in model reads no prompts
+    assert desk.store.runs.all() == []
+
+
+def test_a_sweep_that_was_paused_by_its_budget_goes_on_without_asking_twice(workspace, desk, monkeypatch):
+    monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
+    with Scripted(debating()) as server:
+        workspace.use_connection("mock", server.url)
+        slot, names = two_judges(desk)
+        with pytest.raises(UsageError, match="price"):
+            sweeping.begin(desk, spec(versions={slot: names}, seats=[Seat(connection="mock", model="m")], budget_usd=1))
+        row = sweeping.begin(desk, spec(versions={slot: names}, seats=[Seat(connection="mock", model="m")], size=5))
+        sweeping.halt(desk, row.sweep)
+        until(lambda: not sweeping.moves(desk, row.sweep))
+        stood = sweeping.find(desk, row.sweep)
+        assert stood.state == "paused"
+        sweeping.go(desk, stood)
+        until(lambda: not sweeping.moves(desk, row.sweep))
+        assert sweeping.find(desk, row.sweep).state == "done"
+        asked = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
+        assert len(asked) == len(set(asked)) == 5 * (2 + 2)  # extractor and critic once, the judge with each prompt
