@@ -33,6 +33,7 @@ def main() -> None:
     if not begun(desk):
         return
     plan = plan_of(desk)
+    trying.warm(desk)
     slots = templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == laboratory.subject()), None)
     top(desk, plan, slot)
@@ -49,7 +50,6 @@ def main() -> None:
         attempt(desk, plan, slot, quietly=True)
     with right:
         lab_outcome.outcome(desk, plan, slot)
-    lab_outcome.debates(desk, slot)
     lab_sweep.sweeps(desk, plan, slots)
 
 
@@ -141,7 +141,7 @@ def one(desk: Desk, plan: Plan, slot: Slot | None) -> None:
     if not ids:
         st.html('<div class="moot-line">There is no document that may be looked at.</div>')
         return
-    number = st.number_input("Document", 1, len(ids), key=laboratory.shown(laboratory.PREVIEWED, 1))
+    number = st.number_input("Document", 1, len(ids), key=laboratory.shown(laboratory.ONE, 1))
     st.html(f'<div class="moot-line q">{lab_prompt.document_words(desk, ids[int(number) - 1])}</div>')
     if st.button("Try this one", type="primary", key="lab-one"):
         laboratory.forget(laboratory.TROUBLE)

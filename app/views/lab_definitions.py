@@ -132,7 +132,7 @@ def document(desk: Desk, before: RunRow, after: RunRow, shown: Document) -> None
     run = after if review.dossier(desk, after, shown.id) is not None else before
     known = review.dossier(desk, run, shown.id)
     evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
-    marked_text(shown.fields, run.settings.codebook, evidence, height=360, small=True, key=f"lab-text-{shown.id}")
+    marked_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
     truth = _truth(run.settings.codebook, shown)
     if truth:
         st.html(f'<div class="moot-line">Gold: <b>{escape(truth)}</b></div>')

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from app import laboratory, wiring
+from app import laboratory, state, wiring
 from app.views import lab_definitions, lab_parts, lab_prompt
 from app.views.empty import empty
 from app.views.notice import error_box, notice
@@ -44,6 +44,8 @@ def outcome(desk: Desk, plan: Plan, slot: Slot | None) -> None:
             with head:
                 st.html(f'<div class="moot-line q xs">{escape(_cost(tried))}</div>', width="content")
             _ended(desk, tried, slot)
+        if trial is not None:
+            _debates(desk, trial)
         _guard(desk, plan, slot)
 
 
@@ -118,7 +120,10 @@ def _scores(found: Outcome) -> str:
     if before is None or after is None:
         return ""
     interval = found.change.interval
-    span = f", 95% interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points" if interval else ""
+    moved = interval is not None and interval.low != interval.high
+    span = (
+        f", 95% interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points" if interval and moved else ""
+    )
     return f"{before:.3f} before, {after:.3f} after{span}"
 
 
@@ -145,28 +150,29 @@ def _why(tried: Tried) -> None:
 # -- the two debates on a document
 
 
-def debates(desk: Desk, slot: Slot | None) -> None:
+def _debates(desk: Desk, trial: Trial) -> None:
     """Both debates on the document that is picked, side by side."""
-    trial = _shown(desk, trying.DEFINITIONS if slot is None else slot.slot)
     document_id = laboratory.picked()
-    if trial is None or trial.held_out or document_id is None or document_id not in trial.sample["strata"]:
+    if trial.held_out or document_id is None or document_id not in trial.sample["strata"]:
         return
     document = desk.store.documents.get(document_id)
     before, after = (desk.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run))
     if document is None or before is None or after is None:
         return
-    with panel("Document", document_id, key="lab-case") as head:
-        with head:
+    with st.container(key="lab-case", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(f'<div class="moot-panel"><h2>{escape(document_id)}</h2></div>', width="stretch")
+            if st.button("Open in Review", icon=":material/rule:", type="tertiary", key="lab-review"):
+                state.open_document(document_id)
+                st.switch_page("screens/review.py")
             st.button(
                 "Close", icon=":material/close:", type="tertiary", key="lab-close", on_click=laboratory.pick,
                 args=(document_id,),
             )  # fmt: skip
-        text, left, right = st.columns([0.8, 1, 1], gap="small")
-        with text:
-            lab_definitions.document(desk, before, after, document)
-        for column, run, name, version in (
-            (left, before, "before", trial.before), (right, after, "after", trial.after)
-        ):  # fmt: skip
+        lab_definitions.document(desk, before, after, document)
+        for column, run, name, version in zip(
+            st.columns(2, gap="small"), (before, after), ("before", "after"), (trial.before, trial.after), strict=True
+        ):
             with column:
                 _talk(desk, run, document_id, name, version)
 

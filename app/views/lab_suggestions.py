@@ -42,14 +42,15 @@ def suggestions(desk: Desk, plan: Plan, now: Standing) -> None:
 
 def _suggestion(desk: Desk, now: Standing, one: Suggestion) -> None:
     label = now.codebook.label(one.label_id)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-suggestion-{one.name}"):
-        words = f"“{escape(one.text)}”"
+    words = f"“{escape(one.text)}”"
+    said, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
+    with said:
         st.html(
             f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
             f'<span class="moot-ev q moot-l{label.colour}">{words}</span>'
             f'<div class="moot-why">{escape(one.why)}</div></div>',
-            width="stretch",
         )
+    with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
         st.button("Take", key=f"lab-take-{one.name}", on_click=_take, args=(desk, one))
         st.button("Leave", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(desk, one))
 

@@ -9,7 +9,7 @@ documents are no cue; of a phrase and a word of it that stand in the same docume
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
@@ -18,6 +18,28 @@ LEAST_DOCUMENTS = 2
 LONGEST_SENTENCE = 160
 
 _WORD = r"(?u)\b[^\W\d_]{3,}\b"
+_HALVES = frozenset(
+    [
+        "ain",
+        "aren",
+        "couldn",
+        "didn",
+        "doesn",
+        "don",
+        "hadn",
+        "hasn",
+        "haven",
+        "isn",
+        "mustn",
+        "needn",
+        "shan",
+        "shouldn",
+        "wasn",
+        "weren",
+        "won",
+        "wouldn",
+    ]
+)
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
 
@@ -31,13 +53,21 @@ class Cue:
     z: float
 
 
-def cues(errors: Sequence[str], others: Sequence[str], *, most: int = 8) -> tuple[Cue, ...]:
-    """The words that tell erring documents from others, the strongest first; none where there are too few errors."""
+def cues(
+    errors: Sequence[str], others: Sequence[str], *, most: int = 8, ignore: Collection[str] = ()
+) -> tuple[Cue, ...]:
+    """The words that tell erring documents from others, the strongest first; none where there are too few errors. Words
+    in ``ignore``, function words and halves of contractions are passed over."""
     if len(errors) < LEAST_DOCUMENTS:
         return ()
-    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-    counter = CountVectorizer(ngram_range=(1, 2), binary=True, stop_words="english", token_pattern=_WORD)
+    counter = CountVectorizer(
+        ngram_range=(1, 2),
+        binary=True,
+        stop_words=sorted(ENGLISH_STOP_WORDS | _HALVES | set(ignore)),
+        token_pattern=_WORD,
+    )
     try:
         told = counter.fit_transform([*errors, *others]).tocsc()
     except ValueError:  # nothing but stop words

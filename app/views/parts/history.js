@@ -6,7 +6,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (root.drawn === drawn) return;
   root.drawn = drawn;
   const looked = data.rows.some((row) => row.held !== null);
-  const head = ["Version", data.measure, looked ? "held out" : null, "n", "cost", "note", "used by", ""];
+  const cited = data.rows.some((row) => row.runs);
+  const head = ["Version", data.measure, looked ? "held out" : null, "n", "cost", "note", cited ? "used by" : null, ""];
   const table = el("table");
   table.append(el("tr", "", ...head.filter((name) => name !== null).map((name, place) => el("th", place && name !== "note" && name !== "used by" ? "num" : "", name))));
   const share = (x) => (x === null ? "–" : x.toFixed(3));
@@ -18,13 +19,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (row.isDefault) actions.append(el("span", "badge", "project default"));
     else if (row.draft) actions.append(el("span", "badge run", "now"));
     else if (data.promotable) actions.append(button("Promote", "promote", row));
-    if (!row.draft && !row.open) actions.append(" ", button("Edit from here", "open", row));
+    if (!row.draft && !row.open) actions.append(" ", button("Edit", "open", row));
     const cells = [name, el("td", "num b", share(row.score))];
     if (looked) cells.push(gap(row));
     cells.push(el("td", "num", row.n ? count(row.n) : ""), el("td", "num", row.cost === undefined || row.cost === null ? (row.n ? "not priced" : "") : money(row.cost)));
     const note = el("td", "note", row.note);
     note.title = row.note;
-    table.append(el("tr", row.open ? "open" : "", ...cells, note, el("td", "t3", row.runs), actions));
+    table.append(el("tr", row.open ? "open" : "", ...cells, note, ...(cited ? [el("td", "t3", row.runs)] : []), actions));
   }
   root.replaceChildren(table);
 

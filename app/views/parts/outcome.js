@@ -37,7 +37,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     for (const row of rows) box.append(line(row));
   }
   if (!box.children.length) box.append(el("h3", "", "No document changed."));
-  root.replaceChildren(sum, few, cells, box, forest());
+  root.replaceChildren(...[sum, few, cells, box, forest()].filter(Boolean));
   box.scrollTop = kept;
 
   function line(row) {
@@ -88,7 +88,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       mark.style.left = `${at(row.value)}%`;
       bar.append(mark);
       const name = row.colour ? el("span", `lab l${row.colour}`, el("span", "sq"), el("span", "ell", row.name)) : el("span", "b", row.name);
-      const span = row.low === null ? "" : `${points(row.low)} to ${points(row.high)}`;
+      const still = row.low === row.high && row.value === 0;
+      const span = row.low === null || still ? "" : `${points(row.low)} to ${points(row.high)}`;
       box.append(el("div", `frow${clear ? (row.value > 0 ? " better" : " worse") : ""}`, name, bar, el("span", "num", el("b", "", points(row.value, true)), span)));
     }
     box.append(el("div", "axis", el("i"), el("div", "", el("span", "", "no change"))));

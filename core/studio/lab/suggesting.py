@@ -61,10 +61,11 @@ def suggestions(desk: Desk) -> tuple[Suggestion, ...]:
     """
     now = codebooks.standing(desk).codebook
     left = set(desk.store.settings.get(DISMISSED, []))
+    common = tuple(f"{now.unit} {now.domain}".lower().split())  # they tell no document from another
     found = [
         one
         for label, sides in errors(desk, now)
-        for one in _of_label(label, sides)
+        for one in _of_label(label, sides, common)
         if one.name not in left and not _has(now, one)
     ]
     return tuple(sorted(found, key=lambda one: -len(one.documents))[:MOST])
@@ -137,11 +138,11 @@ def _judged(desk: Desk) -> str | None:
     return max([*tried, *runs], default=None)
 
 
-def _of_label(label: Label, sides: dict[str, Side]) -> Iterator[Suggestion]:
+def _of_label(label: Label, sides: dict[str, Side], common: Sequence[str]) -> Iterator[Suggestion]:
     missed, wrong = sides["fn"], sides["fp"]
     known = {normalise(word) for word in label.keywords}
     offered = 0
-    for cue in cues(missed.texts, sides["tn"].texts):
+    for cue in cues(missed.texts, sides["tn"].texts, ignore=common):
         if offered < PER_PART and not any(word in known for word in (cue.words, *cue.words.split())):
             offered += 1
             behind = tuple(missed.ids[row] for row in cue.documents)
@@ -149,7 +150,7 @@ def _of_label(label: Label, sides: dict[str, Side]) -> Iterator[Suggestion]:
                 f"stands in {len(behind)} of {len(missed.ids)} documents that missed it, and in {cue.others} without it"
             )
             yield Suggestion(label.id, "keywords", cue.words, why, "", behind)
-    for cue in cues(wrong.texts, sides["tp"].texts):
+    for cue in cues(wrong.texts, sides["tp"].texts, ignore=common):
         behind = tuple(wrong.ids[row] for row in cue.documents)
         why = f"stands in {len(behind)} of {len(wrong.ids)} documents that wrongly got it"
         hit = next((word for word in label.keywords if normalise(word) == cue.words), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core import prompts
@@ -122,11 +122,19 @@ class Standing:
 
 
 def slots(protocol: str) -> tuple[Slot, ...]:
-    """The templates of a protocol that can be edited, its own first, then those that all protocols share. UsageError
-    for an unknown protocol."""
-    shipped = protocols.find(protocol).texts()
+    """The templates of a protocol that can be edited: the roles' in speaking order, its others, then those that all
+    protocols share. UsageError for an unknown protocol."""
+    card = protocols.find(protocol)
+    shipped = card.texts()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
-    return tuple(_slot(key, template, values) for key, template in shipped.items())
+    speaking = list(dict.fromkeys(role.family for role in card.roles(card.settled())))
+    found = [_slot(key, template, values) for key, template in shipped.items()]
+    return tuple(sorted(found, key=lambda slot: (slot.shared, _place(slot.key, speaking))))
+
+
+def _place(key: str, speaking: Sequence[str]) -> int:
+    """Where a template's role comes in the debate; what is no role's own comes after the roles."""
+    return speaking.index(key) if key in speaking else len(speaking)
 
 
 def _slot(key: str, template: Template, values: Iterable[str]) -> Slot:

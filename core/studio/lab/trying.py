@@ -3,6 +3,7 @@ is asked again, as everything else is in the turn store already."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +13,11 @@ import numpy as np
 
 from core.annotations import VERDICT
 from core.codebook import Codebook
+from core.debate.turns import Ask
+from core.documents import Document
 from core.errors import CodebookError, PromptError, UsageError
 from core.hashing import digest
+from core.llm import builtin
 from core.runs import RunRow, RunSettings, Template
 from core.store.lab import Trial as Trial  # the screens have it from here
 from core.studio import codebook as codebooks
@@ -25,6 +29,8 @@ from core.studio.lab.samples import Sample
 
 DEFINITIONS = "definitions"
 """The subject of a trial that changes the codebook; of the others it is a template's slot."""
+_warmed = threading.Event()
+
 Progress: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"]
 
 
@@ -58,6 +64,8 @@ class Tried:
     before: RunRow
     after: RunRow
     state: Progress
+    again: bool
+    """Whether the earlier run had been made by another trial before."""
     error: BaseException | None = None
 
     @property
@@ -72,19 +80,23 @@ class Tried:
 
     @property
     def calls(self) -> int:
-        """Calls that both runs paid for."""
-        return self.before.calls + self.after.calls
+        """Calls that this trial paid for."""
+        return sum(run.calls for run in self._own)
 
     @property
     def reused(self) -> int:
-        """Turns of both runs that came from the store."""
-        return self.before.cached_calls + self.after.cached_calls
+        """Turns of this trial's runs that came from the store."""
+        return sum(run.cached_calls for run in self._own)
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars for both runs, None when a price is unknown."""
-        costs = (self.before.cost_usd, self.after.cost_usd)
+        """Dollars that this trial paid, None when a price is unknown."""
+        costs = [run.cost_usd for run in self._own]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
+    def _own(self) -> tuple[RunRow, ...]:
+        return (self.after,) if self.again else (self.before, self.after)
 
 
 def base(desk: Desk, plan: runs.Plan | None = None) -> RunSettings:
@@ -159,6 +171,17 @@ def with_template(settings: RunSettings, key: str, template: Template) -> RunSet
     return settings.model_copy(update={"templates": {**settings.templates, key: template}})
 
 
+def warm(desk: Desk) -> None:
+    """Have the built-in model ready before the first try: its first reply in a process brings heavy imports along."""
+    saved = desk.store.codebooks.latest()
+    if saved is not None and not _warmed.is_set():
+        _warmed.set()
+        stand_in = Document("", {"text": "nothing"})
+        threading.Thread(
+            target=builtin.answer, args=(Ask("extractor", ()), saved.codebook, stand_in), name="moot-warm", daemon=True
+        ).start()
+
+
 def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | None = None, pace: float = 0.0) -> Trial:
     """Start both runs, or give the trial that was the same before. ``budget_usd`` bounds each of the two, ``pace`` is
     that of the built-in model.
@@ -226,7 +249,9 @@ def look(desk: Desk, trial: Trial) -> Tried:
     state: Progress = next((each for each in worst if each in (before.state, after.state)), "done")
     if moves(desk, trial):
         state = "running"
-    return Tried(trial, before, after, state, error)
+    earlier = (one for one in desk.store.lab.trials() if one.trial < trial.trial)
+    again = any(trial.before_run in (one.before_run, one.after_run) for one in earlier)
+    return Tried(trial, before, after, state, again, error)
 
 
 def wait(desk: Desk, trial: Trial, seconds: float) -> bool:
