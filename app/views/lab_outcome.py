@@ -62,9 +62,9 @@ def _told(trial: Trial | None) -> str:
     count = len(sample["strata"])
     documents = "1 document" if count == 1 else f"{count} documents"
     if trial.held_out:
-        return f"{trial.after} against {trial.before} on the {documents} of the held-out split"
+        return f"try {trial.trial}, {trial.after} against {trial.before} on the {documents} of the held-out split"
     how = f", seed {sample['seed']}" if count > 1 else ""
-    return f"{trial.after} against {trial.before} on {documents}{how}"
+    return f"try {trial.trial}, {trial.after} against {trial.before} on {documents}{how}"
 
 
 def _cost(tried: Tried) -> str:

@@ -122,7 +122,7 @@ def _shown(desk: Desk, sweep: int, moved: bool) -> None:
             st.button("Pause", key="sweep-pause", on_click=sweeping.halt, args=(desk, sweep))
         elif row.state in ("paused", "failed"):
             st.button("Go on", key="sweep-go", on_click=_go_on, args=(desk, row))
-    _ranking(desk, places)
+    _ranking(places)
     if row.state == "failed":
         notice("error", "The sweep ended by an error", row.message)
 
@@ -138,7 +138,7 @@ def _go_on(desk: Desk, row: SweepRow) -> None:
         state.say_next("info", f"The budget of sweep {row.sweep} is ${2 * float(budget or 0):,.2f} now")
 
 
-def _ranking(desk: Desk, places: Sequence[Place]) -> None:
+def _ranking(places: Sequence[Place]) -> None:
     varied = _varied(places)
     head = "".join(f'<th class="l">{escape(name)}</th>' for name in varied)
     body = "".join(_line(place, varied) for place in places)

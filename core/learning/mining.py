@@ -19,26 +19,7 @@ LONGEST_SENTENCE = 160
 
 _WORD = r"(?u)\b[^\W\d_]{3,}\b"
 _HALVES = frozenset(
-    [
-        "ain",
-        "aren",
-        "couldn",
-        "didn",
-        "doesn",
-        "don",
-        "hadn",
-        "hasn",
-        "haven",
-        "isn",
-        "mustn",
-        "needn",
-        "shan",
-        "shouldn",
-        "wasn",
-        "weren",
-        "won",
-        "wouldn",
-    ]
+    "ain aren couldn didn doesn don hadn hasn haven isn mustn needn shan shouldn wasn weren won wouldn".split()  # noqa: SIM905
 )
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
@@ -62,12 +43,8 @@ def cues(
         return ()
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-    counter = CountVectorizer(
-        ngram_range=(1, 2),
-        binary=True,
-        stop_words=sorted(ENGLISH_STOP_WORDS | _HALVES | set(ignore)),
-        token_pattern=_WORD,
-    )
+    passed_over = sorted(ENGLISH_STOP_WORDS | _HALVES | set(ignore))
+    counter = CountVectorizer(ngram_range=(1, 2), binary=True, stop_words=passed_over, token_pattern=_WORD)
     try:
         told = counter.fit_transform([*errors, *others]).tocsc()
     except ValueError:  # nothing but stop words

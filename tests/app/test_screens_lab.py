@@ -1,0 +1,128 @@
+"""Lab on a real workspace: what is edited is kept, tried and promoted, and what cannot be tried says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.documents import Document
+from core.studio import codebook as codebooks
+from core.studio import home
+from core.studio.desk import Desk
+from core.studio.lab import samples, templates, trying
+from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+from tests.core.studio.desks import BOOK, until
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    with studio(tmp_path, monkeypatch) as made:
+        yield home.create_project(made, "p")
+
+
+@pytest.fixture
+def filled(desk: Desk) -> Desk:
+    clean, service = (label.id for label in BOOK.labels)
+    gold = {"gold": {clean: False, service: True}}
+    codebooks.save(desk, BOOK)
+    desk.store.documents.add([Document(f"d{n}", {"text": f"friendly {HOSTILE} {n}"}, gold=gold) for n in range(12)])
+    return desk
+
+
+def judge_slot() -> templates.Slot:
+    return next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+
+
+def test_what_is_missing_is_said(desk: Desk) -> None:
+    assert "No documents yet" in html(open_room("lab"))
+    desk.store.documents.add([Document("a", {"text": "x"})])
+    assert "No codebook is saved yet" in html(open_room("lab"))
+
+
+def test_a_definition_is_changed_tried_and_promoted(filled: Desk) -> None:
+    at = open_room("lab")
+    assert "Nothing tried yet" in html(at)
+    label = BOOK.labels[1]
+    at.session_state["lab_label"] = label.id
+    at.run()
+    at.multiselect(key=f"label-keywords-{label.id}").set_value(["rude"]).run()
+    (trial,) = filled.store.lab.trials()
+    until(lambda: not trying.moves(filled, trial))
+    found = trying.outcome(filled, trial)
+    assert found.count("broken") == len(found.documents) > 0
+    at.run()
+    assert "0 turns reused" in html(at)
+    at.text_input(key="lab_note").set_value("only rudeness").run()
+    at.button(key="lab-promote").click().run()
+    assert "Definitions v2 are the project" in html(at)
+    assert codebooks.history(filled)[0].note == "only rudeness"
+    assert at.button(key="lab-promote").disabled
+
+
+def test_a_prompt_is_saved_promoted_and_taken_back(filled: Desk) -> None:
+    slot = judge_slot()
+    now = templates.standing(filled, slot, "ecj")
+    templates.keep(filled, slot, now.text + "Be brief.\n", now.base)
+    at = open_room("lab")
+    at.session_state["lab_subject"] = slot.slot
+    at.run()
+    assert "v1 shipped against the draft, +1 −0 lines" in html(at)
+    assert "does not read prompts" in html(at)  # the built-in model sits everywhere: it is tried, and told
+    button(at, "Promote draft")
+    assert templates.standing(filled, slot, "ecj").default.label == "v2"
+    assert trying.base(filled).templates["judge"].name == "own/ecj/judge.v2"
+    templates.begin_from(filled, templates.versions(filled, slot, "ecj")[0], slot)
+    at.run()
+    button(at, "Promote v1 shipped")
+    assert templates.promoted(filled) == {}
+
+
+def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: Desk) -> None:
+    slot = judge_slot()
+    now = templates.standing(filled, slot, "ecj")
+    templates.keep(filled, slot, now.text + "{{ nobody }}", now.base)
+    at = open_room("lab")
+    at.session_state["lab_subject"] = slot.slot
+    at.run()
+    line = now.text.count("\n") + 1
+    assert f"Line {line}: there is no variable" in html(at)
+    assert at.button(key="lab-keep").disabled
+    at.button(key="lab-try").click().run()
+    assert "Mend it first" in html(at)
+    assert filled.store.lab.trials() == []
+
+
+def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: Desk) -> None:
+    book = codebooks.standing(filled).codebook
+    codebooks.keep(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
+    at = open_room("lab")
+    held = len(samples.held_out(filled).ids)
+    assert f"Held-out split of {held}: looked at 0 times" in html(at)
+    at.button(key="lab-look").click().run()
+    trial = filled.store.lab.trials()[-1]
+    until(lambda: not trying.moves(filled, trial))
+    at.run()
+    assert "looked at 1 time" in html(at)
+    assert trial.held_out
+
+
+def test_suggestions_are_taken_one_by_one(filled: Desk) -> None:
+    label = BOOK.labels[1]
+    made = [
+        Document(f"s{n}", {"text": f"The porter helped, day {n}."}, gold={"gold": {label.id: True}}) for n in range(9)
+    ]
+    filled.store.documents.add(made)
+    book = codebooks.standing(filled).codebook
+    codebooks.keep(filled, codebooks.change(book, guideline="Only the hotel."))
+    at = open_room("lab")
+    until(lambda: not trying.moves(filled, filled.store.lab.trials()[-1]))
+    at.session_state["lab_definitions_view"] = "suggestions"
+    at.run()
+    assert "porter" in html(at)
+    take = next(each for each in at.button if each.label == "Take")
+    take.click().run()
+    changed = codebooks.standing(filled).codebook.label(label.id)
+    assert "porter" in " ".join((*changed.keywords, *changed.include))
+    assert not any(each.key == take.key for each in at.button)
