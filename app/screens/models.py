@@ -7,12 +7,15 @@ from dataclasses import replace
 import streamlit as st
 
 from app import desks, state
+from app.views import price_list
 from app.views.connections import add_form, connections
 from app.views.header import header
 from app.views.rooms import bound, heading, line, saved, styles
-from app.views.seating import seating
+from app.views.seat_advice import advice
+from app.views.seat_presets import presets
+from app.views.seating import Offers, seating
 from core.debate import protocols
-from core.studio import models, runs
+from core.studio import costs, models, runs, seats
 
 styles()
 workspace, desk = desks.workspace(), desks.here()
@@ -50,18 +53,27 @@ with st.container(border=True, key="seats"):
             label_visibility="collapsed",
             width="content",
         )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         line(card.summary, "q")
         st.space("stretch")
-        st.button("Refresh lists", icon=":material/refresh:", on_click=refresh, help="Ask the servers for their models")
+        highest = price_list.ceiling()
+        presets(plan, seats.presets(), save)
+        st.button("Refresh", icon=":material/refresh:", on_click=refresh, help="Ask the servers for their models anew")
     seating(
         plan,
         roles,
         places,
-        lambda name: models.listing(workspace, name),
-        lambda seat: models.priced(workspace, seat),
-        lambda name: models.first_model(workspace, name),
+        Offers(
+            listing=lambda name: models.listing(workspace, name),
+            affordable=lambda name, names: costs.affordable(workspace, name, names, highest),
+            price=lambda seat: models.priced(workspace, seat),
+            first=lambda name: models.first_model(workspace, name),
+            known=lambda seat: models.known(workspace, seat),
+        ),
         save,
     )
+
+advice(plan, seats.records(desk), roles, save)
 
 left, right = st.columns((2.1, 1), gap="medium")
 with left, st.container(border=True, key="places"):
@@ -90,6 +102,9 @@ with right:
         heading("Add a connection")
         line("Any server that speaks the OpenAI chat API, or Ollama.", "q")
         add_form(workspace)
+    with st.container(border=True, key="prices"):
+        heading("Prices of your own")
+        price_list.own_prices(workspace, places)
 
 
 @st.fragment(run_every=0.5)

@@ -11,6 +11,7 @@ from app.views import running, setup
 from app.views.board import board
 from app.views.connections import probed
 from app.views.empty import empty
+from app.views.handling import ask_first, long_documents
 from app.views.header import header
 from app.views.notice import error_box
 from app.views.rooms import bound, heading, room_link, saved, styles
@@ -18,7 +19,7 @@ from app.views.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.studio import again, estimates, runs, savings, steering
+from core.studio import again, costs, estimates, fitting, runs, savings, steering
 from core.studio.desk import Desk
 from core.studio.lab import templates
 from core.studio.preview import preview
@@ -117,7 +118,7 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             pilot = estimates.estimate(desk, settings, few)
             pressed = setup.ready(plan, version.codebook, count, pilot, first=not rows)
             if pressed is not None and state.first_click():
-                start(desk, settings, plan, pressed)
+                begin(desk, settings, plan, pressed)
             for probe in state.probes():
                 probed(probe, _who(protocols.roles_of(settings), probe.roles))
             if any(probe.stops for probe in state.probes()):
@@ -130,6 +131,16 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             setup.prompts(preview(settings, sample), sample.id)
         with known_to_lack:
             setup.usable_warnings(runs.warnings(settings))
+            long_documents(settings, fitting.too_long(settings, desk.models, desk.store.documents.longest))
+
+
+def begin(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) -> None:
+    """Start, at once or after a yes where nobody knows what a model costs."""
+    strangers = costs.unpriced(desk.models, settings)
+    if strangers:
+        ask_first(strangers, lambda: start(desk, settings, plan, documents))
+    else:
+        start(desk, settings, plan, documents)
 
 
 def start(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) -> None:
@@ -138,7 +149,7 @@ def start(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) ->
         probes = runs.probe_all(settings, desk.models, desk.engine)
     state.keep_probes(probes)
     if any(probe.stops for probe in probes):
-        return
+        st.rerun()
     made = runs.create(desk, settings, runs.chosen_ids(desk, documents), iterations=plan.iterations)
     steering.start(desk, made)
     state.set_up(False)

@@ -10,7 +10,9 @@ from typing import Literal
 import streamlit as st
 
 from app import state
+from app.views.connection_limits import limit_words, limits
 from app.views.notice import badge_html, error_box, notice
+from app.views.seating import learned
 from core.errors import MootError, UsageError
 from core.runs import BUILTIN, Seat
 from core.studio import models
@@ -42,11 +44,14 @@ def connections(workspace: Workspace, places: Sequence[Place], plan: Plan) -> No
 
 
 def _connection(workspace: Workspace, place: Place, plan: Plan) -> None:
-    about, key, buttons = st.columns((2.6, 2.1, 2.0), vertical_alignment="center", wrap=False)
+    about, key, buttons = st.columns((2.4, 1.9, 2.6), vertical_alignment="center", wrap=False)
     badges = badge_html(DIALECTS.get(place.dialect, place.dialect)) + (badge_html("yours", "run") if place.own else "")
+    held = limit_words(workspace, place)
     about.html(
         f'<div class="moot-place"><b>{escape(place.name)}{badges}</b>'
-        f'<span class="moot-mono">{escape(place.base_url)}</span></div>'
+        f'<span class="moot-mono">{escape(place.base_url)}</span>'
+        + (f'<span class="moot-line q xs">At most {escape(held)}</span>' if held else "")
+        + "</div>"
     )
     key.html(f'<div class="moot-line">{_key_words(place)}</div>')
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
@@ -54,7 +59,11 @@ def _connection(workspace: Workspace, place: Place, plan: Plan) -> None:
             _test(workspace, place, plan)
         with st.popover("Key", key=f"key-{place.name}", help="Type a key once; it goes into the system keyring"):
             _type_key(workspace, place)
-        if place.own and st.button("Remove", key=f"remove-{place.name}", help=f"Forget {place.name}"):
+        with st.popover("Limits", key=f"limits-{place.name}", help="Requests and tokens a minute, calls at once"):
+            limits(workspace, place)
+        if place.own and st.button(
+            "", icon=":material/delete:", key=f"remove-{place.name}", type="tertiary", help=f"Remove {place.name}"
+        ):
             models.remove(workspace, place.name)
             state.tested().pop(place.name, None)
             st.rerun()
@@ -100,9 +109,10 @@ def _test(workspace: Workspace, place: Place, plan: Plan) -> None:
     state.tested()[place.name] = Tested(listed, model, probe)
 
 
-def _probe(workspace: Workspace, place: Place, model: str) -> Probe | None:
+def _probe(workspace: Workspace, place: Place, model: str, *, thoroughly: bool = False) -> Probe | None:
+    seat = Seat(connection=place.name, model=model)
     try:
-        return models.test(workspace, Seat(connection=place.name, model=model))
+        return (models.examine if thoroughly else models.test)(workspace, seat)
     except MootError as error:
         error_box(error)
         return None
@@ -116,6 +126,9 @@ def _told(workspace: Workspace, place: Place, told: Tested) -> None:
         notice("warn", f"{place.name} answers, but lists no model", "Load one there, or type a model's name on a seat.")
     if told.probe is not None:
         probed(told.probe)
+        known = models.known(workspace, told.probe.seat)
+        if known is not None and (words := learned(known)):
+            st.html(f'<div class="moot-line q">{escape(told.probe.seat.model)}: {escape(", ".join(words))}.</div>')
     elif listed.cards:
         counted = _models(len(listed.cards))
         notice("ok", f"{place.name} answers and lists {counted}", "Choose one to ask it for one line.")
@@ -131,11 +144,24 @@ def _told(workspace: Workspace, place: Place, told: Tested) -> None:
             accept_new_options=True,
             key=f"testmodel-{place.name}",
             label_visibility="collapsed",
-            width=320,
+            width=230,
         )
         if st.button("Ask it for one line", key=f"ask-{place.name}", disabled=not chosen) and chosen:
             with st.spinner(f"Asking {chosen} …"):
                 probe = _probe(workspace, place, chosen)
+            state.tested()[place.name] = Tested(listed, chosen, probe)
+            st.rerun()
+        if (
+            st.button(
+                "Examine it",
+                key=f"examine-{place.name}",
+                disabled=not chosen,
+                help="Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context",
+            )
+            and chosen
+        ):
+            with st.spinner(f"Examining {chosen} …"):
+                probe = _probe(workspace, place, chosen, thoroughly=True)
             state.tested()[place.name] = Tested(listed, chosen, probe)
             st.rerun()
         if st.button("Close", key=f"close-{place.name}", type="tertiary"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.views.handling import handling
 from app.views.labels import tags
 from app.views.notice import notice, raw_text
 from app.views.params import parameters
@@ -108,6 +109,7 @@ def settings(plan: Plan, codebook: Codebook, documents: int, save: Callable[[Pla
         placeholder="none", help="The run pauses before it would spend more. It can be raised then.",
     )  # fmt: skip
     number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Decides whatever a protocol leaves to chance.")
+    handling(plan, save)
 
 
 def _protocol_words(card: ProtocolCard, params: Params, codebook: Codebook) -> str:

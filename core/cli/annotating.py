@@ -69,7 +69,7 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
         for row in imported.rejected[:SHOWN_REJECTED]:
             say(f"moot:   {row}")
     _preflight(workspace, settings)
-    for found in fitting.too_long(settings, workspace.models, fitting.longest(imported.documents)):
+    for found in fitting.too_long(settings, workspace.models, lambda: fitting.longest(imported.documents)):
         say(f"moot: {found.sentence(settings)}")
     desk = workspace.open(path)
     plan, said = personas.with_personas(desk, plan, sources, codebook)

@@ -87,10 +87,18 @@ def describe(status: RunStatus) -> str:
             parts.append(f"{_duration(status.eta_seconds)} left")
     if status.cached_calls:
         parts.append(f"{status.cached_calls} of {status.calls + status.cached_calls} calls from the store")
-    parts.append("cost unknown" if status.cost_usd is None else f"${status.cost_usd:.4f}")
+    parts.append(_cost(status, decided))
     if status.message:
         parts.append(status.message)
     return ", ".join(parts)
+
+
+def _cost(status: RunStatus, decided: int) -> str:
+    """What was spent, and while it runs what the whole should cost at the average so far."""
+    if status.cost_usd is None:
+        return "cost unknown"
+    projected = status.cost_usd / decided * status.documents if status.state == "running" and decided else 0.0
+    return f"${status.cost_usd:.4f}" + (f" of about ${projected:.4f}" if projected > status.cost_usd else "")
 
 
 def _duration(seconds: float) -> str:

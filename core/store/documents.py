@@ -132,6 +132,11 @@ class Documents:
         )
         return self._documents(rows, gold=True)
 
+    def longest(self) -> Document | None:
+        """The document with the most characters in its first text field, None of none."""
+        rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY length(text) DESC, position LIMIT 1")
+        return next(iter(self._documents(rows, gold=False)), None)
+
     def load(self, ids: Sequence[str], *, gold: bool = True) -> list[Document]:
         """The documents with these ids in the order asked for; unknown ids are left out. The engine does without
         ``gold``, which makes it cheaper."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.documents import Document
 from core.llm.models import ModelLibrary
 from core.llm.reply import estimated
-from core.runs import BUILTIN, RunSettings, Seat
+from core.runs import RunSettings, Seat
 from core.studio.preview import first_messages
 
 HEARD_TOKENS = 250
@@ -44,9 +44,14 @@ def longest(documents: Sequence[Document]) -> Document | None:
     return max(documents, key=lambda one: sum(map(len, one.fields.values())), default=None)
 
 
-def too_long(settings: RunSettings, models: ModelLibrary, document: Document | None) -> list[TooLong]:
-    """Seats whose known context this document may exceed; the tightest role of each."""
-    if document is None or all(seat.connection == BUILTIN for seat in settings.seats.values()):
+def too_long(settings: RunSettings, models: ModelLibrary, longest: Callable[[], Document | None]) -> list[TooLong]:
+    """Seats whose known context the longest document may exceed; the tightest role of each. It is looked for only when
+    the context of a seat is known."""
+    seen = (models.capabilities.seen(models.place(seat.connection), seat.model) for seat in settings.seats.values())
+    if not any(known is not None and known.context is not None for known in seen):
+        return []
+    document = longest()
+    if document is None:
         return []
     found: dict[str, TooLong] = {}
     for heard, (role, messages) in enumerate(first_messages(settings, document).items()):

@@ -1,0 +1,189 @@
+"""Prices, limits, presets and what was learned, on the Models screen; asking first, and failures, on the Run screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from streamlit.testing.v1 import AppTest
+
+from app import wiring
+from core.llm.catalogue import ModelCard
+from core.runs import Seat
+from core.studio import costs, models, preferences, runs, seats
+from core.studio.desk import Desk
+from core.studio.workspace import Workspace
+from tests.core.studio.desks import fill
+from tests.servers.ollama import THINKER, ollama
+from tests.servers.scripted import Behaviour, Scripted
+
+NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
+FAR = Seat(connection="far", model="m")
+KEY = "sk-secret-Zx81kq0Pw7"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    made = Workspace()
+    try:
+        fill(made.open(tmp_path / "hotel.duckdb"))
+        wiring.install(made)
+        yield made
+    finally:
+        wiring.install(None)
+        made.close()
+
+
+@pytest.fixture
+def desk(workspace: Workspace) -> Desk:
+    return workspace.desks()[0]
+
+
+def screen(name: str = "models") -> AppTest:
+    at = AppTest.from_file(NAVIGATION, default_timeout=60).run()
+    return at.switch_page(f"screens/{name}.py").run()
+
+
+def html(at: AppTest) -> str:
+    assert not at.exception, at.exception[0].value
+    return "\n".join(element.value for element in at.get("html"))
+
+
+def submit(at: AppTest, label: str) -> AppTest:
+    return next(button for button in at.form_submit_button if button.label == label).click().run()
+
+
+def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace, desk: Desk) -> None:
+    models.add(workspace, "far", "https://models.example/v1")
+    runs.remember(desk, runs.Plan().everywhere(FAR))
+    at = screen()
+    assert "price unknown" in html(at)
+    at.selectbox(key="price-connection").select("far")
+    at.text_input(key="price-model").set_value("m")
+    at.number_input(key="price-in").set_value(0.5)
+    at.number_input(key="price-out").set_value(2.0)
+    submit(at, "Keep the price")
+    assert "$0.50 in, $2.00 out per million tokens" in html(at)
+    assert preferences.load().prices["far/m"].completion == 2.0
+    at.button(key="unprice-far/m").click().run()
+    assert "price unknown" in html(at)
+    submit(at, "Keep the price")
+    assert "A price has two numbers" in html(at)
+
+
+def test_models_above_the_ceiling_are_not_offered(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
+    monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
+    runs.remember(desk, runs.Plan().everywhere(Seat(connection="openai", model="")))
+    at = screen()
+    assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1", "gpt-4.1-mini"]
+    at.number_input(key="price-ceiling").set_value(2.0).run()
+    assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1-mini"]
+
+
+def test_limits_are_typed_shown_and_in_force(workspace: Workspace, desk: Desk) -> None:
+    at = screen()
+    at.number_input(key="limit-openai-requests_per_minute").set_value(500)
+    at.number_input(key="limit-openai-at_once").set_value(4)
+    at.form("limitsform-openai").form_submit_button[0].click().run()
+    assert "At most 500 requests a minute, 4 at once" in html(at)
+    assert desk.models.limits(Seat(connection="openai", model="x")).at_once == 4
+
+
+def test_presets_are_saved_applied_and_deleted(desk: Desk) -> None:
+    seated = runs.Plan().with_seat("judge", Seat(connection="openai", model="gpt-4.1"))
+    runs.remember(desk, seated)
+    at = screen()
+    at.text_input(key="preset-name").set_value("final")
+    submit(at, "Save these seats")
+    assert "final" in seats.presets()
+    runs.remember(desk, runs.Plan())
+    at = screen()
+    at.button(key="preset-final").click().run()
+    assert runs.recall(desk).seat("judge").spec == "openai/gpt-4.1"
+    at.button(key="unpreset-final").click().run()
+    assert seats.presets() == {}
+
+
+def test_what_a_model_can_do_is_found_out_and_stands_under_its_seat(workspace: Workspace, desk: Desk) -> None:
+    with ollama() as server:
+        models.add(workspace, "ollama", server.url.removesuffix("/v1"))
+        runs.remember(desk, runs.Plan().everywhere(Seat(connection="ollama", model=THINKER)))
+        at = screen()
+        at.button(key="test-ollama").click().run()
+        assert "context 8,192 tokens" in html(at)
+        at.button(key="examine-ollama").click().run()
+        shown = html(at)
+        assert "takes a schema" in shown
+        assert "keeps a seed" in shown
+        assert len([body for body in server.requests if body["model"] == THINKER]) == 6  # one to test, five to examine
+        at.selectbox(key="seat-judge-json_schema").select("on").run()
+        assert runs.recall(desk).seat("judge").sampling.json_schema == "on"
+        again = screen("run")
+        again.selectbox(key="handling-on_long").select("cut").run()
+        again.number_input(key="handling-silence").set_value(600.0).run()
+        kept = runs.recall(desk).handling
+        assert (kept.on_long, kept.silence) == ("cut", 600.0)
+
+
+def answer(status: int, message: str) -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        if request.path == "/v1/models":
+            return web.json_response({"data": [{"id": "m"}]})
+        said = f"{message} ({request.headers.get('authorization')})"
+        return web.json_response({"error": {"message": said}}, status=status)
+
+    return behave
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind", "remedy"),
+    [
+        (401, "no", "unauthorised", "Check the key"),
+        (404, "The model `m` does not exist", "no such model", "Choose a model"),
+        (429, "You exceeded your current quota", "quota spent", "Add credit"),
+        (400, "maximum context length is 9 tokens", "context too long", "on_long"),
+        (400, "content_filter", "refused", "Another model"),
+        (418, "odd", "bad request", "parameter of the seat"),
+    ],
+)
+def test_each_failure_is_named_with_its_remedy_and_no_key(
+    workspace: Workspace, desk: Desk, monkeypatch: pytest.MonkeyPatch, status: int, message: str, kind: str, remedy: str
+) -> None:
+    monkeypatch.setenv("MOOT_FAR_API_KEY", KEY)
+    with Scripted(answer(status, message)) as server:
+        models.add(workspace, "far", server.url)
+        runs.remember(desk, runs.Plan().everywhere(FAR))
+        at = screen()
+        at.button(key="test-far").click().run()
+    shown = html(at)
+    assert f"far/m: {kind}" in shown
+    assert remedy in shown
+    assert KEY[:12] not in shown + repr(at.session_state)
+
+
+def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(workspace: Workspace, desk: Desk) -> None:
+    with Scripted(answer(401, "who are you")) as server:
+        models.add(workspace, "near", server.url)
+        runs.remember(desk, runs.Plan().everywhere(Seat(connection="near", model="m")))
+        at = screen("run")
+        at.button(key="start-all").click().run()
+    assert "unauthorised" in html(at)
+    assert desk.store.runs.all() == []
+
+
+def test_a_price_that_nobody_knows_asks_first(workspace: Workspace, desk: Desk) -> None:
+    models.add(workspace, "far", "https://models.invalid/v1")
+    runs.remember(desk, runs.Plan().everywhere(FAR))
+    at = screen("run")
+    at.button(key="start-all").click().run()
+    assert "No price is known for far/m" in html(at)
+    assert desk.store.runs.all() == []
+    assert at.button(key="start-unpriced").label == "Start all the same"
+    costs.set_price(workspace, "far", "*", costs.Price(prompt=1, completion=1))
+    at.button(key="start-all").click().run()  # priced, it is asked at once, and is not there
+    assert "unreachable" in html(at)
