@@ -36,6 +36,7 @@ from core.studio.board import Board, Cursor, DocumentText, FinishedPage, Json, R
 
 ENTER = "/moot/enter"
 LIVE = "/moot/live"
+REVIEW = "/moot/review"
 HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 TICK = 0.05
 """Seconds between two batches for the debate in focus; tiles follow every second one."""

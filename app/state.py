@@ -96,8 +96,8 @@ OPENED = "review_opened"
 """The document that Review was asked to open; the grid begins at it."""
 TICKED = "review_ticked"
 """Ids of the documents ticked in the grid."""
-HEARD = "review_heard"
-"""(life of the grid, number of its last edit that was committed)."""
+VIEW = "review_view"
+"""Widget: whether Review shows Focus, Grid or People."""
 PROBLEM = "review_problem"
 """(message, remedy) of an act of review that could not be done."""
 SAVED = "review_saved"
@@ -170,21 +170,9 @@ def tick(documents: tuple[str, ...]) -> None:
     st.session_state[TICKED] = documents
 
 
-def heard(life: str) -> int:
-    """The number of the last edit of this grid that was committed; 0 for a grid that is new."""
-    known, number = _get(HEARD, ("", 0))
-    return number if known == life else 0
-
-
-def hear(life: str, number: int) -> None:
-    """Remember that this grid's edits are committed up to a number."""
-    st.session_state[HEARD] = (life, number)
-
-
-def acknowledged() -> str:
-    """ "life:number" of the last edit that is committed, empty before the first."""
-    life, number = _get(HEARD, ("", 0))
-    return f"{life}:{number}" if life else ""
+def look_through(view: str) -> None:
+    """Have Review show Focus, Grid or People."""
+    st.session_state[VIEW] = view
 
 
 def last_saved() -> str:

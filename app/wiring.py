@@ -70,7 +70,8 @@ class _OpenDesks:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    def _find(self, name: str) -> tuple[Desk | None, str]:
+    def find(self, name: str) -> tuple[Desk | None, str]:
+        """The project and the id of a run from the name that ``watched`` gives."""
         run_id, _, mark = name.partition("@")
         for desk in self._workspace.desks():
             if mark == _mark(desk) if mark else desk.board(run_id) is not None:
@@ -78,19 +79,19 @@ class _OpenDesks:
         return None, run_id
 
     def board(self, name: str) -> Board | None:
-        desk, run_id = self._find(name)
+        desk, run_id = self.find(name)
         return None if desk is None else desk.board(run_id)
 
     def document(self, name: str, document_id: str) -> DocumentText | None:
-        desk, run_id = self._find(name)
+        desk, run_id = self.find(name)
         return None if desk is None else desk.document(run_id, document_id)
 
     def replay(self, name: str, document_id: str) -> Replay | None:
-        desk, run_id = self._find(name)
+        desk, run_id = self.find(name)
         return None if desk is None else desk.replay(run_id, document_id)
 
     def finished(self, name: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
-        desk, run_id = self._find(name)
+        desk, run_id = self.find(name)
         if desk is None:
             return FinishedPage(0, ())
         return desk.finished(run_id, query=query, status=status, offset=offset, limit=limit)
@@ -118,7 +119,7 @@ def workspace() -> Workspace:
     return running.current()
 
 
-def source() -> Source | None:
+def source() -> _OpenDesks | None:
     """What the live routes read from; None before the studio has started."""
     global _source
     try:
@@ -128,6 +129,13 @@ def source() -> Source | None:
     if _source is None or _source[0] is not running:
         _source = (running, _OpenDesks(running))
     return _source[1]
+
+
+def find(name: str) -> tuple[Any, str]:
+    """The open project and the id of a run, from the name that ``watched`` gives; None for the project when there is
+    none."""
+    known = source()
+    return (None, name) if known is None else known.find(name)
 
 
 def access() -> Access:

@@ -30,12 +30,13 @@ def tokens() -> str:
     return read(APP / "static" / "tokens.css")
 
 
-def component(name: str) -> ComponentRenderer:
-    """The component ``name`` from ``parts/NAME.html``, ``.css`` and ``.js`` (the last two may be missing)."""
+def component(name: str, *shared: str) -> ComponentRenderer:
+    """The component ``name`` from ``parts/NAME.html``, ``.css`` and ``.js`` (the last two may be missing), after the
+    further scripts that it shares with others."""
     css, js = PARTS / f"{name}.css", PARTS / f"{name}.js"
     return st.components.v2.component(
         f"moot_{name}",
         html=read(PARTS / f"{name}.html"),
         css="\n".join([tokens(), read(PARTS / "common.css"), read(css) if css.exists() else ""]),
-        js="\n".join([read(PARTS / "common.js"), read(js)]) if js.exists() else None,
+        js="\n".join(read(PARTS / f"{each}.js") for each in ("common", *shared, name)) if js.exists() else None,
     )

@@ -19,9 +19,16 @@ HEAD = 54
 
 
 def options_of(
-    codebook: Codebook, roles: Mapping[str, str], shade: Mapping[str, str], dark: bool, focus: str | None, js: Any
+    codebook: Codebook,
+    roles: Mapping[str, str],
+    shade: Mapping[str, str],
+    dark: bool,
+    focus: str | None,
+    teller: Mapping[str, Any],
+    js: Any,
 ) -> dict[str, Any]:
-    """The grid's options. ``shade`` is the palette by token name; ``js`` marks a string as code."""
+    """The grid's options. ``shade`` is the palette by token name; ``teller`` says where edits go; ``js`` marks a string
+    as code."""
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
@@ -118,6 +125,8 @@ def options_of(
         "context": {
             "css": _css(shade, dark),
             "focus": focus,
+            "kind": codebook.kind,
+            **teller,
             "fields": [field for field, _ in labels],
             "values": _values(codebook),
             "words": {label.id: label.name for label in codebook.labels},

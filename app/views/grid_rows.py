@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from core.codebook import Codebook
 from core.documents import Value
+from core.studio.focus import TONES
 from core.studio.queue import REASONS, Row
 
-TONES = {"failed": "wrong", "unresolved": "unres", "gold": "wrong", "unsupported": "wrong", "flipped": "unres"}
 WORDS = 240
 """Characters of a text that a row carries; the rest is shown below the grid."""
 
 
-def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], acknowledged: str) -> dict[str, Any]:
-    """The cells of one document: ``v_ITEM`` its label's value, ``m_ITEM`` its marks, ``r_ROLE`` what a role said."""
+def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], read: float | None = None) -> dict[str, Any]:
+    """The cells of one document: ``v_ITEM`` its label's value, ``m_ITEM`` its marks, ``r_ROLE`` what a role said.
+    ``read`` is when it was read (Unix seconds, now by default)."""
     cells: dict[str, Any] = {
         "_id": row.document_id,
         "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
         "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
-        "_reason": REASONS[row.reason] if row.reason else "",
-        "_tone": TONES.get(row.reason or "", ""),
+        "_reason": _badge(row),
+        "_tone": "" if audit(row) else TONES.get(row.reason or "", ""),
         "_why": ", ".join(REASONS[reason] for reason in row.reasons),
         "_status": row.status,
         "_act": "",
-        "_ack": acknowledged,
+        "_read": time.time() if read is None else read,
         "gold": _squares(row.gold, codebook) if row.gold else "",
     }
     for role in roles:
@@ -36,6 +38,19 @@ def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], acknowledge
         cells[f"v_{item}"] = _text(row.values.get(item))
         cells[f"m_{item}"] = marks
     return cells
+
+
+def audit(row: Row) -> bool:
+    """Whether the document comes by chance."""
+    return row.draw is not None and row.draw.how == "audit"
+
+
+def _badge(row: Row) -> str:
+    if audit(row):
+        return "random audit"
+    if row.reason == "student" and row.certainty is not None:
+        return f"student {row.certainty:.2f}"
+    return REASONS[row.reason] if row.reason else ""
 
 
 def _text(value: Value | None) -> str:

@@ -9,7 +9,7 @@ from app.views.component import component
 from core.codebook import Codebook
 from core.studio.board import Replay, told_from_store
 
-_TRANSCRIPT = component("transcript")
+_TRANSCRIPT = component("transcript", "held")
 
 
 def transcript(

@@ -16,6 +16,7 @@ from core.store.learning import Learning
 from core.store.pages import Pages
 from core.store.personas import Personas
 from core.store.prompts import Prompts
+from core.store.readers import Readers
 from core.store.reviews import Reviews
 from core.store.runs import Runs
 from core.store.savings import Savings
@@ -36,6 +37,7 @@ class Store:
         self.ended = EndedDebates(connection)
         self.reviews = Reviews(connection, writer)
         self.events = Events(connection)
+        self.readers = Readers(connection)
         self.settings = Settings(connection, writer)
         self.savings = Savings(connection)
         self.dossiers = Dossiers(connection)

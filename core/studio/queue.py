@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from core.annotations import agreed, differs
 from core.codebook import Codebook
@@ -212,6 +212,17 @@ def reason_counts(desk: Desk, run: RunRow, *, actor: str | None = None) -> dict[
 def progress(desk: Desk, run: RunRow, *, actor: str) -> Progress:
     """How far a person is."""
     return desk.store.pages.progress(viewpoint(desk, run, actor))
+
+
+def drawn(document_id: str, told: Mapping[str, Any] | None) -> Draw | None:
+    """What the browser tells of how a document came, as ``listed`` had told it; None for one picked by hand. ValueError
+    for what no draw can be."""
+    if told is None:
+        return None
+    probability, remaining = float(told["probability"]), int(told["remaining"])
+    if told["how"] not in ("audit", "queue") or not 0 < probability <= 1 or remaining < 1:
+        raise ValueError("draw")
+    return Draw(document_id, told["how"], probability, remaining)
 
 
 def _rows(desk: Desk, run: RunRow, view: Viewpoint, wanted: Wanted) -> tuple[tuple[Row, ...], int]:

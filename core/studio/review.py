@@ -125,7 +125,7 @@ def edit_many(
 ) -> Saved:
     """``edit`` on many documents as one act, which one undo takes back."""
     codebook = _settings(desk, run_id).codebook
-    _check(codebook, item, value)
+    check(codebook, item, value)
     who = actor or reviewer()
     decisions = []
     for found in desk.store.dossiers.load(run_id, list(document_ids), actor=who):
@@ -277,7 +277,8 @@ def value_word(codebook: Codebook, value: Value | None) -> str:
             return f"{value:g}"
 
 
-def _check(codebook: Codebook, item: str, value: Value | None) -> None:
+def check(codebook: Codebook, item: str, value: Value | None) -> None:
+    """Whether an item can have a value; None always. UsageError when it cannot."""
     if item not in codebook.items:
         raise UsageError(f"The codebook of this run has no item '{item}'.", "Open the run's own grid.")
     if value is None:

@@ -131,44 +131,16 @@ def test_export_previews_every_format(screen, project):
     assert len(app.dataframe) == 1
 
 
-def told(run_id, *edits, life="g1", **more):
-    return {f"review__grid__{run_id}__light": {"grid": life, "edits": [list(edit) for edit in edits], **more}}
-
-
-def test_an_edit_of_the_grid_is_committed_once(screen, project, desk):
-    run_id = rooms_world.build(project)
-    app = screen("review", **told(run_id, (1, "d1", "v_a", "1"), (2, "d0", "v_b", "1")))
-    run = project.store.runs.get(run_id)
-    assert queue.row(desk, run, "d1").values["a"] is True
-    assert queue.row(desk, run, "d0").values["b"] is True
-    assert "Saved " in texts(app)
-    app.run()  # the grid says the same again
-    assert len(project.store.events.all(kinds=["review"])) == 2
-    assert app.session_state["review_heard"] == ("g1", 2)
-
-
-def test_keys_of_the_grid_act(screen, project, desk):
-    run_id = rooms_world.build(project)
-    screen(
-        "review",
-        **told(run_id, (1, "d1", "v_a", "1"), (2, "d1", "_act", "undo 2"), (3, "d0", "_act", "submit 3")),
-    )
-    run = project.store.runs.get(run_id)
-    assert queue.row(desk, run, "d1").values["a"] is False
-    assert queue.row(desk, run, "d0").status == "Submitted"
-
-
-def test_what_cannot_be_submitted_says_why(screen, project):
-    run_id = rooms_world.build(project)
-    app = screen("review", **told(run_id, (1, "d4", "_act", "submit 1")))
-    assert "d4 has no value yet for Alpha" in texts(app)
+def ticked(run_id, actor, *ids):
+    """A session in which the grid is shown and says that these rows are ticked."""
+    return {"review_view": "Grid", f"review__grid__{run_id}__{actor}__light": {"selected": list(ids), "row": ids[0]}}
 
 
 def test_undo_and_redo_buttons(screen, project, desk):
     run_id = rooms_world.build(project)
     run = project.store.runs.get(run_id)
     review.edit(desk, run_id, "d1", "a", True)
-    app = screen("review")
+    app = screen("review", review_view="Grid")
     app.button(key="review-undo").click().run()
     assert queue.row(desk, run, "d1").values["a"] is False
     app.button(key="review-redo").click().run()
@@ -178,7 +150,7 @@ def test_undo_and_redo_buttons(screen, project, desk):
 def test_bulk_edit_and_submit(screen, project, desk):
     run_id = rooms_world.build(project)
     run = project.store.runs.get(run_id)
-    app = screen("review", **told(run_id, selected=["d0", "d3"], row="d0"))
+    app = screen("review", reviewer="ann", **ticked(run_id, "ann", "d0", "d3"))
     app.selectbox(key="review-bulk-item").set_value("b").run()
     app.button(key="review-bulk-set").click().run()
     assert [queue.row(desk, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
@@ -186,9 +158,16 @@ def test_bulk_edit_and_submit(screen, project, desk):
     assert [queue.row(desk, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
 
 
+def test_what_cannot_be_submitted_says_why(screen, project):
+    run_id = rooms_world.build(project)
+    app = screen("review", reviewer="ann", **ticked(run_id, "ann", "d4"))
+    app.button(key="review-bulk-submit").click().run()
+    assert "d4 has no value yet for Alpha" in texts(app)
+
+
 def test_filters_reach_the_file(screen, project):
     rooms_world.build(project)
-    app = screen("review")
+    app = screen("review", review_view="Grid")
     app.text_input(key="review-search").set_value("number 3").run()
     assert "1 document, 8 to review" in texts(app)
     app.text_input(key="review-search").set_value("no such words").run()
@@ -200,8 +179,37 @@ def test_filters_reach_the_file(screen, project):
 def test_a_document_that_another_screen_asked_for(screen, project):
     rooms_world.build(project)
     app = screen("review", document_id="d2")
+    (drawn,) = [json.loads(one.proto.json) for one in components(app) if one.proto.component_name == "moot_focus"]
+    assert drawn["asked"] == "d2"
+    app = screen("review", document_id="d2", review_view="Grid")
     assert app.text_input(key="review-search").value == "d2"
     assert "d2" in texts(app)
+
+
+def test_the_manner_of_review_is_kept_in_the_project(screen, project, desk):
+    rooms_world.build(project)
+    app = screen("review")
+    app.slider(key="review-audit").set_value(35).run()
+    assert queue.manner(desk) == queue.Manner(0.35, False)
+    app.toggle(key="review-blind-False").set_value(True).run()
+    assert queue.manner(desk) == queue.Manner(0.35, True)
+    assert "Nothing was decided blind" in " ".join(caption.value for caption in app.caption)
+
+
+def test_two_readers_and_a_decision_between_them(screen, project, desk):
+    run_id = rooms_world.build(project)
+    app = screen("review", review_view="People")
+    assert "No document has two readers yet" in texts(app)
+    for actor, value in (("ann", True), ("bob", False)):
+        review.edit(desk, run_id, "d0", "b", value, actor=actor)
+        review.submit(desk, run_id, ["d0"], actor=actor)
+    app = screen("review", review_view="People")
+    assert "1 of 1 disputes to decide" in texts(app)
+    assert "d0: Beta" in texts(app)
+    button = next(button for button in app.button if button.label == "absent (bob)")
+    button.click().run()
+    assert "0 of 1 disputes to decide" in texts(app)
+    assert queue.row(desk, project.store.runs.get(run_id), "d0").values["b"] is False
 
 
 def test_names_that_look_like_code_are_words(screen, project):

@@ -1,13 +1,11 @@
 // What runs inside the grid's frame. Texts reach the page through textContent only.
 //
-// Every edit is kept in a log under a running number until a later row comes back from the store with an
-// acknowledgement of that number ("_ack": grid:number). Until then the cell shows the edit, whatever older answer of
-// the store arrives meanwhile: so no quick second click is undone by the answer to the first.
+// Every edit goes to the studio at once (teller.js, which comes before this). Until its answer, and until the page has
+// rows that were read after it, the cell shows the edit: no quick second click is undone by an older answer. The page is
+// run again a little after the last answer, for what it shows around the grid.
 window.moot = (() => {
-  const life = Math.random().toString(36).slice(2, 10);
-  const log = [];
   const pending = new Map();
-  let number = 0, focused = null, sent = "";
+  let teller = null, focused = null, sent = "", told = 0, later = 0;
 
   const el = (tag, cls, text) => {
     const node = document.createElement(tag);
@@ -16,18 +14,13 @@ window.moot = (() => {
     return node;
   };
 
-  function acknowledged(row) {
-    const [whose, upTo] = String(row._ack || "").split(":");
-    return whose === life ? Number(upTo) : 0;
-  }
-
   // ---- values: "1" present, "0" absent, "?" not readable, else a rating or a label's id
 
   function get(params) {
     const field = params.column.getColId();
     const own = pending.get(params.node.id + "/" + field);
     if (own !== undefined) {
-      if (acknowledged(params.data) < own.number) return own.value;
+      if (params.data._read < own.read) return own.value;
       pending.delete(params.node.id + "/" + field);
     }
     return params.data[field];
@@ -35,16 +28,30 @@ window.moot = (() => {
 
   function set(params) {
     const field = params.column.getColId();
-    note(params.node.id, field, params.newValue);
-    pending.set(params.node.id + "/" + field, { number, value: params.newValue });
     params.data[field] = params.newValue;
+    if (field === "_act") return true;
+    const own = { value: params.newValue, read: Infinity };
+    pending.set(params.node.id + "/" + field, own);
+    const { kind } = context(params.api);
+    const value = kind === "multilabel" ? params.newValue === "1" : kind === "rating" ? Number(params.newValue) : params.newValue;
+    tell(params.api, "set", { document: params.node.id, item: field.slice(2), value }, (answer) => {
+      if (answer) own.read = answer.read;
+      else pending.delete(params.node.id + "/" + field);
+    });
     return true;
   }
 
-  function note(row, field, value) {
-    number += 1;
-    log.push([number, row, field, value]);
-    while (log.length > 200) log.shift();
+  function tell(api, act, more, heard) {
+    teller.act(act, { show: "cells", ...more }).then((answer) => {
+      if (heard) heard(answer);
+      for (const row of (answer && answer.rows) || []) {
+        const node = api.getRowNode(row._id);
+        if (node) Object.assign(node.data, row);
+      }
+      api.refreshCells({ force: true });
+      clearTimeout(later);
+      later = setTimeout(() => { const node = api.getDisplayedRowAtIndex(0); if (node) node.setDataValue("_act", String(++told)); }, 300);
+    });
   }
 
   const context = (api) => api.getGridOption("context");
@@ -62,7 +69,7 @@ window.moot = (() => {
     node.setDataValue(field, next(api, get({ node, data: node.data, column })));
   }
 
-  const act = (node, what) => node.setDataValue("_act", what + " " + (number + 1));
+  const act = (params, what) => tell(params.api, what, { document: params.node.id });
 
   // ---- what the keyboard does. The grid asks this before it acts on a key itself, while the key is being pressed; what
   // it tells afterwards (onCellKeyDown) comes late, and by then quick hands are on the next row. True: the grid itself
@@ -74,12 +81,12 @@ window.moot = (() => {
 
   function doneBy(params) {
     const event = params.event, key = event.key;
-    if (undoKey(event)) return () => act(params.node, event.shiftKey ? "redo" : "undo");
+    if (undoKey(event)) return () => act(params, event.shiftKey ? "redo" : "undo");
     if (!plain(event)) return null;
     if (key === " " && isLabel(params.column)) return () => turn(params.api, params.node, params.column.getColId());
     if (/^[1-9]$/.test(key)) return () => { const field = context(params.api).fields[Number(key) - 1]; if (field) turn(params.api, params.node, field); };
-    if (key === "Backspace") return () => act(params.node, "undo");
-    if (key === "Enter") return () => { act(params.node, "submit"); down(params); };
+    if (key === "Backspace") return () => act(params, "undo");
+    if (key === "Enter") return () => { act(params, "submit"); down(params); };
     return null;
   }
 
@@ -112,18 +119,21 @@ window.moot = (() => {
   function collect({ eventData }) {
     if (eventData.type === "cellFocused") focusOn(eventData);
     const selected = eventData.api.getSelectedNodes().map((node) => node.id).slice(0, 500);
-    const first = eventData.api.getDisplayedRowAtIndex(0);
-    const known = first && first.data ? acknowledged(first.data) : 0;
-    while (log.length && log[0][0] <= known) log.shift();
-    return { grid: life, number, edits: log, row: focused, selected };
+    return { told, row: focused, selected };
   }
 
-  function wanted({ streamlitRerunEventTriggerName, eventData }) {
+  function wanted({ eventData }) {
     const selected = eventData.api.getSelectedNodes().map((node) => node.id).sort().join("\u0000");
-    const now = [number, focused, selected].join("\u0001");
+    const now = [told, focused, selected].join("\u0001");
     const same = now === sent;
     sent = now;
-    return streamlitRerunEventTriggerName === "cellValueChanged" || !same;
+    return !same;
+  }
+
+  // What was saved is said in the head of the page, which this frame can reach; the next run of the page says it too.
+  function stated(state, words) {
+    const place = window.parent.document.querySelector(".moot-saved");
+    if (place) place.textContent = state === "saved" ? "✓ " + words : state === "saving" ? "Saving…" : words;
   }
 
   // ---- cells
@@ -201,7 +211,9 @@ window.moot = (() => {
   const shown = (params) => params.node.id === focused;
 
   function ready(event) {
-    const { css, focus } = context(event.api);
+    const { css, focus, address, head } = context(event.api);
+    teller = new Teller(address, head);
+    teller.onState = stated;
     const sheet = el("style");
     sheet.textContent = css;
     document.head.append(sheet);

@@ -8,24 +8,5 @@ export default function (component) {
   root.drawn = drawn;
   root.classList.toggle("framed", Boolean(data.framed));
   root.style.setProperty("--room", data.height ? `${data.height}px` : "none");
-  const board = { labels: labelBook(data.labels), roles: roleBook(data.roles), kind: data.kind, playing: null, documentStale: false };
-  const debate = (board.debate = new Debate(board, data.document.id));
-  debate.setDocument(data.document);
-  const nodes = [];
-  for (const event of data.events) {
-    if (event.kind === "turn") {
-      debate.turns.set(event.turn, normal(event, data.kind));
-    } else if (event.kind === "verdict") debate.verdict = event;
-  }
-  debate.settleDisputes();
-  for (const event of debate.ordered) {
-    if (data.hidden && data.hidden.includes(event.role)) continue;
-    const view = new TurnView(board);
-    view.text = event.text;
-    view.said.classList.toggle("raw", /^\s*[{[]|^\s*```/.test(event.text));
-    view.setHead(event);
-    nodes.push(view.node);
-  }
-  if (debate.verdict) nodes.push(el("div", "ruling", ...ruling(debate.verdict, board.labels, board.kind)));
-  root.replaceChildren(...nodes);
+  root.replaceChildren(...heldDebate(data));
 }

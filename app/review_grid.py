@@ -1,0 +1,270 @@
+"""The Grid view of Review: many documents at once, and the one in focus below with what was said of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from html import escape
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app import state, wiring
+from app.views import empty, grid, marked_text, panel, transcript
+from app.views.notice import notice
+from core.codebook import Codebook
+from core.documents import Value
+from core.errors import MootError
+from core.runs import RunRow
+from core.studio import queue, review
+from core.studio.desk import Desk
+
+HEIGHT = 474  # of the grid, in pixels: what leaves the document below it in sight on a small screen
+SORT, SIZE, PAGE = "review-sort", "review-size", "review-page"
+_LEGEND = (
+    '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
+    '<span><b style="background:var(--unres-bg)"></b>roles disagree</span>'
+    '<span><b style="background:linear-gradient(225deg,var(--r-person) 32%,transparent 33%)"></b>edited by you</span>'
+    '<span class="wide">Space or 1 to 9 turns a label, Enter submits, Backspace undoes</span>'
+)
+
+
+def buttons(desk: Desk, actor: str) -> None:
+    """What stands in the head of the screen while the grid is shown."""
+    words = state.last_saved()
+    st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width="content")
+    _button("Undo", lambda: review.undo(desk, actor=actor), icon="undo", shortcut="Ctrl+Z")
+    _button("Redo", lambda: review.redo(desk, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
+
+
+def grid_view(
+    desk: Desk, run: RunRow, actor: str, wanted: queue.Wanted, counters: DeltaGenerator, *, show_all: Callable[[], None]
+) -> None:
+    """Draw a page of the documents that are ``wanted``, the counters, and the document in focus. ``show_all`` takes the
+    filters off."""
+    told = grid.told(_key(run, actor))
+    state.tick(told.selected)
+    if told.focus is not None:
+        state.focus_on(told.focus)
+    kept = st.session_state
+    here = replace(wanted, sort=kept.get(SORT, "position"), number=kept.get(PAGE, 1), size=kept.get(SIZE, 50))
+    read_at = time.time()
+    page = queue.page(desk, run, here, actor=actor)
+    problem = state.review_problem()
+    if problem is not None:
+        notice("error", *problem)
+    if page.rows:
+        grid.grid(
+            page.rows,
+            run.settings.codebook,
+            review.roles(run),
+            run=wiring.watched(desk, run.run_id),
+            actor=actor,
+            read_at=read_at,
+            focus=state.opened(),
+            height=HEIGHT,
+            key=_key(run, actor),
+        )
+    else:
+        _nothing(run, page, show_all)
+    _under(desk, run, actor, page)
+    with counters:
+        found = f"{page.total:,} document{'' if page.total == 1 else 's'}"
+        waiting = queue.open_count(desk, run, actor=actor)
+        st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>')
+    _detail(desk, run, actor, page)
+
+
+def first_page() -> None:
+    """Go back to the first page."""
+    state.forget(PAGE)
+
+
+def _key(run: RunRow, actor: str) -> str:
+    return f"review-grid-{run.run_id}-{actor}"
+
+
+def _button(
+    label: str,
+    act: Callable[[], review.Saved | None],
+    *,
+    key: str = "",
+    icon: str = "",
+    shortcut: str | None = None,
+    primary: bool = False,
+    quiet: bool = False,
+    disabled: bool = False,
+) -> None:
+    """A button for an act of review, done before the screen is drawn."""
+
+    def clicked() -> None:
+        try:
+            saved = act()
+        except MootError as error:
+            state.note_problem(error.message, error.remedy)
+        else:
+            state.note_saved(f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}")
+
+    st.button(
+        label,
+        key=key or f"review-{label.lower()}",
+        icon=f":material/{icon}:" if icon else None,
+        shortcut=shortcut,
+        type="primary" if primary else "tertiary" if quiet else "secondary",
+        disabled=disabled,
+        on_click=clicked,
+    )
+
+
+def _nothing(run: RunRow, page: queue.Page, show_all: Callable[[], None]) -> None:
+    if page.total == 0 and not run.verdicts + run.unresolved + run.failed:
+        empty.empty("Nobody has spoken yet", "This run has no verdict so far.", key="review-quiet")
+        return
+    pressed = empty.empty(
+        "Nothing waits for you here", "No document matches the search and the filters.", ["Show all"], sign="check",
+        key="review-nothing",
+    )  # fmt: skip
+    if pressed:
+        show_all()
+        st.rerun()
+
+
+def _under(desk: Desk, run: RunRow, actor: str, page: queue.Page) -> None:
+    """Below the grid: what can be done with the ticked rows, which rows are shown, and the way to others."""
+    here = {row.document_id for row in page.rows}
+    _bulk(desk, run, actor, [id for id in state.ticked() if id in here])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
+        words = st.container(width="stretch")
+        st.selectbox(
+            "Order", list(queue.SORTS), format_func=lambda sort: queue.SORTS[sort], label_visibility="collapsed",
+            key=SORT, width=140, on_change=first_page,
+        )  # fmt: skip
+        size = st.selectbox(
+            "Rows a page", queue.PAGE_SIZES, index=1, format_func=lambda size: f"{size} a page",
+            label_visibility="collapsed", key=SIZE, width=120, on_change=first_page,
+        )  # fmt: skip
+        if st.session_state.get(PAGE, 1) > page.pages:
+            st.session_state[PAGE] = page.pages
+        if page.pages > 1:
+            st.pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
+    first = (page.number - 1) * size + 1
+    with words:
+        shown = f"Rows {first:,} to {first + len(page.rows) - 1:,} of {page.total:,}" if page.rows else "No rows"
+        st.html(f'<div class="moot-legend"><span>{shown}</span>{_LEGEND}</div>')
+
+
+def _bulk(desk: Desk, run: RunRow, actor: str, chosen: Sequence[str]) -> None:
+    """What can be done with the ticked rows."""
+    if not chosen:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-bulk"):
+        st.html(f'<div class="moot-legend"><span>{len(chosen)} selected</span></div>', width="content")
+        item, value = _bulk_value(run.settings.codebook)
+        count = f"{len(chosen)} document{'' if len(chosen) == 1 else 's'}"
+        run_id = run.run_id
+        _button(
+            f"Set for {count}",
+            lambda: review.edit_many(desk, run_id, chosen, item, value, actor=actor),
+            key="review-bulk-set",
+        )
+        _button(
+            "Submit selected",
+            lambda: review.submit(desk, run_id, chosen, actor=actor),
+            key="review-bulk-submit",
+            primary=True,
+        )
+        _button(
+            "Discard selected",
+            lambda: review.set_status(desk, run_id, chosen, "Discarded", actor=actor),
+            key="review-bulk-discard",
+            quiet=True,
+        )
+
+
+def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
+    names = {label.id: label.name for label in codebook.labels}
+    choice = codebook.kind == "choice"
+    label = st.selectbox(
+        "Label", list(names), format_func=names.__getitem__, label_visibility="collapsed", width=170,
+        key="review-bulk-label" if choice else "review-bulk-item",
+    )  # fmt: skip
+    if choice:
+        return codebook.items[0], label
+    values: Sequence[Value] = (True, False)
+    if codebook.kind == "rating" and codebook.scale is not None:
+        values = range(codebook.scale.min, codebook.scale.max + 1)
+    value = st.selectbox(
+        "Value", values, format_func=lambda value: review.value_word(codebook, value), label_visibility="collapsed",
+        width=110, key="review-bulk-value",
+    )  # fmt: skip
+    return label, value
+
+
+def _detail(desk: Desk, run: RunRow, actor: str, page: queue.Page) -> None:
+    """The document in focus: its text with evidence, the debate, and what people did."""
+    shown = state.focus() or (page.rows[0].document_id if page.rows else None)
+    known = review.dossier(desk, run, shown, actor=actor) if shown else None
+    if shown is None or known is None:
+        return
+    codebook, run_id = run.settings.codebook, run.run_id
+    row = next((row for row in page.rows if row.document_id == shown), None) or queue.row(desk, run, shown, actor=actor)
+    disputed = row.disputed if row is not None else frozenset()
+    with panel.panel(shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail") as head:
+        with head:
+            _button(
+                "Submit",
+                lambda: review.submit(desk, run_id, [shown], actor=actor),
+                primary=True,
+                disabled=known.review_status == "Submitted",
+            )
+            settled = known.review_status in review.SETTLED
+            if settled:
+                _button("Reopen", lambda: review.set_status(desk, run_id, [shown], "Draft", actor=actor))
+            if known.review_status != "Discarded":
+                _button(
+                    "Discard", lambda: review.set_status(desk, run_id, [shown], "Discarded", actor=actor), quiet=True
+                )
+            if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):
+                st.rerun()
+        text, said, done = st.columns([1.25, 1.1, 0.62], gap="medium")
+        with text:
+            evidence = [quote for quotes in known.evidence.values() for quote in quotes]
+            marked_text.marked_text(
+                known.document.fields, codebook, evidence, disputed=disputed, small=True, height=380, key="review-text"
+            )
+        with said:
+            replay = desk.replay(run_id, shown)
+            if replay is not None:
+                transcript.transcript(
+                    replay, codebook, review.roles(run), framed=False, height=380, key="review-transcript"
+                )
+            else:
+                st.caption("No debate on this document yet.")
+        with done:
+            _history(desk, run, shown)
+
+
+def _to_focus(document: str) -> None:
+    state.begin_at(document)
+    state.look_through("Focus")
+
+
+def _history(desk: Desk, run: RunRow, document_id: str) -> None:
+    lines = []
+    for entry in review.history(desk, run, document_id)[:60]:
+        when = time.strftime("%H:%M:%S", time.localtime(entry.at))
+        day = time.strftime("%d %b %Y", time.localtime(entry.at))
+        change = f"{entry.before} → {entry.after}" if entry.before != entry.after else f"{entry.after}, confirmed"
+        what = f"{entry.item} {change}" if entry.item else change
+        if not entry.before and not entry.after:
+            what = entry.item
+        lines.append(
+            f'<time title="{escape(day)}">{when}</time>'
+            f'<span class="{"undone" if entry.undone else ""}"><b>{escape(entry.who)}</b> {escape(what)}</span>'
+        )
+    st.html('<div class="moot-panel"><h2>History</h2></div>')
+    if lines:
+        st.html(f'<div class="moot-history">{"".join(lines)}</div>')
+    else:
+        st.caption("Nobody has changed anything here.")

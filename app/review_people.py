@@ -1,0 +1,117 @@
+"""The People view of Review: how far several people agree, and a decision where they don't."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from app import state
+from app.views import empty, marked_text, panel
+from core.codebook import Codebook
+from core.errors import MootError
+from core.runs import RunRow
+from core.studio import readers as use
+from core.studio import review
+from core.studio.desk import Desk
+
+PAGE, SHOW = "review-people-page", "review-people-show"
+SIZE = 10
+"""Disputes on a page."""
+
+
+def people(desk: Desk, run: RunRow, actor: str) -> None:
+    """Draw it."""
+    found = use.panel(desk, run)
+    if found.documents == 0:
+        others = ", ".join(f"{name} ({count:,})" for name, count in found.people.items()) or "nobody yet"
+        empty.empty(
+            "No document has two readers yet",
+            f"Submitted so far by: {others}. A second reader takes a name of their own under Manner, and "
+            "“second reading” among the filters shows them what others have submitted.",
+            sign="lines",
+            key="people-none",
+        )
+        return
+    codebook = run.settings.codebook
+    _numbers(found, codebook)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        show = st.segmented_control(
+            "Show", ("To decide", "Decided"), default="To decide", label_visibility="collapsed", key=SHOW, required=True
+        )
+        left = f"{len(found.open):,} of {len(found.disputes):,} disputes to decide"
+        st.html(f'<div class="moot-legend"><span>{left}</span></div>')
+    disputes = found.open if show == "To decide" else tuple(d for d in found.disputes if d.decided is not None)
+    if not disputes:
+        empty.empty("Nothing to decide here", "Where people differ, it comes here.", sign="check", key="people-done")
+        return
+    pages = -(-len(disputes) // SIZE)
+    number = min(st.session_state.get(PAGE, 1), pages)
+    for dispute in disputes[(number - 1) * SIZE : number * SIZE]:
+        _dispute(desk, run, dispute, actor)
+    if pages > 1:
+        st.session_state[PAGE] = number
+        st.pagination(pages, key=PAGE)
+
+
+def _numbers(found: use.Panel, codebook: Codebook) -> None:
+    def share(value: float | None, form: str) -> str:
+        return "undefined" if value is None else format(value, form)
+
+    names = ", ".join(f"{name} ({count:,})" for name, count in found.people.items())
+    kappa = "Cohen's kappa" if len(found.people) == 2 else "Fleiss' kappa"
+    lines = "".join(
+        f'<tr><td class="l">{escape(review.item_name(codebook, one.item))}</td><td>{one.n:,}</td>'
+        f'<td><span class="moot-badge {_tone(one.same)}">{share(one.same, ".0%")}</span></td>'
+        f"<td>{share(one.kappa, '.2f')}</td><td>{share(one.alpha, '.2f')}</td></tr>"
+        for one in found.items
+    )
+    sub = f"{found.documents:,} documents with two readers or more: {names}"
+    with panel.panel("Agreement", sub, key="people-agree"):
+        st.html(
+            '<table class="moot-sum"><tr><th class="l">Label</th><th>documents</th><th>all say the same</th>'
+            f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
+        )
+
+
+def _tone(same: float | None) -> str:
+    if same is None:
+        return ""
+    return "right" if same >= 0.9 else "unres" if same >= 0.7 else "wrong"
+
+
+def _dispute(desk: Desk, run: RunRow, dispute: use.Dispute, actor: str) -> None:
+    """One dispute: the text, and a button for each value with who says it."""
+    codebook = run.settings.codebook
+    known = review.dossier(desk, run, dispute.document_id)
+    key = f"dispute-{dispute.document_id}-{dispute.item}"
+    note = ""
+    if dispute.decided is not None:
+        note = f"{review.value_word(codebook, dispute.decided)}, decided by {dispute.by}"
+    title = f"{dispute.document_id}: {review.item_name(codebook, dispute.item)}"
+    with panel.panel(title, note=note, key=key) as head:
+        with head:
+            for value in dict.fromkeys(dispute.said.values()):
+                who = ", ".join(name for name, said in dispute.said.items() if said == value)
+                st.button(
+                    f"{review.value_word(codebook, value)} ({who})",
+                    key=f"{key}-{value}",
+                    type="primary" if value == dispute.decided else "secondary",
+                    on_click=_decide,
+                    args=(desk, run, dispute, value, actor),
+                )
+            if dispute.decided is not None:
+                st.button(
+                    "Open again", key=f"{key}-open", type="tertiary", on_click=_decide,
+                    args=(desk, run, dispute, None, actor),
+                )  # fmt: skip
+        if known is not None:
+            quotes = [quote for each in known.evidence.values() for quote in each if quote.item == dispute.item]
+            marked_text.marked_text(known.document.fields, codebook, quotes, small=True, height=160, key=f"{key}-text")
+
+
+def _decide(desk: Desk, run: RunRow, dispute: use.Dispute, value: object, actor: str) -> None:
+    try:
+        use.decide(desk, run, dispute.document_id, dispute.item, value, actor=actor)  # type: ignore[arg-type]
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
