@@ -39,6 +39,7 @@ def project(tmp_path, file):
 def desk(project):
     return SimpleNamespace(
         store=project.store,
+        tutor=SimpleNamespace(notice=lambda: None),
         replay=lambda run, document: watch.replay(project.store, run, document),
         document=lambda run, document: watch.document(project.store, document),
     )

@@ -51,7 +51,7 @@ def visit(page: Page, room: str) -> None:
 
 def review(page: Page) -> None:
     visit(page, "Review")
-    page.get_by_role("radio", name="Grid").or_(page.get_by_role("button", name="Grid", exact=True)).click()
+    page.get_by_role("radio", name="Grid").click()
     page.frame_locator("iframe").locator(".ag-row").first.wait_for()
 
 

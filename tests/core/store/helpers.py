@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 from core.annotations import VERDICT, Annotation, Evidence
 from core.codebook import Codebook, Label
+from core.debate import protocols
 from core.debate.turns import Fault, Usage, Verdict
 from core.documents import Document, Value
 from core.engine.ports import StoredReply, TurnRow, VerdictRow
@@ -25,12 +26,13 @@ def make_codebook(labels: int = 3, **fields) -> Codebook:
 
 
 def make_settings(codebook: Codebook | None = None, **fields) -> RunSettings:
+    defaults = {param.name: param.default for param in protocols.find("ecj").params}
     return RunSettings(
         protocol="ecj",
         codebook=codebook or make_codebook(),
         seats=dict.fromkeys(ROLES, SEAT),
         templates={},
-        **fields,
+        **{"params": defaults, **fields},
     )
 
 
