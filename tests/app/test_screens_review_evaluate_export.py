@@ -27,7 +27,6 @@ def project(tmp_path):
 def desk(project):
     desk = SimpleNamespace(
         store=project.store,
-        tutor=SimpleNamespace(notice=lambda: None),
         path=project.path,
         name="small",
         run_name=lambda run: f"Run {run}",
