@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import streamlit as st
 
@@ -59,7 +60,7 @@ def own_prices(workspace: Workspace, places: Sequence[Place]) -> None:
         )
         model = st.text_input("Model", placeholder="its name, or * for all of the connection's", key="price-model")
         left, right = st.columns(2, wrap=False)
-        fields = {"min_value": 0.0, "value": None, "format": "%.4g", "step": 0.1}
+        fields: dict[str, Any] = {"min_value": 0.0, "value": None, "format": "%.4g", "step": 0.1}
         prompt = left.number_input("In", key="price-in", placeholder="0.40", **fields)
         reply = right.number_input("Out", key="price-out", placeholder="1.60", **fields)
         if st.form_submit_button("Keep the price", type="primary"):

@@ -10,8 +10,8 @@ from app import state
 from app.views.rooms import line
 from core.errors import UsageError
 from core.studio import seats
+from core.studio.preferences import Seats
 from core.studio.runs import Plan
-from core.studio.seats import Seats
 
 
 def presets(plan: Plan, known: dict[str, Seats], save: Callable[[Plan], None]) -> None:
