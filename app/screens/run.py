@@ -13,7 +13,7 @@ from app.views.connections import probed
 from app.views.empty import empty
 from app.views.handling import ask_first, long_documents
 from app.views.header import header
-from app.views.notice import error_box
+from app.views.notice import error_box, notice
 from app.views.rooms import bound, heading, room_link, saved, styles
 from app.views.saved import saved_strip
 from core.debate import protocols
@@ -201,6 +201,10 @@ def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
         running.why_it_stands(
             now, last, talking, go_on=lambda: steer("go_on"), stop=lambda: steer("stop"), raise_to=raise_to
         )
+    if now.state not in ("running", "queued"):
+        told = fitting.limit_words(run, desk.store.ended.at_their_limit(run_id))
+        if told:
+            notice("warn", "Replies were cut by their output limit", told)
     moving = next((other for other in desk.under_way() if desk.state(other) == "running"), None)
     running.queue_strip(
         [row for row in steering.queue(desk) if row.run_id != run_id],

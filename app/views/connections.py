@@ -200,6 +200,7 @@ def _table(place: Place, listed: Listing) -> None:
         columns["Size"] = [_size(card.size_bytes) for card in cards]
         columns["Family"] = [card.family for card in cards]
         columns["Parameters"] = [card.parameters for card in cards]
+        columns["In memory"] = ["yes" if card.loaded else "" for card in cards]
     height: int | Literal["auto"] = "auto" if len(cards) <= 6 else 250
     st.dataframe(pd.DataFrame(columns), hide_index=True, height=height, key=f"models-{place.name}")
 

@@ -14,6 +14,7 @@ from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, Seat
 from core.studio import again, annotate, drivers, fitting, personas, runs
 from core.studio.desk import Desk
+from core.studio.fitting import limit_words
 from core.studio.intake import Source, read_source
 from core.studio.workspace import Workspace
 
@@ -168,6 +169,9 @@ def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False, retry_
             _explain(status)
             break
     rows = tuple(row for row in (desk.store.runs.get(run_id) for run_id in run_ids) if row is not None)
+    for row in rows:
+        if told := limit_words(row, desk.store.ended.at_their_limit(row.run_id)):
+            say(f"moot: {row.run_id}: {told}")
     code = INCOMPLETE if trouble else _exit_code(rows)
     return Outcome(desk, rows, annotate.result(desk, rows), code)
 

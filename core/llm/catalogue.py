@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from core import errors
 from core.llm.connections import Connection, find_key
@@ -13,12 +14,14 @@ LIST_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """One model at a server; ``size_bytes``, ``family`` and ``parameters`` are what Ollama tells of it."""
+    """One model at a server; ``size_bytes``, ``family``, ``parameters`` and whether it is ``loaded`` into memory are
+    what Ollama tells of it."""
 
     name: str
     size_bytes: int | None = None
     family: str = ""
     parameters: str = ""
+    loaded: bool = False
 
 
 def list_models(place: Connection) -> tuple[ModelCard, ...]:
@@ -75,9 +78,11 @@ def _from_ollama(place: Connection, key: str | None) -> list[ModelCard]:
         place.base_url, timeout=LIST_SECONDS, headers=headers, follow_redirects=False, trust_env=False
     )
     try:
+        loaded = _loaded(client)
         return [
             ModelCard(
                 name=model.model or "",
+                loaded=model.model in loaded,
                 size_bytes=int(model.size) if model.size else None,
                 family=(model.details.family or "") if model.details else "",
                 parameters=(model.details.parameter_size or "") if model.details else "",
@@ -94,6 +99,16 @@ def _from_ollama(place: Connection, key: str | None) -> list[ModelCard]:
         raise _unreadable(place) from error
     finally:
         client._client.close()
+
+
+def _loaded(client: Any) -> frozenset[str]:
+    """Names of the models that wait in memory; none where a server does not tell."""
+    import ollama
+
+    try:
+        return frozenset(model.model or "" for model in client.ps().models)
+    except (ollama.ResponseError, ValueError, TypeError, AttributeError):
+        return frozenset()
 
 
 def _unreachable(place: Connection, error: Exception) -> errors.Unreachable:

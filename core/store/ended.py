@@ -85,6 +85,11 @@ class EndedDebates:
         )
         return {role: (int(turns), int(tokens), cost) for role, turns, tokens, cost in rows}
 
+    def at_their_limit(self, run_id: str) -> int:
+        """How many replies that a run paid for were cut by their output limit."""
+        row = self._connection.row("SELECT count(*) FROM replies WHERE run_id = ? AND finish = 'length'", [run_id])
+        return int(row[0]) if row else 0
+
     def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:
         """For each role of a run: how many turns it has had, and the average tokens of one."""
         rows = self._connection.rows(

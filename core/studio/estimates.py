@@ -72,7 +72,7 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
     measured = _measured(desk, settings)
     if measured is not None:
         run_id, tokens = measured
-        source = f"measured on {run_id}"
+        source = f"measured on run {run_id}"
     else:
         sample = desk.store.documents.page(0, SAMPLE)
         tokens = _rendered(settings, sample)
@@ -90,7 +90,7 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
     )
     if any(count.least < count.most for count in asks.values()):
         source += "; at most so many calls, as a debate may end early"
-    return Estimate(documents, iterations, roles, _basis(roles, source))
+    return Estimate(documents, iterations, roles, _basis(desk.models, roles, source))
 
 
 def _role(models: ModelLibrary, role: str, title: str, seat: Seat, calls: int, each: Usage) -> RoleEstimate:
@@ -99,10 +99,14 @@ def _role(models: ModelLibrary, role: str, title: str, seat: Seat, calls: int, e
     return RoleEstimate(role, title, seat, calls, whole.prompt_tokens, whole.completion_tokens, cost)
 
 
-def _basis(roles: Sequence[RoleEstimate], source: str) -> str:
+def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> str:
     strangers = list(dict.fromkeys(role.seat.spec for role in roles if role.cost_usd is None))
     if strangers:
         return f"No list price is known for {', '.join(strangers)}. Tokens: {source}."
+    own = [models.prices.own_price(models.place(role.seat.connection), role.seat.model) for role in roles]
+    if any(own):
+        kind = "Your own prices" if all(own) else "Your own prices and list prices"
+        return f"{kind}; tokens: {source}."
     if all(role.seat.connection == BUILTIN for role in roles):
         return "The built-in baseline costs nothing."
     if all(role.cost_usd == 0 for role in roles):

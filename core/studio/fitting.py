@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.documents import Document
 from core.llm.models import ModelLibrary
 from core.llm.reply import estimated
-from core.runs import RunSettings, Seat
+from core.runs import BUILTIN, RunRow, RunSettings, Seat
 from core.studio.preview import first_messages
 
 HEARD_TOKENS = 250
@@ -37,6 +37,18 @@ class TooLong:
             f"The longest document ({self.document_id}) takes about {self.tokens:,} tokens as the {self.role}'s prompt "
             f"and reply, the context of {self.seat.spec} has {self.context:,}. {then}"
         )
+
+
+def limit_words(run: RunRow, cut: int) -> str:
+    """What a person should know of replies that were cut by their output limit; empty when none was."""
+    if not cut:
+        return ""
+    limits = sorted({seat.sampling.max_tokens for seat in run.settings.seats.values() if seat.connection != BUILTIN})
+    tokens = " or ".join(f"{limit:,}" for limit in limits)
+    return (
+        f"{cut:,} of {run.calls:,} replies were cut by their output limit of {tokens} tokens. What they had not "
+        "decided by then is unresolved: raise max tokens, or lower the reasoning effort."
+    )
 
 
 def longest(documents: Sequence[Document]) -> Document | None:

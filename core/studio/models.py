@@ -111,6 +111,7 @@ def look(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, A
             "size_bytes": card.size_bytes,
             "family": card.family,
             "parameters": card.parameters,
+            "loaded": card.loaded,
             "usd_per_million": priced(workspace, Seat(connection=name, model=card.name)),
         }
         for card in cards
@@ -137,7 +138,8 @@ def told_of(model: Mapping[str, Any]) -> str:
     dollars = (
         "" if price is None else "free" if not any(price) else f"${price[0]:.2f} in, ${price[1]:.2f} out a million"
     )
-    told = [part for part in (size, model["family"], model["parameters"], dollars) if part]
+    loaded = "in memory" if model["loaded"] else ""
+    told = [part for part in (size, model["family"], model["parameters"], loaded, dollars) if part]
     return f"  ({', '.join(told)})" if told else ""
 
 

@@ -74,6 +74,7 @@ def test_models_tells_sizes_families_and_with_a_probe_what_the_first_can_do(serv
     assert [(model["name"], model["family"], model["size_bytes"]) for model in one["models"]] == [
         (PLAIN, "llama", 800_000_000), (THINKER, "llama", 4_900_000_000),
     ]  # fmt: skip
+    assert [model["loaded"] for model in one["models"]] == [False, True]
     able = one["probe"]["capabilities"]
     assert (able["context"], able["seed"], able["schema"], able["reasoning"]) == (2048, True, "full", False)
     assert "free" in moot("models", *place).stdout

@@ -38,6 +38,7 @@ def test_an_own_price_is_in_force_at_once_kept_and_taken_back(opened: tuple[Work
     costs.set_price(workspace, "openrouter", "somebody/new-one", Price(prompt=1.0, completion=4.0))
     assert costs.unpriced(desk.models, settings) == ()
     told = estimate(desk, settings, 10)
+    assert told.basis.startswith("Your own prices; tokens: the prompts of 4 documents")
     assert told.cost_usd == pytest.approx(sum(r.prompt_tokens * 1e-6 + r.completion_tokens * 4e-6 for r in told.roles))
     assert runs.settle(runs.Plan(everyone=FAR, budget_usd=1.0), BOOK, 1, desk.models).budget_usd == 1.0
     again = Workspace()
