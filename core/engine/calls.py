@@ -23,6 +23,10 @@ from core.runs import RunSettings, Seat
 FLUSH_SECONDS = 0.05
 """Deltas are handed to the screen in batches, 20 times a second."""
 
+LEAST_UNWRITTEN = 8
+"""Replies that may be on their way to the disk, or half as many as calls may be in flight, before those that are done
+keep their slots: no more than these are lost if the process dies."""
+
 CUT = "cancelled"
 """The kind of a try that was stopped while it spoke."""
 
@@ -85,6 +89,11 @@ class Words:
                 )
                 self._sent[index] += len(text)
 
+    def end(self) -> None:
+        """The reply is whole: what was said is no longer a try that may be cut."""
+        self.flush()
+        self._said.clear()
+
     def restart(self) -> None:
         """Forget a try that was cut; the next delta starts at offset 0 again."""
         self.flush()
@@ -107,6 +116,7 @@ class Caller:
     on_lane: Callable[[Seat, int], None] = lambda _seat, _at_once: None
     """Hears how many calls a server gets at once, when that changes."""
     _flights: dict[str, _Flight] = field(default_factory=dict)
+    _unwritten: set[asyncio.Task[None]] = field(default_factory=set)
     _lanes: dict[str, Lane] = field(default_factory=dict)
 
     async def paid(self, key: str, ask: Ask, place: Place) -> tuple[StoredReply, bool]:
@@ -149,6 +159,13 @@ class Caller:
                 about = ask.document or place.document
                 reply = await self.models.ask(place.seat, ask, self.settings, about, words)
                 settle(reply.cost_usd)
+                seconds = time.monotonic() - began
+                stored = stored_reply(key, reply, seconds=seconds, at=time.time(), run_id=place.run_id)
+                written = self._write(stored)
+                words.end()
+                self.on_paid(reply)
+                if len(self._unwritten) > max(LEAST_UNWRITTEN, self.settings.concurrency // 2):
+                    await asyncio.shield(written)  # the disk is behind: what would come next might be lost
         except ModelError as error:
             if isinstance(error, RateLimited):
                 lane.limited(error.retry_after)
@@ -163,11 +180,18 @@ class Caller:
         finally:
             lane.leave()
         lane.took()
-        words.flush()
-        self.on_paid(reply)
-        stored = stored_reply(key, reply, seconds=time.monotonic() - began, at=time.time(), run_id=place.run_id)
-        await self.store.commit(stored)
+        await asyncio.shield(written)
         return stored
+
+    def _write(self, stored: StoredReply) -> asyncio.Task[None]:
+        written = asyncio.create_task(self.store.commit(stored))
+        self._unwritten.add(written)
+        written.add_done_callback(self._unwritten.discard)
+        return written
+
+    async def written(self) -> None:
+        """Return once no paid reply is on its way to the disk any more, whoever was cancelled meanwhile."""
+        await asyncio.gather(*self._unwritten, return_exceptions=True)
 
     def _lane(self, seat: Seat) -> Lane:
         lane = self._lanes.get(seat.base_url)

@@ -33,6 +33,7 @@ class LiveRun(Driver):
             for worker in pending:
                 worker.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._caller.written()
         if failure is not None:
             raise failure
 

@@ -15,8 +15,9 @@ import orjson
 ROWS = 25
 """Documents of one block: what a dead worker's successor does again, from the journal."""
 
-CPUS = 0.5
-"""Processors that a worker asks for: it mostly waits for replies, and reading and writing must find room beside it."""
+CPUS = 0
+"""Processors that a worker reserves: it mostly waits for replies, and reading and writing must find room beside it even
+on a machine with one."""
 
 
 def main(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 from core.annotations import VERDICT, Annotation
@@ -60,13 +59,7 @@ class Replies:
         """Return once the reply is on disk. It is written even when the caller is cancelled meanwhile."""
         if reply.key in self._keys:
             return
-        future = self._writer.insert(_insert_replies, [reply])
-        future.add_done_callback(lambda done: self._note(done, reply.key))
-        await asyncio.wrap_future(future)
-
-    def _note(self, done: Future[None], key: str) -> None:
-        if done.exception() is None:
-            self._keys.add(key)
+        await self._writer.commit(_insert_replies, [reply], lambda: self._keys.add(reply.key))
 
 
 class RunSink:
@@ -81,11 +74,11 @@ class RunSink:
         for message in row.messages:
             if message["role"] == "system" and text_hash(message["content"]) not in self._texts:
                 await self._text(message["content"])
-        await asyncio.wrap_future(self._writer.insert(_insert_turns, [row]))
+        await self._writer.commit(_insert_turns, [row])
 
     async def verdict(self, row: VerdictRow) -> None:
         """Return once the verdict is on disk. A second one for the same document of the run is ignored."""
-        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [row]))
+        await self._writer.commit(_insert_verdicts, [row])
 
     def attempt(self, row: AttemptRow) -> None:
         """Queue a failed try."""
@@ -96,7 +89,7 @@ class RunSink:
         await asyncio.wrap_future(self._writer.call(set_state(run_id, state, message, seconds)))
 
     async def _text(self, text: str) -> None:
-        await asyncio.wrap_future(self._writer.insert(_insert_texts, [(text_hash(text), text)]))
+        await self._writer.commit(_insert_texts, [(text_hash(text), text)])
         self._texts.add(text_hash(text))
 
 

@@ -3,6 +3,7 @@ acknowledges after the commit. It never lingers."""
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 import time
@@ -33,12 +34,23 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class _Awaited:
+    """Rows that a coroutine waits for. Waking one loop once for a whole group costs a tenth of a future for each."""
+
+    insert: Insert[Any]
+    rows: Sequence[Any]
+    then: Callable[[], None]
+    loop: asyncio.AbstractEventLoop
+    waiter: asyncio.Future[None]
+
+
+@dataclass(frozen=True, slots=True)
 class _Call:
     run: Callable[[Cursor], Any]
     future: Future[Any] = field(default_factory=Future)
 
 
-_Item: TypeAlias = _Rows | _Call
+_Item: TypeAlias = _Rows | _Awaited | _Call
 
 
 class Writer:
@@ -64,6 +76,14 @@ class Writer:
         """Queue rows; the future is done once they are on disk. Rows of one ``insert`` are written together."""
         return self._submit(_Rows(insert, rows))
 
+    async def commit(self, insert: Insert[R], rows: Sequence[R], then: Callable[[], None] = lambda: None) -> None:
+        """Return once these rows are on disk. They are written, and ``then`` is called in the writer's thread after
+        that, even when the caller is cancelled meanwhile."""
+        loop = asyncio.get_running_loop()
+        item = _Awaited(insert, rows, then, loop, loop.create_future())
+        self._put(item)
+        await item.waiter
+
     def call(self, run: Callable[[Cursor], T]) -> Future[T]:
         """Queue a function of the cursor; the future holds its result once its transaction is on disk."""
         return self._submit(_Call(run))
@@ -80,13 +100,16 @@ class Writer:
                 self._queue.put(None)
         self._thread.join()
 
-    def _submit(self, item: _Item) -> Future[Any]:
+    def _submit(self, item: _Rows | _Call) -> Future[Any]:
         item.future.set_running_or_notify_cancel()  # what was queued is written, even if nobody waits any more
+        self._put(item)
+        return item.future
+
+    def _put(self, item: _Item) -> None:
         with self._gate:
             if self._closed:
                 raise ProjectError(f"{self._connection.path} is closed.", "Open the project again.")
             self._queue.put(item)
-        return item.future
 
     def _work(self) -> None:
         open_ = True
@@ -114,10 +137,9 @@ class Writer:
                 for item in group:
                     self._write([item], careful=True)
             else:
-                group[0].future.set_exception(translated(error, self._connection.path))
+                _acknowledge(group, [None], translated(error, self._connection.path))
             return
-        for item, result in zip(group, results, strict=True):
-            item.future.set_result(result)
+        _acknowledge(group, results, None)
 
     def _transaction(self, group: list[_Item], careful: bool) -> list[Any]:
         """Write the group and commit; the result of each item. Rolled back when anything fails."""
@@ -133,11 +155,38 @@ class Writer:
             raise
 
 
+def _acknowledge(group: list[_Item], results: list[Any], error: Exception | None) -> None:
+    """Tell all who wait for a group, those of one loop in one call."""
+    waiting: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for item, result in zip(group, results, strict=True):
+        if isinstance(item, _Awaited):
+            if error is None:
+                item.then()
+            waiting.setdefault(item.loop, []).append(item.waiter)
+        elif error is not None:
+            item.future.set_exception(error)
+        else:
+            item.future.set_result(result)
+    for loop, waiters in waiting.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_wake, waiters, error)
+
+
+def _wake(waiters: list[asyncio.Future[None]], error: Exception | None) -> None:
+    for waiter in waiters:
+        if waiter.done():
+            continue
+        if error is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(error)
+
+
 def _apply(cursor: Cursor, group: list[_Item], careful: bool) -> list[Any]:
     waiting: dict[Insert[Any], list[Any]] = {}
     results: list[Any] = []
     for item in group:
-        if isinstance(item, _Rows):
+        if isinstance(item, _Rows | _Awaited):
             waiting.setdefault(item.insert, []).extend(item.rows)
             results.append(None)
         else:

@@ -1,7 +1,7 @@
 """What a kill -9 costs: the same run is killed at random moments and resumed, until it is done.
 
-Counts completed calls that the server answered more than once (replies lost before they were on disk) and checks that
-every document ends with one verdict.
+Counts completed calls that the server answered more than once (replies that were lost before they were on disk), checks
+that every document ends with one verdict, and takes the time in which the killed file opens.
 
     python -m tests.benchmarks.kills [--kills 20] [--documents 300]
 """
@@ -21,6 +21,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from core.store.project import Project
 from tests.servers.running import mock_llm
 
 CODEBOOK = "{name: k, unit: review, labels: [{name: Service}, {name: Food}, {name: Location}]}"
@@ -33,6 +34,31 @@ def statistics(url: str) -> dict[str, Any]:
         return told
 
 
+def prepare(folder: Path, url: str, documents: int) -> list[str]:
+    """The files of a run, and the command that makes it."""
+    (folder / "book.yaml").write_text(CODEBOOK, encoding="utf-8")
+    with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = [[f"The staff and the breakfast, number {number}."] for number in range(documents)]
+        csv.writer(file).writerows([["text"], *rows])
+    return [
+        sys.executable, "-c", "from core.cli import main; main()", "annotate", str(folder / "texts.csv"),
+        "--text", "text", "--codebook", str(folder / "book.yaml"), "--project", str(folder / "p.duckdb"),
+        "--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "16", "--json",
+    ]  # fmt: skip
+
+
+def kill_after(process: subprocess.Popen[str], url: str, calls: int, pause: float) -> bool:
+    """Kill the process once the server has answered so many calls more; False when it ended before that."""
+    goal = statistics(url)["ok"] + calls
+    while process.poll() is None:
+        if statistics(url)["ok"] >= goal:
+            time.sleep(pause)
+            process.send_signal(signal.SIGKILL)
+            return process.wait() == -signal.SIGKILL
+        time.sleep(0.005)
+    return False
+
+
 def main() -> None:
     """Kill, resume, count."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -41,40 +67,37 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
+    each = options.documents * 3 // (options.kills + 2)
     with tempfile.TemporaryDirectory() as name, mock_llm(slots=16, ttft=0.05, tpt=0.002) as url:
         folder = Path(name)
-        (folder / "book.yaml").write_text(CODEBOOK, encoding="utf-8")
-        with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerows(
-                [["text"], *([f"The staff and the breakfast, number {n}."] for n in range(options.documents))]
-            )
-        command = [
-            sys.executable, "-c", "from core.cli import main; main()", "annotate", str(folder / "texts.csv"),
-            "--text", "text", "--codebook", str(folder / "book.yaml"), "--project", str(folder / "p.duckdb"),
-            "--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "16", "--json",
-        ]  # fmt: skip
-        lost, kills, probes = [], 0, 0
-        while True:
+        command = prepare(folder, url, options.documents)
+        lost: list[int] = []
+        opened: list[float] = []
+        told: dict[str, Any] = {}
+        while not told:
             before = statistics(url)["repeats"]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            probes += 1
-            if kills < options.kills:
-                time.sleep(1.5 + chance.random() * 1.5)
-                if process.poll() is None:
-                    process.send_signal(signal.SIGKILL)
-                    kills += 1
-            out, _ = process.communicate()
+            kill = len(opened) < options.kills
+            if kill and kill_after(process, url, 1 + chance.randrange(1, 2 * each), chance.random() * 0.05):
+                began = time.monotonic()
+                with Project(folder / "p.duckdb") as project:
+                    opened.append(time.monotonic() - began)
+                    runs = project.store.runs.all()
+                if runs:
+                    assert (runs[0].state, runs[0].message) == ("paused", "interrupted"), runs[0]
+            assert process.stdout is not None
+            out = process.stdout.read()
+            process.wait()
             lost.append(statistics(url)["repeats"] - before)
-            if "--resume" not in command and (folder / "p.duckdb").exists():
-                command += ["--resume", "r0001"]
             if process.returncode in (0, 1):
-                break
-        told = json.loads(out.strip().splitlines()[-1])
-        stats = statistics(url)
-        print(f"{kills} kills; verdicts {told['verdicts']} of {told['documents']}, status {told['status']}")
-        print(f"server answered {stats['ok']} calls, the run counts {told['calls']}, probes {probes}")
-        print(f"repeated after each start (probes repeat once each): {lost}")
+                told = json.loads(out.strip().splitlines()[-1])
+            elif "--resume" not in command and (folder / "p.duckdb").exists():
+                command += ["--resume", "r0001"]
+        asked = statistics(url)["ok"]
+        print(f"{len(opened)} kills; {told['verdicts']} verdicts on {told['documents']} documents, {told['status']}")
+        print(f"the server answered {asked} calls, the run counts {told['calls']}, probes {len(lost)}")
+        print(f"answered again after each start, the probe among them (at most 9, aim 3): {lost}")
+        print(f"the killed file opens in at most {max(opened, default=0):.2f} s (at most 1)")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from tests.core.cli.invoking import annotate, rows, write
 from tests.servers.running import mock_llm
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("default")]
-DOCUMENTS = 150
+DOCUMENTS = 100
 
 
 @pytest.fixture
