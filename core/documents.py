@@ -39,6 +39,13 @@ class Document:
         """The first field, empty when there is none."""
         return next(iter(self.fields.values()), "")
 
+    @property
+    def whole(self) -> str:
+        """All fields, each under its name when there are several."""
+        if len(self.fields) == 1:
+            return self.text
+        return "\n".join(f"{name}: {text}" for name, text in self.fields.items())
+
 
 def storable(text: str) -> str:
     """``text`` with lone surrogates replaced by U+FFFD and NUL characters removed, which the store refuses."""

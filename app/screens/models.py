@@ -20,7 +20,7 @@ from core.studio import costs, models, runs, seats
 styles()
 workspace, desk = desks.workspace(), desks.here()
 plan = runs.recall(desk)
-card = protocols.find(plan.protocol)
+card = protocols.find(plan.protocol, plan.params)
 roles = card.roles(card.settled(plan.narrowed().params))
 places = models.places(workspace)
 

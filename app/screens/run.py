@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from app import desks, state, wiring
+from app.views import comparison as views_comparison
 from app.views import running, setup
 from app.views.board import board
 from app.views.connections import probed
@@ -19,7 +21,7 @@ from app.views.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.studio import again, costs, estimates, fitting, runs, savings, steering
+from core.studio import again, ambiguity, comparison, costs, estimates, fitting, precedents, runs, savings, steering
 from core.studio.desk import Desk
 from core.studio.lab import templates
 from core.studio.preview import preview
@@ -95,7 +97,7 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
     with right, st.container(border=True, key="settings"):
         heading("Settings")
         try:
-            setup.settings(plan, version.codebook, count, save)
+            setup.settings(plan, version.codebook, count, save, ambiguity.prepasses(desk))
         except MootError as error:
             error_box(error)
         setup.codebook_words(version.codebook, version.version)
@@ -105,6 +107,7 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             room_link("personas", "Personas", icon=":material/groups:")
     with left:
         try:
+            ids = ambiguity.chosen(desk, replace(plan, limit=None), desk.store.documents.ids())
             settings = runs.settle(
                 plan.narrowed(), version.codebook, version.version, desk.models, own=templates.promoted(desk)
             )
@@ -112,17 +115,29 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             error_box(error)
             room_link("models", "Seats and models", icon=":material/memory:")
             return
+        count = len(ids)
         whole = estimates.estimate(desk, settings, count, iterations=plan.iterations)
         with st.container(border=True, key="ready"):
             few = min(plan.limit or setup.PILOT, count)
             pilot = estimates.estimate(desk, settings, few)
             pressed = setup.ready(plan, version.codebook, count, pilot, first=not rows)
             if pressed is not None and state.first_click():
-                begin(desk, settings, plan, pressed)
+                begin(desk, settings, plan, ids[:pressed])
             for probe in state.probes():
                 probed(probe, _who(protocols.roles_of(settings), probe.roles))
             if any(probe.stops for probe in state.probes()):
                 room_link("models", "Nothing was spent. Mend it on Models", icon=":material/memory:")
+            st.button("Add to a comparison", icon=":material/playlist_add:", key="compare-add", on_click=compare_too,
+                      args=(desk, plan), type="tertiary",
+                      help="Several protocols and seatings on the same documents, started with one click")  # fmt: skip
+        if comparison.plans(desk):
+            with st.container(border=True, key="comparison"):
+                members = comparison.prepared(desk, version.codebook, version.version, count)
+                wanted = views_comparison.comparison(
+                    members, few, lambda place: comparison.remove(desk, place), lambda: comparison.clear(desk)
+                )
+                if wanted is not None and state.first_click():
+                    start_comparison(desk, members, ids[:wanted])
         known_to_lack = st.container()  # drawn last: the first look at the words takes a second
         with st.container(border=True, key="estimate"):
             setup.estimate_table(whole)
@@ -130,27 +145,55 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             sample = desk.store.documents.page(0, 1)[0]
             setup.prompts(preview(settings, sample), sample.id)
         with known_to_lack:
-            setup.usable_warnings(runs.warnings(settings))
+            chosen = ids[: plan.limit] if plan.limit else ids
+            setup.usable_warnings([*runs.warnings(settings), *precedents.notes(desk.store, settings, chosen)])
             long_documents(settings, fitting.too_long(settings, desk.models, desk.store.documents.longest))
 
 
-def begin(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) -> None:
+def begin(desk: Desk, settings: RunSettings, plan: runs.Plan, ids: Sequence[str]) -> None:
     """Start, at once or after a yes where nobody knows what a model costs."""
     strangers = costs.unpriced(desk.models, settings)
     if strangers:
-        ask_first(strangers, lambda: start(desk, settings, plan, documents))
+        ask_first(strangers, lambda: start(desk, settings, plan, ids))
     else:
-        start(desk, settings, plan, documents)
+        start(desk, settings, plan, ids)
 
 
-def start(desk: Desk, settings: RunSettings, plan: runs.Plan, documents: int) -> None:
+def compare_too(desk: Desk, plan: runs.Plan) -> None:
+    """Put the plan into the comparison."""
+    try:
+        comparison.add(desk, plan)
+    except UsageError as error:
+        state.say_next("warn", error.message, error.remedy)
+
+
+def start_comparison(desk: Desk, members: comparison.Comparison, ids: Sequence[str]) -> None:
+    """Ask every seat of all members for one line; if all can be reached, queue a run of each."""
+    with st.spinner("Asking each seat for one line …"):
+        probes = [
+            probe
+            for member in members.members
+            if member.settings is not None
+            for probe in runs.probe_all(member.settings, desk.models, desk.engine)
+        ]
+    state.keep_probes(tuple(probes))
+    if any(probe.stops for probe in probes):
+        st.rerun()
+    made = comparison.start(desk, members, ids)
+    steering.start(desk, made)
+    state.set_up(False)
+    state.look_at_run(made[0].run_id)
+    st.rerun()
+
+
+def start(desk: Desk, settings: RunSettings, plan: runs.Plan, ids: Sequence[str]) -> None:
     """Ask each seat for one line; if all can be reached, make the runs and put them into the queue."""
     with st.spinner("Asking each seat for one line …"):
         probes = runs.probe_all(settings, desk.models, desk.engine)
     state.keep_probes(probes)
     if any(probe.stops for probe in probes):
         st.rerun()
-    made = runs.create(desk, settings, runs.chosen_ids(desk, documents), iterations=plan.iterations)
+    made = runs.create(desk, settings, ids, iterations=plan.iterations)
     steering.start(desk, made)
     state.set_up(False)
     state.look_at_run(made[0].run_id)
@@ -232,6 +275,8 @@ def run_screen(desk: Desk, rows: list[RunRow], run_id: str) -> None:
         budget=run.budget_usd,
         slots=max(8, min(20, 2 * run.settings.concurrency)),
         told=boxed,
+        groups={role.name: role.group for role in protocols.roles_of(run.settings)},
+        form=protocols.of(run.settings).form,
         key="board",
         on_state=follow,
     )

@@ -9,7 +9,7 @@ from app import wiring
 from app.views.component import component
 from core.codebook import Codebook
 
-_BOARD = component("board")
+_BOARD = component("board", "forms")
 
 
 def label_data(codebook: Codebook) -> list[dict[str, Any]]:
@@ -29,10 +29,12 @@ def board(
     codebook: Codebook,
     roles: Iterable[str] | Mapping[str, str],
     *,
+    groups: Mapping[str, str] | None = None,
     state: str = "",
     budget: float | None = None,
     slots: int = 20,
     told: bool = False,
+    form: str = "chain",
     key: str = "board",
     on_state: Callable[[], None] = lambda: None,
 ) -> str | None:
@@ -41,19 +43,21 @@ def board(
     ``run_id`` is the name that ``app.wiring.watched`` gives. The board is fed by ``/moot/live`` and not by reruns; pass
     the same ``key`` on every rerun. ``state`` is the run's state as the page shows it: when the run leaves it, the page
     is rerun (``on_state`` first) so that its buttons follow, and the new state is returned for that rerun. ``slots`` is
-    the number of tiles on the wall; with ``told`` the page itself says why the run stands still.
+    the number of tiles on the wall, ``groups`` says with whom a role sits; with ``told`` the page itself says why the
+    run stands still. ``form`` is the protocol's (its card has it): how the debate is drawn above what is said.
     """
     result = _BOARD(
         key=key,
         data={
             "run": run_id,
             "labels": label_data(codebook),
-            "roles": role_data(roles),
+            "roles": [{**row, "group": (groups or {}).get(row["role"], "")} for row in role_data(roles)],
             "kind": codebook.kind,
             "state": state,
             "budget": budget,
             "slots": slots,
             "told": told,
+            "form": form,
             "ticket": wiring.access().ticket,
         },
         on_state_change=on_state,

@@ -57,7 +57,9 @@ def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
     return "It costs nothing."
 
 
-def settings(plan: Plan, codebook: Codebook, documents: int, save: Callable[[Plan], None]) -> None:
+def settings(
+    plan: Plan, codebook: Codebook, documents: int, save: Callable[[Plan], None], prepasses: Sequence[str] = ()
+) -> None:
     """The form of a run's settings; each change is given to ``save`` at once. Parameters chosen by hand go when the
     protocol changes. UsageError for a plan whose parameters do not fit, after the form is drawn."""
 
@@ -87,7 +89,7 @@ def settings(plan: Plan, codebook: Codebook, documents: int, save: Callable[[Pla
         key=bound("run-protocol", plan.protocol),
         on_change=change_protocol,
     )
-    card = protocols.find(plan.protocol)
+    card = protocols.find(plan.protocol, plan.params)
     params = card.settled(plan.narrowed().params)
     line(_protocol_words(card, params, codebook), "q")
     parameters(plan, card, params, codebook, save)
@@ -108,8 +110,30 @@ def settings(plan: Plan, codebook: Codebook, documents: int, save: Callable[[Pla
         right, "Budget in $ per run", "budget_usd", empty=None, min_value=0.01, step=0.5, format="%.2f",
         placeholder="none", help="The run pauses before it would spend more. It can be raised then.",
     )  # fmt: skip
+    if prepasses or plan.ambiguous:
+        _ambiguous(plan, prepasses, save)
     number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Decides whatever a protocol leaves to chance.")
     handling(plan, save)
+
+
+def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Callable[[Plan], None]) -> None:
+    """Whether only documents are taken that an earlier vote was not sure of."""
+    known = [*prepasses, *([plan.ambiguous] if plan.ambiguous and plan.ambiguous not in prepasses else [])]
+
+    def keep() -> None:
+        save(replace(plan, ambiguous=st.session_state["run-ambiguous"], theta=st.session_state["run-theta"]))
+
+    left, right = st.columns(2, wrap=False)
+    left.selectbox(
+        "Documents", ["", *known], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
+        key=bound("run-ambiguous", plan.ambiguous), on_change=keep,
+        help="All, or those on which one model, asked several times, did not agree with itself.",
+    )  # fmt: skip
+    right.number_input(
+        "Theta", min_value=0.0, max_value=1.0, step=0.1, key=bound("run-theta", plan.theta), on_change=keep,
+        disabled=not plan.ambiguous,
+        help="A document is ambiguous when its two most common answers lie at most this share of the asks apart.",
+    )  # fmt: skip
 
 
 def _protocol_words(card: ProtocolCard, params: Params, codebook: Codebook) -> str:

@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, Seat
-from core.studio import again, annotate, drivers, fitting, personas, runs
+from core.studio import again, ambiguity, annotate, custom_files, drivers, fitting, personas, precedents, runs
 from core.studio.desk import Desk
 from core.studio.fitting import limit_words
 from core.studio.intake import Source, read_source
@@ -35,16 +35,19 @@ def plan_of(options: Mapping[str, Any]) -> runs.Plan:
     """The plan that the options of ``moot annotate`` describe. UsageError for one that cannot be read."""
     engine, params = drivers.engine(options["engine"] or "live", annotate.parse_pairs(options["params"], "--param"))
     handling, params = runs.split_handling(params)
+    limits, params = ambiguity.split_params(params)
     sampling, params = runs.split_params(params, options["seed"])
     seats = {
         role: Seat.parse(spec, sampling=sampling)
         for role, spec in annotate.parse_pairs(options["roles"], "--role").items()
     }
+    protocol, described = custom_files.chosen(options["protocol"])
     return runs.Plan(
-        protocol=options["protocol"],
+        **limits,
+        protocol=protocol,
         everyone=Seat.parse(options["model"], sampling=sampling),
         seats=seats,
-        params=params,
+        params={**described, **params},
         seed=options["seed"] or 0,
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
@@ -77,6 +80,8 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
     for words in said:
         say(f"moot: {words}")
     rows = annotate.begin(desk, imported, source.path.name, codebook, plan)
+    for note in precedents.notes(desk.store, settings, desk.store.runs.document_ids(rows[0].run_id)):
+        say(f"moot: {note}")
     return _drive(desk, [row.run_id for row in rows])
 
 

@@ -104,7 +104,7 @@ def demo(as_json: bool) -> None:
 @click.option("--group", metavar="COL", help="The column that says which rows belong together.")
 @click.option("--order", metavar="COL", help="The column of numbers that orders the rows of a group.")
 @click.option("--gold-same-names", is_flag=True, help="Gold from the columns that are named like the labels.")
-@click.option("--protocol", default="ecj", show_default=True, help="How the agents talk.")
+@click.option("--protocol", default="ecj", show_default=True, help="How the agents talk, or a protocol file (YAML).")
 @click.option(
     "--model", "model", default="builtin/lexical", show_default=True, metavar="SPEC", help="connection/model."
 )
@@ -176,17 +176,29 @@ main.add_command(rerun)
 @click.option("--annotator", default="verdict", show_default=True, help="A role, the verdict, or like --truth.")
 @click.option("--errors", is_flag=True, help="Analyse the errors of each label too, with cue words.")
 @click.option("--html", "page", type=PROJECT, help="Write a page to print of the (last) run.")
+@click.option("--ambiguity", "prepass", metavar="RUN", help="Tell ambiguous and normal documents apart by this run.")
+@click.option("--theta", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="At most this is ambiguous.")
 @_json_option
 def evaluate_command(
-    project: Path, runs: tuple[str, ...], truth: str, annotator: str, errors: bool, page: Path | None, as_json: bool
+    project: Path,
+    runs: tuple[str, ...],
+    truth: str,
+    annotator: str,
+    errors: bool,
+    page: Path | None,
+    prepass: str | None,
+    theta: float,
+    as_json: bool,
 ) -> None:
     """Compare verdicts with the truth: scores per label, what the debate changed, how stable it is."""
-    from core.studio import printout, reports
+    from core.studio import ambiguity, printout, reports
     from core.studio.annotate import known_run
 
     with _opened(project) as desk:
         chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
         told = [reports.full(desk, row.run_id, truth, annotator, errors=errors) for row in chosen]
+        for report in told if prepass is not None else ():
+            report["ambiguity"] = ambiguity.apart(desk, report["run_id"], str(prepass), theta, annotator)
         seats = reports.seats(desk, chosen, truth)
         if page is not None and chosen:
             page.write_text(printout.page(desk, chosen[-1].run_id, truth), encoding="utf-8")
@@ -202,6 +214,8 @@ def evaluate_command(
             click.echo(f"  {name:<20} {shown}")
         if report["debate"]["ledger"]:
             click.echo(f"  {report['debate']['ledger']['sentence']}")
+        for name in ("ambiguous", "normal") if prepass else ():
+            click.echo(f"  {name:<20} {_part(report['ambiguity'][name])}")
 
 
 @main.command("compare")
@@ -300,6 +314,13 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
             click.echo(f"  {one['connection']}/{model['name']}{models.told_of(model)}")
         if "probe" in one:
             click.echo(f"  asked {one['connection']}/{models.probe_words(one['probe'])}")
+
+
+def _part(part: dict[str, Any]) -> str:
+    scores = part["scores"] or {}
+    figures = {"accuracy": scores.get("accuracy"), "F1": scores.get("macro", {}).get("f1")}
+    shown = "  ".join(f"{name} {_figure(value)}" for name, value in figures.items() if value is not None)
+    return f"{part['documents']} documents  {shown}"
 
 
 def _figure(value: float | None) -> str:

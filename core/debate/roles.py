@@ -19,11 +19,12 @@ def family(role: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A seat in a protocol. ``does`` says in a few words what its holder is there for."""
+    """A seat in a protocol. ``does`` says in a few words what its holder is there for, ``group`` with whom it sits."""
 
     name: str
     title: str
     does: str
+    group: str = ""
 
     @property
     def family(self) -> str:

@@ -47,7 +47,12 @@ def shipped(protocol: str) -> dict[str, FrozenTemplate]:
     own = _newest(protocol)
     if not own:
         raise PromptError(f"There are no prompts for the protocol '{protocol}'.", "Install Moot again.")
-    return own | _newest(SHARED)
+    return own | shared()
+
+
+def shared() -> dict[str, FrozenTemplate]:
+    """The newest of the texts that all protocols use, by name."""
+    return _newest(SHARED)
 
 
 def slot(name: str) -> str:

@@ -186,6 +186,18 @@ class Evaluations:
         )
         return dict(rows)
 
+    def samples(self, run_id: str) -> dict[str, dict[str, list[Value]]]:
+        """All that was said of each item of each document in a run, in the order of its turns."""
+        rows = self._connection.rows(
+            "SELECT document_id, item, list(value ORDER BY turn) FROM annotations "
+            "WHERE run_id = ? AND turn IS NOT NULL AND value IS NOT NULL GROUP BY document_id, item",
+            [run_id],
+        )
+        said: dict[str, dict[str, list[Value]]] = {}
+        for document, item, values in rows:
+            said.setdefault(document, {})[item] = [load(value) for value in values]
+        return said
+
     def placed(self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()) -> pa.Table:
         """What an annotator (as for ``counts``) says of the run's documents, ready to be put into a matrix.
 

@@ -13,6 +13,9 @@ from core.store.connection import Connection, Cursor
 from core.store.rows import clean, dump, load
 from core.store.writer import Writer
 
+SPLIT = "held-out split"
+"""The project setting that keeps how the split was drawn: once, by the first use of the lab."""
+
 SweepState: TypeAlias = Literal["running", "paused", "done", "stopped", "failed"]
 
 _TRIAL = "trial, unix_time, subject, before, after, before_run, after_run, before_asks, after_asks, sample, held_out"

@@ -15,6 +15,7 @@ from core.store.lab import Lab
 from core.store.learning import Learning
 from core.store.pages import Pages
 from core.store.personas import Personas
+from core.store.precedents import PrecedentPools
 from core.store.prompts import Prompts
 from core.store.readers import Readers
 from core.store.reviews import Reviews
@@ -48,5 +49,6 @@ class Store:
         self.cues = Cues(connection, writer)
         self.evaluations = Evaluations(connection)
         self.prompts = Prompts(connection, writer)
+        self.precedents = PrecedentPools(connection, writer)
         self.lab = Lab(connection, writer)
         self.stages = Stages(connection)

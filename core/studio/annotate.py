@@ -10,7 +10,7 @@ from core.codebook import Codebook, load_yaml
 from core.errors import InputError, UsageError
 from core.ingest.build import Imported
 from core.runs import RunRow
-from core.studio import runs, savings
+from core.studio import ambiguity, runs, savings
 from core.studio.desk import Desk
 from core.studio.intake import take_in
 from core.studio.lab import templates
@@ -37,7 +37,7 @@ def begin(desk: Desk, imported: Imported, file_name: str, codebook: Codebook, pl
     ids = take_in(desk, imported, file_name)
     version = desk.store.codebooks.save(codebook, note=f"from {file_name}")
     settings = runs.settle(plan, codebook, version, desk.models, own=templates.promoted(desk))
-    chosen = ids if plan.limit is None else ids[: plan.limit]
+    chosen = ambiguity.chosen(desk, plan, ids)
     return runs.create(desk, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
 
 

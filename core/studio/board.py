@@ -85,6 +85,9 @@ class _Turn:
     role: str = ""
     model: str = ""
     cached: bool = False
+    round: int = 0
+    answers: tuple[str, ...] = ()
+    item: str = ""
     text: str = ""
     tries: int = 0
     pieces: int = 0
@@ -103,13 +106,16 @@ class _Turn:
             "role": self.role,
             "model": self.model,
             "cached": self.cached,
+            "round": self.round,
+            "answers": list(self.answers),
+            "item": self.item,
             "try": self.tries,
             "done": done is not None,
         }
         if done is not None:
             head |= {
                 "labels": None if done.labels is None else list(done.labels),
-                "values": getattr(done, "values", None),
+                "values": None if done.values is None else dict(done.values),
                 "evidence": [dict(row) for row in done.evidence],
                 "prompt_tokens": done.prompt_tokens,
                 "completion_tokens": done.completion_tokens,
@@ -301,6 +307,7 @@ def _fold(turn: _Turn, event: TurnStarted | Delta | TurnWaiting | TurnDone, now:
     match event:
         case TurnStarted():
             turn.role, turn.model, turn.cached, turn.waiting = event.role, event.model, event.cached, ""
+            turn.round, turn.answers, turn.item = event.round, event.answers, event.item
             turn.started = now
             if not event.cached:
                 turn.done = None
@@ -308,6 +315,7 @@ def _fold(turn: _Turn, event: TurnStarted | Delta | TurnWaiting | TurnDone, now:
             turn.waiting, turn.until = event.reason, now + event.seconds
         case TurnDone():
             turn.role, turn.model, turn.cached, turn.waiting = event.role, event.model, event.cached, ""
+            turn.round, turn.answers, turn.item = event.round, event.answers, event.item
             turn.done = event
             if not event.text.startswith(turn.text):
                 turn.tries += 1

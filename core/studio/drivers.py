@@ -16,6 +16,7 @@ from core.llm.batching import BatchLibrary
 from core.llm.models import ModelLibrary
 from core.runs import Engine
 from core.store.project import Project
+from core.studio import precedents
 
 PARAMS = tuple(name for name in Engine.model_fields if name != "name")
 """The ``--param`` names that are the driver's."""
@@ -38,7 +39,8 @@ def engine(name: str, params: Mapping[str, str]) -> tuple[Engine, dict[str, str]
 
 def driver(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Driver:
     """The driver that a run's settings name, over the project's store."""
-    ports = Ports(documents, models, project.turn_store, project.sink, publish)
+    library = precedents.library(project.store, models, documents, work.run)
+    ports = Ports(documents, models, project.turn_store, project.sink, publish, library)
     match work.run.settings.engine.name:
         case "live":
             return LiveRun(work, ports)

@@ -84,13 +84,18 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
             role.title,
             settings.seats[role.name],
             documents * iterations * asks[role.name].most,
-            tokens.get(role.name, Usage()),
+            tokens.get(role.name) or _typical(tokens),
         )
         for role in card.roles(settings.params)
     )
     if any(count.least < count.most for count in asks.values()):
         source += "; at most so many calls, as a debate may end early"
     return Estimate(documents, iterations, roles, _basis(desk.models, roles, source))
+
+
+def _typical(tokens: Mapping[str, Usage]) -> Usage:
+    """The dearest of the turns that are known, for a role whose prompts show only once others have spoken."""
+    return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
 
 
 def _role(models: ModelLibrary, role: str, title: str, seat: Seat, calls: int, each: Usage) -> RoleEstimate:

@@ -178,7 +178,7 @@ def overview(desk: Desk) -> Overview:
     draft = store.codebooks.draft() is not None
     labels = version.codebook.labels if version else ()
     plan = runs.recall(desk)
-    card = protocols.find(plan.protocol)
+    card = protocols.find(plan.protocol, plan.params)
     roles = [role.name for role in card.roles(card.settled(plan.narrowed().params))]
     last, state = _last(desk)
     reviewed = _reviewed(desk)

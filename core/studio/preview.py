@@ -24,30 +24,40 @@ class Sent:
     messages: tuple[Message, ...]
 
 
-def preview(settings: RunSettings, document: Document) -> tuple[Sent, ...]:
-    """The exact messages that each role would get on a document, in speaking order, with stand-ins for what others have
-    not said yet: the first of each system prompt that a role is given. Raises PromptError, UsageError."""
+def asks_of(settings: RunSettings, document: Document) -> list[Ask]:
+    """Every ask that a debate on the document makes when the replies are stand-ins that keep it going."""
     card = protocols.of(settings)
     titles = {role.name: role.title for role in card.roles(settings.params)}
-    sent: dict[tuple[str, str], Sent] = {}
+    made: list[Ask] = []
     step = conduct(card.debate, Case(document, settings))
-    count = 0
     try:
         asks = next(step)
-        while count < MOST_ASKS:
-            replies = []
-            for ask in asks:
-                title = titles.get(ask.role, ask.role)
-                key = (ask.role, ask.messages[0].content if not ask.item else "")
-                earlier = sum(role == ask.role for role, _ in sent)
-                sent.setdefault(key, Sent(ask.role, f"{title}, later" if earlier else title, ask.messages))
-                replies.append(_stand_in(ask, title, settings.codebook, count))
-                count += 1
-            asks = step.send(tuple(replies))
+        while len(made) < MOST_ASKS:
+            first = len(made)
+            made += asks
+            asks = step.send(
+                tuple(
+                    _stand_in(ask, titles.get(ask.role, ask.role), settings.codebook, first + place)
+                    for place, ask in enumerate(asks)
+                )
+            )
     except StopIteration:
         pass
     finally:
         step.close()
+    return made
+
+
+def preview(settings: RunSettings, document: Document) -> tuple[Sent, ...]:
+    """The exact messages that each role would get on a document, in speaking order, with stand-ins for what others have
+    not said yet: the first of each system prompt that a role is given. Raises PromptError, UsageError."""
+    titles = {role.name: role.title for role in protocols.roles_of(settings)}
+    sent: dict[tuple[str, str], Sent] = {}
+    for ask in asks_of(settings, document):
+        title = titles.get(ask.role, ask.role)
+        key = (ask.role, "" if ask.item else ask.messages[0].content)
+        earlier = sum(role == ask.role for role, _ in sent)
+        sent.setdefault(key, Sent(ask.role, f"{title}, later" if earlier else title, ask.messages))
     return tuple(sent.values())
 
 

@@ -27,7 +27,7 @@ def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
     if len(golds) < 2:
         return {}
     said = values.of(annotator)
-    told: dict[str, Any] = {"raters": {name: _scores(run, gold, said) for name, gold in golds.items()}}
+    told: dict[str, Any] = {"raters": {name: scores(run, gold, said) for name, gold in golds.items()}}
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
     stack = np.stack(list(golds.values()), axis=-1)
     names = codebook.names if len(codebook.names) == stack.shape[1] else codebook.items
@@ -35,11 +35,12 @@ def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
         name: krippendorff_alpha(stack[:, column, :], level).value for column, name in enumerate(names)
     }
     if codebook.kind == "rating":
-        told["median"] = _scores(run, grids.median_of(list(golds.values()), values.documents, codebook), said)
+        told["median"] = scores(run, grids.median_of(list(golds.values()), values.documents, codebook), said)
     return told
 
 
-def _scores(run: RunRow, gold: grids.Grid, said: grids.Grid) -> dict[str, Any]:
+def scores(run: RunRow, gold: grids.Grid, said: grids.Grid) -> dict[str, Any]:
+    """What ``moot evaluate --json`` tells of values against a truth, both ``[document, item]``."""
     codebook = run.settings.codebook
     match codebook.kind:
         case "rating":

@@ -43,7 +43,8 @@ STUDIO_PACE = 40.0
 class Plan:
     """What a person chose for a run. ``seats`` may leave roles out: they get ``everyone``.
 
-    ``limit`` None takes all documents; ``pace`` is the built-in model's words a second, 0 instant.
+    ``limit`` None takes all documents; ``ambiguous`` is a pre-pass whose ambiguous documents (at ``theta``) the run is
+    limited to, empty for no such limit; ``pace`` is the built-in model's words a second, 0 instant.
     """
 
     protocol: str = "ecj"
@@ -56,6 +57,8 @@ class Plan:
     handling: Handling = Handling()
     iterations: int = 1
     limit: int | None = None
+    ambiguous: str = ""
+    theta: float = 0.5
     pace: float = 0.0
     engine: Engine = Engine()
 
@@ -75,7 +78,7 @@ class Plan:
     def narrowed(self) -> Plan:
         """This plan without the seats and parameters of other protocols, which it keeps for when one comes back to
         them. UsageError for an unknown protocol."""
-        card = protocols.find(self.protocol)
+        card = protocols.find(self.protocol, self.params)
         own = {PRESET, *(param.name for param in card.params)} if card.presets else {p.name for p in card.params}
         params = {name: value for name, value in self.params.items() if name in own}
         known = _seatable(card.roles(card.settled(params)))
@@ -94,6 +97,8 @@ class Plan:
             "handling": self.handling.model_dump(mode="json"),
             "iterations": self.iterations,
             "limit": self.limit,
+            "ambiguous": self.ambiguous,
+            "theta": self.theta,
             "pace": self.pace,
             "engine": self.engine.model_dump(mode="json"),
         }
@@ -141,7 +146,7 @@ def settle(
     Raises UsageError for an unknown protocol, role, parameter or connection, and for a budget on a seat without a
     known price; CodebookError when there is nothing to label or the protocol does not do this kind.
     """
-    card = protocols.find(plan.protocol)
+    card = protocols.find(plan.protocol, plan.params)
     codebook.require_labels()
     if codebook.kind not in card.kinds:
         able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
@@ -265,7 +270,7 @@ def recall(desk: Desk) -> Plan:
     data = desk.store.settings.get(PLAN)
     try:
         plan = Plan.from_json(data) if data else Plan(pace=STUDIO_PACE)
-        protocols.find(plan.protocol)
+        protocols.find(plan.protocol, plan.params)
     except (TypeError, ValueError, KeyError, UsageError):
         return Plan(pace=STUDIO_PACE)
     if plan.protocol == PANEL and (saved := desk.store.personas.latest()) is not None:

@@ -98,12 +98,14 @@ class BoardView {
     this.rolesButton = rolesButton;
     this.rolesPop = el("div", "pop", rolesButton);
     const talkHead = el("div", "phead", el("h2", "", "Debate"), this.order, this.lost, el("div", "row end", this.replayButton, this.pinButton, this.rolesPop));
+    this.shape = el("div", "shape hide");
+    this.shape.setAttribute("aria-label", "Who speaks to whom");
     this.talk = el("div", "talk");
     this.talk.tabIndex = 0;
     this.talk.setAttribute("aria-label", "Debate");
     const kbd = (key) => el("kbd", "kbd", key);
     const legend = el("div", "legend", kbd("←"), kbd("→"), el("span", "", "debates"), kbd("Space"), el("span", "", "stay"), (this.next = el("span", "end ell")));
-    const middle = el("section", "panel", talkHead, this.talk, legend);
+    const middle = el("section", "panel", talkHead, this.shape, this.talk, legend);
     middle.setAttribute("aria-label", "Debate");
 
     this.inFlight = el("span", "badge", "0");
@@ -331,6 +333,8 @@ class BoardView {
     if (event.done) debate.settleDisputes();
     view.setHead(event);
     view.drawThought();
+    this.speakers = debate.ordered.filter((t) => !t.done).map((t) => t.role).join();
+    if (this.speakers !== this.shownSpeakers) { this.shownSpeakers = this.speakers; this.drawShape(); }
     view.node.classList.toggle("hide", this.hidden.has(event.role));
     if (event.done && !wasDone) { this.documentStale = true; this.mark("focus"); }
     if (this.documentStale) this.mark("focus");
@@ -710,6 +714,7 @@ class BoardView {
       this.doc.scrollTop = kept;
     }
     this.drawLedger();
+    this.drawShape();
     this.drawRuling();
     if (!debate && !this.talk.querySelector(".none")) this.talk.prepend(el("div", "none", el("b", "", "Nobody speaks yet"), "The first debate appears here as soon as it begins."));
     else if (debate) { const none = this.talk.querySelector(".none"); if (none) none.remove(); }
@@ -757,6 +762,15 @@ class BoardView {
     else if (found) cell.append(final ? `${found} kept` : several(found, "quote"));
     else if (named) cell.append("no quote");
     return cell;
+  }
+
+  // the debate as what it is: a chain, a round table with its votes, a court, panels
+  drawShape() {
+    const { debate } = this;
+    const turns = debate ? debate.ordered.filter((t) => t.role && !this.hidden.has(t.role)) : [];
+    const rows = turns.length ? shapeOf(this.data.form, turns, this.roles, this.labels, this.kind) : [];
+    this.shape.classList.toggle("hide", !rows.length);
+    this.shape.replaceChildren(...rows);
   }
 
   drawRuling() {

@@ -69,7 +69,7 @@ function roleBook(roles) {
   for (const row of roles || []) {
     const role = typeof row === "string" ? row : row.role;
     const name = (typeof row === "string" ? "" : row.name) || pretty(role);
-    book.set(role, { role, name, colour: roleColour(role), letter: name.slice(0, 1).toUpperCase() });
+    book.set(role, { role, name, colour: roleColour(role), letter: name.slice(0, 1).toUpperCase(), group: row.group || "" });
   }
   const seen = new Map();
   for (const r of book.values()) seen.set(r.letter, (seen.get(r.letter) || 0) + 1);
@@ -92,6 +92,17 @@ function roleOf(book, role) {
     book.set(role, found);
   }
   return found;
+}
+
+// Whom a turn has heard, in words: "answers the critic", "weighs both", "hears A, B and C".
+function heardOf(turn, roles) {
+  const others = turn.answers.filter((role) => role !== turn.role);
+  if (!others.length) return turn.answers.length ? "goes over its own words" : "";
+  const names = others.map((role) => roleOf(roles, role).name);
+  if (roleColour(turn.role) === "judge" && others.length === 2) return "weighs both";
+  if (names.length === 1) return `answers ${names[0]}`;
+  if (names.length > 4) return `hears ${names.length} others`;
+  return `hears ${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
 }
 
 function avatar(r, size, filled) {
@@ -415,8 +426,9 @@ class Debate {
   evidenceBefore(turn) { return this.ordered.filter((t) => t.turn < turn && t.done).flatMap((t) => t.evidence || []); }
 
   answers(turn) {
-    const before = [...new Set(this.ordered.filter((t) => t.turn < turn).map((t) => t.role))];
     const own = this.turns.get(turn);
+    if (own && Array.isArray(own.answers)) return heardOf(own, this.board.roles);
+    const before = [...new Set(this.ordered.filter((t) => t.turn < turn).map((t) => t.role))];
     const others = before.filter((role) => own && role !== own.role);
     if (!others.length) return "";
     if (own && roleColour(own.role) === "judge") return others.length === 1 ? `weighs the ${pretty(others[0]).toLowerCase()}` : others.length === 2 ? "weighs both" : "weighs all";

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, family
-from core.debate.protocols import courtroom, discussion, ecj, panel, single
+from core.debate.protocols import courtroom, custom, discussion, ecj, panel, single
 from core.errors import UsageError
 from core.runs import RunSettings
 
@@ -16,12 +16,15 @@ __all__ = [
 ]  # fmt: skip
 
 PROTOCOLS: Mapping[str, ProtocolCard] = MappingProxyType(
-    {card.name: card for card in (ecj.CARD, single.CARD, discussion.CARD, courtroom.CARD, panel.CARD)}
+    {card.name: card for card in (ecj.CARD, single.CARD, discussion.CARD, courtroom.CARD, panel.CARD, custom.card())}
 )
 
 
-def find(name: str) -> ProtocolCard:
-    """The protocol of this name; UsageError naming those there are."""
+def find(name: str, params: Params = MappingProxyType({})) -> ProtocolCard:
+    """The protocol of this name; one of somebody's own is made from the description among ``params``. UsageError naming
+    those there are, and for a description that is wrong."""
+    if name == custom.NAME:
+        return custom.card(str(params.get(custom.SCRIPT, "")))
     try:
         return PROTOCOLS[name]
     except KeyError:
@@ -31,7 +34,7 @@ def find(name: str) -> ProtocolCard:
 
 def of(settings: RunSettings) -> ProtocolCard:
     """The protocol of a run; UsageError when this version of Moot has none of that name."""
-    return find(settings.protocol)
+    return find(settings.protocol, settings.params)
 
 
 def roles_of(settings: RunSettings) -> tuple[Role, ...]:

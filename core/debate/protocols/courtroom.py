@@ -275,6 +275,8 @@ CARD = ProtocolCard(
         Param("sentences", "Sentences an argument", 1, "How long prosecutor and defender may argue.", least=1, most=10),
         Param("trials", "Trials", DISPUTED, "Which labels of a multilabel codebook have a trial.",
               {DISPUTED: "Labels in doubt", ALL: "Every label"}),
+        Param("likeness", "Precedents by", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
+              "connection/model of an endpoint for embeddings.", matters=lambda params: params["shots"] > 0),
     ),
     presets={
         "sequential-5": Preset("Five judges in sequence, one precedent, T = 0.5",

@@ -185,7 +185,12 @@ def _values(reply: Reply | None) -> Mapping[str, Value]:
 def _roles(params: Params) -> tuple[Role, ...]:
     cast = _cast(params)
     seats = [
-        Role(member.role, member.persona.name, f"{member.group.name}: {member.persona.dimension or 'decides'}"[:160])
+        Role(
+            member.role,
+            member.persona.name,
+            f"{member.group.name}: {member.persona.dimension or 'decides'}"[:160],
+            member.group.name,
+        )
         for member in cast.members
     ]
     return (

@@ -105,6 +105,8 @@ CARD = ProtocolCard(
               matters=lambda params: params["method"] in SAMPLED),
         Param("shots", "Examples a label", 1, "Similar labelled documents that are shown for each label.", least=0,
               most=3, matters=lambda params: params["method"] == "few_shot"),
+        Param("likeness", "Precedents by", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
+              "connection/model of an endpoint for embeddings.", matters=lambda params: params["method"] == "few_shot"),
     ),
     presets={
         "vanilla": Preset("Vanilla (Tseng et al., T = 0)", {"method": "vanilla"}, {"": 0.0}),

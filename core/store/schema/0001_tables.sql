@@ -45,6 +45,9 @@ CREATE TABLE runs (
 );
 CREATE TABLE run_documents (run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, position BIGINT NOT NULL);
 
+-- The labelled documents that a run may show as precedents, frozen when it first moves: labels is {item: value}.
+CREATE TABLE run_precedents (run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, labels VARCHAR NOT NULL);
+
 CREATE TABLE texts (hash VARCHAR PRIMARY KEY, text VARCHAR NOT NULL);  -- system prompts
 CREATE TABLE replies (
     key VARCHAR PRIMARY KEY, text VARCHAR NOT NULL, reasoning VARCHAR NOT NULL, finish VARCHAR NOT NULL,

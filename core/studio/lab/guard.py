@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.store.lab import SPLIT
 from core.studio.desk import Desk
 
-SPLIT = "held-out split"
-"""The project setting that keeps how the split was drawn: once, by the first use of the lab."""
 SEED, SHARE = "moot", 0.3
 
 

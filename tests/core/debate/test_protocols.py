@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from core import resources
 from core.codebook import Codebook, Kind, Label
 from core.debate.card import ProtocolCard
 from core.debate.case import Case, together
-from core.debate.protocols import PROTOCOLS
+from core.debate.protocols import PROTOCOLS, find
 from core.debate.turns import Fault, Reply, Step
 from core.documents import Document
 from core.errors import UsageError
 from tests.core.debate.playing import CODEBOOKS, agreeing, case_of, play
 
+SAMPLE = resources.folder("sample_data") / "protocols" / "second_reading.yaml"
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "single": [{"method": "vote", "k": 2}, {"method": "form", "k": 3}],
     "ecj": [
@@ -27,15 +29,23 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"adaptive": True, "second": True, "extra_rounds": 1},
     ],
     "discussion": [{"annotators": 4, "rounds": 0}],
+    "custom": [
+        {"script": resources.folder("sample_data").joinpath("protocols/second_reading.yaml").read_text("utf-8")}
+    ],
     "courtroom": [{"trials": "all", "judges": 2}, {"bench": "parallel", "judges": 4, "shots": 0}],
 }
 """Parameters besides the defaults and the presets under which a protocol is put through the conformance tests."""
 
+
+def _short(given: dict[str, Any]) -> str:
+    return "-".join(str(value)[:12].strip("# ") for value in given.values()) or "default"
+
+
 CASES = [
-    pytest.param(card, kind, given, id=f"{card.name}-{kind}-{'-'.join(map(str, given.values())) or 'default'}")
+    pytest.param(find(card.name, given), kind, given, id=f"{card.name}-{kind}-{_short(given)}")
     for card in PROTOCOLS.values()
-    for kind in card.kinds
     for given in ({}, *({"preset": name} for name in card.presets), *VARIANTS.get(card.name, []))
+    for kind in find(card.name, given).kinds
     if not card.check(card.settled(given), CODEBOOKS[kind])
 ]
 BOOM = Reply(fault=Fault("server fault", "boom"))

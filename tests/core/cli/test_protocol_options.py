@@ -1,0 +1,78 @@
+"""Protocols from the command line: parameters, presets, files, and runs limited to what a pre-pass found ambiguous."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core import resources
+from tests.core.cli.invoking import moot
+
+SAMPLES = resources.folder("sample_data")
+BANK = ("annotate", str(SAMPLES / "central_bank.csv"), "--text", "text", "--id", "id", "--gold", "label=label",
+        "--codebook", str(SAMPLES / "central_bank.yaml"), "--json")  # fmt: skip
+
+
+def test_a_file_is_a_protocol_and_frozen_into_the_run(tmp_path: Path) -> None:
+    project = tmp_path / "p.duckdb"
+    own = tmp_path / "mine.yaml"
+    own.write_text((SAMPLES / "protocols" / "second_reading.yaml").read_text("utf-8"), "utf-8")
+    told = moot(*BANK, "--limit", 3, "--protocol", own, "--project", project).json
+    assert told["documents"] == 3
+    own.unlink()
+    again = moot(*BANK, "--project", project, "--resume", told["run_id"]).json
+    assert again["calls"] == told["calls"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--protocol", "discussion", "--param", "rounds=many"), "rounds is a whole number"),
+        (("--protocol", "discussion", "--param", "annotators=99"), "From 2 to 9"),
+        (("--protocol", "single", "--param", "method=magic"), "Choose one of: vanilla"),
+        (("--protocol", "single", "--param", "preset=magic"), "Its presets are: vanilla"),
+        (("--protocol", "ecj", "--param", "scope=each"), "not defined for a choice"),
+        (("--protocol", "courtroom", "--role", "judge_9=builtin/lexical"), "has no role 'judge_9'"),
+        (("--protocol", "custom"), "--protocol FILE.yaml"),
+        (("--protocol", "nowhere.yaml"), "cannot be read"),
+        (("--param", "theta=2"), "no number from 0 to 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_there_is(tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+    project = tmp_path / "p.duckdb"
+    assert says in moot(*BANK, "--project", project, *options, code=2).stderr
+    assert not project.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--protocol", "single", "--param", "method=self_refine"),
+        ("--protocol", "ecj", "--param", "extra_rounds=1"),
+        ("--protocol", "discussion", "--param", "preset=tseng", "--role", "annotator=builtin/lexical"),
+        ("--protocol", "courtroom", "--param", "preset=parallel-5"),
+    ],
+    ids=lambda options: options[1],
+)
+def test_each_protocol_runs_with_the_built_in_model(tmp_path: Path, options: tuple[str, ...]) -> None:
+    told = moot(*BANK, "--limit", 4, "--project", tmp_path / "p.duckdb", *options).json
+    assert told["verdicts"] + told["unresolved"] == 4
+    assert told["failed"] == 0
+
+
+def test_a_run_on_what_a_pre_pass_found_ambiguous_and_its_results_apart(tmp_path: Path) -> None:
+    project = ("--project", tmp_path / "p.duckdb")
+    first = moot(*BANK, *project, "--limit", 6, "--protocol", "single", "--param", "method=vote", "--param", "k=2").json
+    assert first["calls"] >= 12
+    # The baseline always says the same: nothing that it can read is ambiguous.
+    options = (*BANK, *project, "--protocol", "discussion", "--limit", 6, "--param", f"ambiguous={first['run_id']}")
+    told = moot(*options, "--param", "theta=0.2", code=2)
+    assert "No document is ambiguous by r0001 at theta 0.2" in told.stderr
+    other = moot(*options, "--param", "theta=1").json
+    assert 0 < other["documents"] <= 6
+    asked = ("evaluate", *project, "--json", "--ambiguity")
+    apart = moot(*asked, "r0001", "--run", other["run_id"]).json["runs"][0]["ambiguity"]
+    assert apart["ambiguous"]["documents"] + apart["normal"]["documents"] == other["documents"]
+    assert apart["normal"]["share"] == 1.0
+    assert "did not ask one model several times" in moot(*asked, other["run_id"], code=2).stderr

@@ -1,0 +1,109 @@
+"""Protocols from a file: what they may say, on which line they are wrong, and that they run as described."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.debate.described import read
+from core.debate.protocols import find
+from core.debate.turns import Fault, Reply
+from core.errors import UsageError
+from tests.core.debate.playing import PRICE, SERVICE, case_of, play, says
+
+PROMPT = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }} {{ heard }}"}'
+TALK = f"""name: Talk
+roles:
+  one: {PROMPT}
+  two: {PROMPT}
+  last: {PROMPT}
+order:
+  - repeat: [[one, two]]
+    times: 3
+    until: agreed
+  - last
+hears:
+  last: [two]
+decides: last
+"""
+BOOM = Reply(fault=Fault("server fault", "boom"))
+
+
+def held(script: str, *answers: Reply | str):
+    card = find("custom", {"script": script})
+    case = case_of(card, "choice", script=script)
+    return play(card, case, lambda _ask, number: answers[min(number, len(answers) - 1)])
+
+
+S, P = says("choice", "Service"), says("choice", "Price")
+
+
+def test_it_runs_as_it_is_described() -> None:
+    verdict, asked = held(TALK, S, P, S, S, P)
+    assert [ask.role for ask in asked] == ["one", "two", "one", "two", "last"]
+    assert verdict.values == {"label": PRICE}
+    assert asked[0].answers == ()
+    assert asked[2].answers == ("one", "two")
+    assert asked[4].answers == ("two",)
+    assert asked[4].messages[1].content.count("<analysis") == 2
+    assert len(held(TALK, S)[1]) == 3  # agreed at once
+    assert len(held(TALK, S, P, S, P, S, P, S)[1]) == 7
+
+
+def test_several_that_decide_vote() -> None:
+    script = TALK.replace("decides: last", "decides: {vote: [one, two, last]}")
+    assert held(script, S, P, S, P, S, P, S)[0].values == {"label": SERVICE}
+    assert held(script, S, P, S, P, S, P, BOOM)[0].status == "unresolved"  # a tie of the two that are left
+    assert held(script, BOOM)[0].status == "failed"
+
+
+def test_a_fault_counts_where_it_decides() -> None:
+    assert held(TALK, BOOM, S, BOOM, S, BOOM, S, S)[0].values == {"label": SERVICE}
+    assert held(TALK, S, S, BOOM)[0].status == "failed"
+    assert held(TALK, S, S, "Hm.")[0].status == "unresolved"
+
+
+def test_the_card_counts_and_names() -> None:
+    card = find("custom", {"script": TALK + "kinds: [choice]\nabout: They talk.\n"})
+    params = card.settled({"script": TALK})
+    assert card.title == "Talk"
+    assert card.summary == "They talk."
+    assert str(card.total(params, case_of(card, "choice", script=TALK).codebook)) == "3 to 7"
+    assert set(card.refuses) == {"multilabel", "rating"}
+    assert "--protocol FILE.yaml" in find("custom").check({"script": ""}, case_of(card, "choice", script=TALK).codebook)
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "says"),
+    [
+        (("decides: last", "decides: nobody"), 13, "no role 'nobody'"),
+        (("  - last\n", "  - lost\n"), 10, "no role 'lost'"),
+        (("times: 3", "times: 99"), 8, "1 to 10"),
+        (("until: agreed", "until: bored"), 9, "agreed"),
+        (("name: Talk", "name: Talk\ncolour: red"), 2, "'colour' is not known"),
+        (("  two: ", "  decision: "), 4, "'decision' cannot be a role"),
+        (("  two: ", "  judge_2: "), 4, "'judge_2' cannot be a role"),
+        (("  last: {prompt", "  last: {speech"), 5, "'speech' is not known"),
+        (("## user", "## usr"), 3, "no '## user' part"),
+        (("  - last\n", ""), 5, "'last' never speaks"),
+        (("order:", "order: ["), 7, "not YAML"),
+        (("decides: last", "kinds: [essay]\ndecides: last"), 13, "list of: multilabel"),
+        (("decides: last", "decides: {vote: [one, one]}"), 13, "at least two"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_line(change: tuple[str, str], line: int, says: str) -> None:
+    wrong = TALK.replace(*change)
+    assert wrong != TALK
+    with pytest.raises(UsageError, match=says) as error:
+        read(wrong, "mine.yaml")
+    assert f"mine.yaml, line {line}" in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "just words", "[]", "name: x", "roles: {}", "roles: 3", "x: &a [*a]"])
+def test_anything_else_is_refused_and_never_raises_otherwise(text: str) -> None:
+    with pytest.raises(UsageError):
+        read(text)
+
+
+def test_an_unknown_variable_is_named() -> None:
+    with pytest.raises(UsageError, match="no variable 'wisdom'"):
+        read(TALK.replace("{{ heard }}", "{{ wisdom }}", 1))
