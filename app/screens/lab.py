@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
-from app import desks, laboratory
+from app import desks, laboratory, state
 from app.views import lab_definitions, lab_outcome, lab_prompt, lab_sweep, rooms, welcome
 from app.views.empty import empty
 from app.views.header import header
 from app.views.notice import error_box, notice
+from app.views.runs import run_words
 from core.debate import protocols
 from core.errors import MootError
 from core.runs import BUILTIN
@@ -22,7 +24,6 @@ from core.studio.lab.templates import Slot
 from core.studio.runs import Plan
 
 SIZES = {size: f"{size} stratified" for size in samples.SIZES}
-USUAL = 20
 
 
 def main() -> None:
@@ -49,7 +50,7 @@ def main() -> None:
     if instant(plan) and st.session_state.get(laboratory.TYPING, True) and ready(desk, plan, slot):
         attempt(desk, plan, slot, quietly=True)
     with right:
-        lab_outcome.outcome(desk, plan, slot)
+        lab_outcome.outcome(desk, plan, slot, instant=instant(plan))
     lab_sweep.sweeps(desk, plan, slots)
 
 
@@ -72,7 +73,7 @@ def plan_of(desk: Desk) -> Plan:
     """The project's plan with the protocol that is looked at here."""
     plan = runs.recall(desk)
     book = codebooks.current(desk)
-    wanted = st.session_state.get(laboratory.PROTOCOL, plan.protocol)
+    wanted = st.session_state.get(laboratory.PROTOCOL, st.session_state.get(laboratory.WANTED, plan.protocol))
     name = finding.protocol_for(book, wanted) if book is not None else None
     return plan if name in (None, plan.protocol) else replace(plan, protocol=name or plan.protocol, params={})
 
@@ -97,7 +98,7 @@ def attempt(desk: Desk, plan: Plan, slot: Slot | None, *, quietly: bool = False)
         change = trying.definition_change(desk, plan) if slot is None else trying.prompt_change(desk, slot, plan)
         if quietly and change.nothing:
             return
-        size = laboratory.size(USUAL)
+        size = laboratory.size(lab_outcome.USUAL)
         sample = samples.sample(desk, size, int(st.session_state.get(laboratory.SEED, 0)))
         trial = trying.begin(desk, change, sample)
         laboratory.show_trial(change.subject, trial.trial)
@@ -122,9 +123,11 @@ def top(desk: Desk, plan: Plan, slot: Slot | None) -> None:
             )  # fmt: skip
         st.selectbox(
             "Tried on", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
-            key=laboratory.shown(laboratory.SIZE, USUAL), width=150,
+            key=laboratory.shown(laboratory.SIZE, lab_outcome.USUAL), width=150,
             help="Wrong before, right before, contested and random, a quarter each; always the same for a seed",
         )  # fmt: skip
+        with st.popover("Open a run", help="Edit with the prompts that a run was made with"):
+            open_run(desk)
         with st.popover("Try one"):
             one(desk, plan, slot)
         st.button(
@@ -155,6 +158,25 @@ def one(desk: Desk, plan: Plan, slot: Slot | None) -> None:
             laboratory.pick(None)
             laboratory.pick(ids[int(number) - 1])
             st.rerun()
+
+
+def open_run(desk: Desk) -> None:
+    """Put the prompts of a run into the editor."""
+    known = {row.run_id: row for row in reversed(desk.store.runs.all())}
+    if not known:
+        st.html('<div class="moot-line q">There is no run yet.</div>')
+        return
+    chosen = st.selectbox("Run", list(known), format_func=lambda id: run_words(known[id]), key="lab-run")
+    used = [template.name for template in known[chosen].settings.templates.values()]
+    own = [name for name in used if name.startswith("own/")]
+    st.html(f'<div class="moot-line">{escape(", ".join(own) or "It used the shipped prompts.")}</div>')
+    if st.button("Edit with its prompts", key="lab-open-run"):
+        changed = templates.open_run(desk, known[chosen])
+        laboratory.renew()
+        laboratory.forget(laboratory.PROTOCOL)
+        st.session_state[laboratory.WANTED] = known[chosen].settings.protocol
+        state.say_next("ok", f"The prompts of {chosen} are in the editor", f"{changed} are other than they were.")
+        st.rerun()
 
 
 def subjects(slots: tuple[Slot, ...]) -> None:

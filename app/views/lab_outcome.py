@@ -16,21 +16,27 @@ from core.errors import MootError
 from core.runs import BUILTIN, RunRow
 from core.studio import review
 from core.studio.desk import Desk
-from core.studio.lab import guard, samples, templates, trying
+from core.studio.lab import forecasting, guard, samples, templates, trying
 from core.studio.lab.outcomes import FEW, Outcome
 from core.studio.lab.templates import Slot
 from core.studio.lab.trying import Trial, Tried
 from core.studio.runs import Plan
 
 TRIED = "lab-outcome"
+USUAL = 20
+"""Documents that a change is tried on until a person says otherwise."""
 WORDS = 200
 
 
-def outcome(desk: Desk, plan: Plan, slot: Slot | None) -> None:
-    """Draw what the trial that is shown did, and what can be done about it."""
+def outcome(desk: Desk, plan: Plan, slot: Slot | None, *, instant: bool) -> None:
+    """Draw what the trial that is shown did, and what can be done about it; unless a try is ``instant``, also what the
+    next one would cost."""
     subject = trying.DEFINITIONS if slot is None else slot.slot
     trial = _shown(desk, subject)
+    price = None if instant else _forecast(desk, plan, slot)
     with panel("What it did", _told(trial), key="lab-did") as head:
+        if price:
+            st.html(f'<div class="moot-line"><b>The next try:</b> {escape(price)}</div>')
         if trial is None:
             empty(
                 "Nothing tried yet",
@@ -47,6 +53,19 @@ def outcome(desk: Desk, plan: Plan, slot: Slot | None) -> None:
         if trial is not None:
             _debates(desk, trial)
         _guard(desk, plan, slot)
+
+
+def _forecast(desk: Desk, plan: Plan, slot: Slot | None) -> str:
+    """What trying the change that waits would ask and cost; empty when none waits or it cannot be tried."""
+    try:
+        change = trying.definition_change(desk, plan) if slot is None else trying.prompt_change(desk, slot, plan)
+        sample = samples.sample(desk, laboratory.size(USUAL), int(st.session_state.get(laboratory.SEED, 0)))
+        if change.nothing or trying.tried(desk, change, sample):
+            return ""
+        told = forecasting.forecast(desk, change, sample)
+    except MootError:
+        return ""  # the editor says what is wrong
+    return f"at most {told.calls:,} calls, {money(told.cost_usd)}; {told.reused:,} turns come from the store"
 
 
 def _shown(desk: Desk, subject: str) -> Trial | None:

@@ -71,8 +71,11 @@ def suggestions(desk: Desk) -> tuple[Suggestion, ...]:
     return tuple(sorted(found, key=lambda one: -len(one.documents))[:MOST])
 
 
-def accept(desk: Desk, suggestion: Suggestion) -> None:
-    """Put a suggestion into the draft. CodebookError, KeyError when the label cannot take it (any more)."""
+def accept(desk: Desk, suggestion: Suggestion, *, actor: str = "") -> None:
+    """Put a suggestion into the draft; a document that lends its words is no test of runs with them from then on.
+
+    CodebookError, KeyError when the label cannot take it (any more).
+    """
     book = codebooks.standing(desk).codebook
     label = book.label(suggestion.label_id)
     if suggestion.part == "less":
@@ -82,6 +85,10 @@ def accept(desk: Desk, suggestion: Suggestion) -> None:
         words = (*getattr(label, suggestion.part), suggestion.text)
         changed = codebooks.change_label(book, label.id, **{suggestion.part: words})
     codebooks.keep(desk, changed)
+    if suggestion.document_id:
+        version = codebooks.standing(desk).next_version
+        text = getattr(changed.label(label.id), suggestion.part)[-1]
+        desk.store.learning.take(suggestion.document_id, label.id, suggestion.part, text, version, actor=actor)
 
 
 def dismiss(desk: Desk, suggestion: Suggestion) -> None:

@@ -13,7 +13,7 @@ from core.documents import Document
 from core.errors import PromptError
 from core.prompts import checking
 from core.prompts.checking import LONGEST_TEMPLATE, Problem
-from core.runs import Template
+from core.runs import RunRow, Template
 from core.store.prompts import SavedPrompt
 from core.studio.desk import Desk
 
@@ -230,6 +230,24 @@ def save(desk: Desk, slot: Slot, protocol: str, note: str = "", *, actor: str = 
 def promote(desk: Desk, version: Version, *, actor: str = "") -> None:
     """Have new runs of this project use a version; promoting the shipped one takes the own one back."""
     desk.store.prompts.promote(version.slot, None if version.shipped else version.name, actor=actor)
+
+
+def open_run(desk: Desk, run: RunRow) -> int:
+    """Put the prompts of a run into the editor, as far as they are not there: the number of slots that changed.
+
+    A text that is a version here is begun from, any other becomes a draft. UsageError when its protocol is gone.
+    """
+    changed = 0
+    for slot in slots(run.settings.protocol):
+        used = run.settings.templates.get(slot.key)
+        now = standing(desk, slot, run.settings.protocol)
+        if used is None or used.text == now.text:
+            continue
+        known = versions(desk, slot, run.settings.protocol)
+        same = next((version for version in known if version.text == used.text), None)
+        keep(desk, slot, used.text, same or now.default)
+        changed += 1
+    return changed
 
 
 def file_name(version: Version) -> str:

@@ -50,6 +50,11 @@ class Change:
         return _asks(self.before) == _asks(self.after)
 
     @property
+    def mark(self) -> str:
+        """Equal for changes that ask the same."""
+        return _asks(self.before) + _asks(self.after)
+
+    @property
     def changed_texts(self) -> tuple[str, ...]:
         """Names of the templates, among those of the run, that differ."""
         before, after = self.before.templates, self.after.templates
@@ -269,6 +274,15 @@ def _both(desk: Desk, trial: Trial) -> tuple[RunRow, RunRow]:
     if rows[0] is None or rows[1] is None:
         raise UsageError(f"The runs of trial {trial.trial} are gone.", "Try again.")
     return rows[0], rows[1]
+
+
+def tried(desk: Desk, change: Change, sample: Sample) -> bool:
+    """Whether just this was tried on the sample already."""
+    asks = (_asks(change.before), _asks(change.after))
+    return any(
+        (trial.before_asks, trial.after_asks) == asks and list(trial.sample["strata"]) == list(sample.ids)
+        for trial in desk.store.lab.trials(change.subject)
+    )
 
 
 def stop(desk: Desk, trial: Trial) -> None:

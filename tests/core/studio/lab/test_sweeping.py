@@ -51,7 +51,8 @@ def test_the_better_half_stays_and_ties_go_to_the_earlier():
 
 
 @pytest.fixture
-def workspace():
+def workspace(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where the sample project goes
     made = Workspace()
     yield made
     made.close()

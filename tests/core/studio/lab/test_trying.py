@@ -13,6 +13,7 @@ from core.studio import codebook as codebooks
 from core.studio import runs, samples
 from core.studio.lab import samples as draws
 from core.studio.lab import templates, trying
+from core.studio.lab.forecasting import forecast
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import studio, until
 from tests.servers.scripted import Scripted, debating, role_of
@@ -44,6 +45,8 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
         plan = runs.Plan(everyone=Seat(connection="mock", model="m"))
         slot = edit_judge(desk)
         sample = draws.sample(desk, 5)
+        told = forecast(desk, trying.prompt_change(desk, slot, plan), sample)
+        assert (told.calls, told.reused, told.cost_usd) == (20, 10, None)
         tried = finished(desk, trying.begin(desk, trying.prompt_change(desk, slot, plan), sample))
         assert (tried.state, tried.ended) == ("done", 5)
         first = [role_of(body) for body in server.requests]
@@ -52,6 +55,8 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
 
         server.requests.clear()
         edit_judge(desk, "Weigh it.")
+        told = forecast(desk, trying.prompt_change(desk, slot, plan), sample)
+        assert (told.calls, told.reused) == (5, 25)  # the judge on five documents; all of what stood before is known
         again = finished(desk, trying.begin(desk, trying.prompt_change(desk, slot, plan), sample))
         assert [role_of(body) for body in server.requests] == ["judge"] * 5
         assert (again.after.calls, again.after.cached_calls) == (5, 10)
@@ -88,7 +93,8 @@ def test_a_hostile_draft_ends_its_trial_with_the_reason_and_not_the_studio(tmp_p
 
 
 @pytest.fixture
-def desk(tmp_path):
+def desk(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where the sample project goes
     workspace = Workspace()
     try:
         yield workspace.open(samples.ensure_sample(workspace), create=False)

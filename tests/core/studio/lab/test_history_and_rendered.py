@@ -1,0 +1,102 @@
+"""Versions as a tree with scores and the runs that cite them, and what a role is sent with an edited template."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import PromptError
+from core.studio import codebook as codebooks
+from core.studio import home, runs
+from core.studio.lab import history, rendered, samples, templates, trying
+from core.studio.workspace import Workspace
+from tests.core.studio.desks import until
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where the sample project goes
+    workspace = Workspace()
+    try:
+        yield workspace.open(home.ensure_sample(workspace), create=False)
+    finally:
+        workspace.close()
+
+
+def slot_of(key, protocol="ecj"):
+    return next(slot for slot in templates.slots(protocol) if slot.key == key)
+
+
+def finish(desk, change, sample):
+    trial = trying.begin(desk, change, sample)
+    until(lambda: not trying.moves(desk, trial))
+    return trial
+
+
+def test_definitions_have_a_line_of_versions_with_scores_and_a_gap(desk):
+    book = codebooks.current(desk)
+    label = book.labels[0]
+    codebooks.keep(desk, codebooks.change_label(book, label.id, keywords=label.keywords[:1]))
+    finish(desk, trying.definition_change(desk), samples.sample(desk, 20))
+    held = finish(desk, trying.definition_change(desk), samples.held_out(desk))
+    first, draft = history.of_definitions(desk)
+    assert (first.name, first.default, first.depth, draft.parent, draft.draft) == ("v1", True, 0, "v1", True)
+    assert first.score.n == 20
+    assert first.score.value.value > draft.score.value.value
+    assert draft.held_out.n == len(held.sample["strata"])
+    assert draft.gap == pytest.approx(draft.score.value.value - draft.held_out.value.value)
+    assert desk.store.lab.looks() == 1
+    version = codebooks.save(desk, codebooks.standing(desk).codebook)
+    saved = history.of_definitions(desk)[-1]
+    assert (saved.name, saved.score) == (f"v{version}", draft.score)  # the same words, the same score
+
+
+def test_a_second_child_branches_off_and_runs_are_cited(desk):
+    slot = slot_of("judge")
+    shipped = templates.versions(desk, slot, "ecj")[0]
+    for text in ("One.", "Two."):
+        templates.begin_from(desk, shipped, slot)
+        templates.keep(desk, slot, f"{shipped.text}{text}\n", shipped)
+        version = templates.save(desk, slot, "ecj")
+    templates.promote(desk, version)
+    (run,) = runs.create(desk, trying.base(desk), desk.store.documents.ids()[:2])
+    rows = history.of_slot(desk, slot, "ecj")
+    assert [(row.label, row.depth, row.runs, row.default) for row in rows] == [
+        ("v1 shipped", 0, (), False),
+        ("v2", 0, (), False),
+        ("v3", 1, (run.run_id,), True),
+    ]
+
+
+def test_a_run_is_opened_with_the_prompts_it_was_made_with(desk):
+    slot = slot_of("judge")
+    shipped = templates.versions(desk, slot, "ecj")[0]
+    templates.keep(desk, slot, f"{shipped.text}One.\n", shipped)
+    version = templates.save(desk, slot, "ecj")
+    templates.promote(desk, version)
+    (run,) = runs.create(desk, trying.base(desk), desk.store.documents.ids()[:2])
+    templates.promote(desk, shipped)
+    templates.begin_from(desk, shipped, slot)
+    assert templates.open_run(desk, run) == 1
+    assert templates.standing(desk, slot, "ecj").base == version
+    assert templates.open_run(desk, run) == 0
+
+
+def test_the_messages_that_a_template_has_a_part_in(desk):
+    settings = trying.base(desk)
+    document = desk.store.documents.page(0, 1)[0]
+    slot = slot_of("judge")
+    text = templates.versions(desk, slot, "ecj")[0].text
+    (shown,) = rendered.rendered(settings, slot, text + "Be brief.", document)
+    assert [message.role for message in shown.messages] == ["system", "user"]
+    assert shown.messages[1].content.endswith("Be brief.")
+    assert rendered.MARK not in "".join(message.content for message in shown.messages)
+    assert shown.tokens > 100
+    block = slot_of("definitions")
+    everywhere = rendered.rendered(settings, block, "The labels are secret.", document)
+    assert len(everywhere) == 3  # extractor, critic and judge all get the definitions
+    assert all("The labels are secret." in one.messages[0].content for one in everywhere)
+    (alone,) = rendered.rendered(settings, slot_of("reask"), "Again: {{ problem }}", document)
+    assert alone.messages[0].content.startswith("Again: ")
+    with pytest.raises(PromptError) as raised:
+        rendered.rendered(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
+    assert raised.value.line == 3
