@@ -7,16 +7,23 @@ import json
 import streamlit as st
 
 from app import desks, state
-from app.views import charts, confusion, empty, flow, header, marked_text, panel, transcript
+from app.views import cells, charts, debate_worth, deeper, empty, flow, header, panel, rated
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
-from core.studio import evaluate, review, scoring
+from core.studio import evaluate, printout, reports, review, scoring, stages, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
+from core.studio.memo import remembered
 from core.studio.scoring import Evaluation
 
-SHOWN = 50  # documents that a cell lists at a time
+VIEWS = {
+    "scores": "Scores",
+    "debate": "Debate",
+    "errors": "Errors",
+    "stability": "Stability",
+    "who": "People and seats",
+}
 AT_A_GLANCE = 3  # truths that are shown side by side; more go into a list
 
 
@@ -48,13 +55,40 @@ def main() -> None:
         return
     with right:
         _report(desk, run, truth)
-    if run.settings.codebook.kind != "multilabel":
-        _other_kinds(desk, run, truth)
-        return
-    found = scoring.evaluation(desk, run.run_id, truth)
-    _numbers(found)
-    _bars_and_flow(found)
-    _behind(desk, found)
+    rating = run.settings.codebook.kind == "rating"
+    if rating:
+        rated.key_numbers(desk, run, truth)
+    else:
+        _numbers(_scored(desk, run, truth))
+    view = st.segmented_control(
+        "what to look at",
+        list(VIEWS),
+        default="scores",
+        format_func=VIEWS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        key="evaluate-view",
+    )
+    match view:
+        case "debate":
+            told = remembered(desk, lambda: worth.worth(desk, run, truth), "worth", run.run_id, truth)
+            debate_worth.worth(told, worth.noun(run), stages.role_titles(run))
+        case "errors":
+            deeper.errors(desk, run, truth, cells.case)
+        case "stability":
+            deeper.repeated(desk, run, truth)
+        case "who":
+            deeper.seats_and_people(desk, run, truth)
+        case _ if rating:
+            rated.dimensions(desk, run, truth)
+        case _:
+            found = _scored(desk, run, truth)
+            _bars_and_flow(found)
+            cells.behind(desk, found)
+
+
+def _scored(desk: Desk, run: RunRow, truth: Truth) -> Evaluation:
+    return remembered(desk, lambda: scoring.evaluation(desk, run.run_id, truth), "evaluation", run.run_id, truth)
 
 
 def _truth_switch(known: dict[Truth, int]) -> Truth:
@@ -113,7 +147,7 @@ def _report(desk: Desk, run: RunRow, truth: Truth) -> None:
         name = f"{desk.name}-{run.run_id}-{truth}"
         st.download_button(
             "JSON",
-            lambda: json.dumps(evaluate.report(desk, run.run_id, truth), indent=2, ensure_ascii=False),
+            lambda: json.dumps(reports.full(desk, run.run_id, truth, errors=True), indent=2, ensure_ascii=False),
             f"{name}.json",
             "application/json",
             on_click="ignore",
@@ -127,37 +161,42 @@ def _report(desk: Desk, run: RunRow, truth: Truth) -> None:
             on_click="ignore",
             width="stretch",
         )
+        st.download_button(
+            "A page to print",
+            lambda: printout.page(desk, run.run_id, truth),
+            f"{name}.html",
+            "text/html",
+            on_click="ignore",
+            width="stretch",
+        )
 
 
 def _numbers(found: Evaluation) -> None:
     out = found.left_out
-    truth = "gold" if found.truth == "gold" else "review"
+    truth = cells.truth_word(found.truth)
     reasons = [
         Line("by the debate", f"{out.unresolved:,} unresolved", "unres") if out.unresolved else None,
         Line("at the provider", f"{out.failed:,} failed", "wrong") if out.failed else None,
         Line("for their debate", f"{out.waiting:,} wait") if out.waiting else None,
+        Line("words to the codebook", f"{out.examples:,} lent") if out.examples else None,
         Line(f"{_documents(out.without_truth)} no {truth}") if out.without_truth else None,
     ]
     lines = tuple(line for line in reasons if line is not None)
-    labels = len(found.labels)
-    numbers(
-        [
-            Figure("Macro F1", found.macro.f1, lines=(Line(interval_words(found.macro.f1, named=True)),)),
-            Figure("Micro F1", found.micro.f1, lines=(Line(interval_words(found.micro.f1)),)),
-            Figure(
-                "Label accuracy",
-                found.accuracy,
-                lines=(Line(_joined(interval_words(found.accuracy), f"{found.cells:,} labels")),),
-            ),
-            Figure(
-                f"All {labels} right",
-                found.exact,
-                lines=(Line(_joined(f"{found.exact_count:,} of {found.n:,}", interval_words(found.exact))),),
-            ),
-            Figure("Left out", text=f"{out.excluded:,}", lines=lines or (Line("Every document counts."),)),
-        ],
-        key="evaluate-numbers",
-    )
+    right = _joined(f"{found.exact_count:,} of {found.n:,}", interval_words(found.exact))
+    figures = [
+        Figure("Macro F1", found.macro.f1, lines=(Line(interval_words(found.macro.f1, named=True)),)),
+        Figure("Micro F1", found.micro.f1, lines=(Line(interval_words(found.micro.f1)),)),
+        Figure(
+            "Label accuracy",
+            found.accuracy,
+            lines=(Line(_joined(interval_words(found.accuracy), f"{found.cells:,} labels")),),
+        ),
+        Figure(f"All {len(found.labels)} right", found.exact, lines=(Line(right),)),
+    ]
+    if found.run.settings.codebook.kind == "choice":
+        figures = [Figure("Accuracy", found.exact, lines=(Line(right),)), figures[0]]
+    left = Figure("Left out", text=f"{out.excluded + out.examples:,}", lines=lines or (Line("Every document counts."),))
+    numbers([*figures, left], key="evaluate-numbers")
 
 
 def _documents(count: int) -> str:
@@ -208,125 +247,6 @@ def _score_rows(found: Evaluation, others: list[scoring.RoleResult]) -> list[cha
         means,
     )
     return [*rows, mean]
-
-
-@st.fragment
-def _behind(desk: Desk, found: Evaluation) -> None:
-    """The matrices, the documents behind a cell, and one of them."""
-    codebook = found.run.settings.codebook
-    truth = "gold" if found.truth == "gold" else "review"
-    with panel.panel(
-        "Confusion",
-        f"rows are the {'gold' if truth == 'gold' else 'review'}, columns the verdict; shares are of the row",
-        note="click a cell to read its documents",
-        key="evaluate-confusion",
-    ):
-        confusion.confusion(
-            found.counts, codebook, truth=truth, picked=state.cell(), key="evaluate-cells", on_cell=_cell_clicked
-        )
-        left, right = st.columns([1, 1.15], gap="medium") if found.ledger is not None else (None, st.container())
-        if left is not None and found.ledger is not None:
-            with left:
-                flow.changes(found.ledger, codebook, found.titles, key="evaluate-changes")
-        with right:
-            _cases(desk, found)
-    shown = state.case()
-    if shown is not None:
-        _case(desk, found.run, shown)
-
-
-def _cell_clicked() -> None:
-    clicked = st.session_state["evaluate-cells"]["cell"]
-    if clicked:
-        state.pick_cell((str(clicked[0]), str(clicked[1])))
-
-
-def _case_clicked() -> None:
-    clicked = st.session_state["evaluate-cases"]["document"]
-    if clicked:
-        state.pick_case(str(clicked))
-
-
-def _cases(desk: Desk, found: Evaluation) -> None:
-    labels = {label.id: label for label in found.labels}
-    cell = state.cell()
-    if cell is None or cell[0] not in labels:
-        worst = max(found.labels, key=lambda label: label.counts.wrong)
-        if not worst.counts.wrong:
-            st.caption("Every label agrees. Click a cell to read its documents.")
-            return
-        cell = (worst.id, "fn" if worst.counts.fn >= worst.counts.fp else "fp")
-        state.pick_cell(cell)
-    label = labels[cell[0]]
-    total = getattr(label.counts, cell[1])
-    pages = max(1, -(-total // SHOWN))
-    number = st.pagination(pages, key="evaluate-case-page") if pages > 1 else 1
-    rows = scoring.cases(desk, found.run.run_id, *cell, truth=found.truth, offset=(number - 1) * SHOWN, limit=SHOWN)
-    said_true, said = confusion.WORDS[cell[1]]
-    truth = "gold" if found.truth == "gold" else "the review"
-    confusion.cases(
-        [{"id": row.document_id, "words": " ".join(row.text[:300].split())[:200], "by": row.lost_by} for row in rows],
-        head=f"{label.name}, {cell[1].upper()}",
-        told=f"{total:,} {'document' if total == 1 else 'documents'} where {truth} says {said_true} "
-        f"and the verdict says {said}",
-        by="lost by" if any(row.lost_by for row in rows) else "",
-        roles=found.titles,
-        picked=state.case(),
-        key="evaluate-cases",
-        on_document=_case_clicked,
-    )
-
-
-def _case(desk: Desk, run: RunRow, document_id: str) -> None:
-    known = review.dossier(desk, run, document_id)
-    replay = desk.replay(run.run_id, document_id)
-    if known is None:
-        return
-    with panel.panel("Document", document_id, key="evaluate-case") as head:
-        with head:
-            if st.button("Open in Review", key="evaluate-open", icon=":material/rule:", type="tertiary"):
-                state.open_document(document_id)
-                st.switch_page("screens/review.py")
-            st.button(
-                "Close",
-                key="evaluate-close",
-                icon=":material/close:",
-                type="tertiary",
-                on_click=lambda: state.pick_case(None),
-            )
-        left, right = st.columns([1, 1.15], gap="medium")
-        with left:
-            evidence = [quote for quotes in known.evidence.values() for quote in quotes]
-            marked_text.marked_text(
-                known.document.fields, run.settings.codebook, evidence, height=420, key=f"evaluate-text-{document_id}"
-            )
-        with right:
-            if replay is not None:
-                transcript.transcript(
-                    replay,
-                    run.settings.codebook,
-                    review.roles(run),
-                    framed=False,
-                    height=420,
-                    key=f"evaluate-said-{document_id}",
-                )
-
-
-def _other_kinds(desk: Desk, run: RunRow, truth: Truth) -> None:
-    """Choice and rating codebooks: the report as a table."""
-    import pandas as pd
-
-    report = evaluate.report(desk, run.run_id, truth)
-    figures = [Figure("Documents", text=f"{report['n']:,}"), Figure("Left out", text=f"{report['excluded']:,}")]
-    if "accuracy" in report:
-        shown = report["accuracy"]
-        figures.insert(0, Figure("Accuracy", text="–" if shown is None else f"{shown:.3f}"))
-    numbers(figures, key="evaluate-numbers")
-    with panel.panel("Scores", f"{run_date(run)}", key="evaluate-table"):
-        st.dataframe(pd.DataFrame(report["labels"]).T, key="evaluate-frame")
-    if "confusion" in report:
-        with panel.panel("Confusion", "rows are the gold, columns the verdict", key="evaluate-matrix"):
-            st.dataframe(pd.DataFrame(report["confusion"]).T, key="evaluate-matrix-frame")
 
 
 main()

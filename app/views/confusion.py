@@ -93,3 +93,8 @@ def cases(
     )
     clicked = result.get("document")
     return clicked if isinstance(clicked, str) else None
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text on one line, for a list."""
+    return " ".join(text[:300].split())[:200]

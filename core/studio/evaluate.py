@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +11,9 @@ from core.evaluation import choice, multilabel, rating
 from core.evaluation.choice import ChoiceScores
 from core.evaluation.counts import Counts
 from core.evaluation.multilabel import LabelScores
-from core.ingest.formulas import escape
 from core.runs import RunRow
 from core.store.annotators import source_of
-from core.studio import grids, raters
+from core.studio import grids, raters, tables
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
@@ -41,17 +38,9 @@ def as_csv(told: Mapping[str, Any]) -> str:
     """A report as a table for spreadsheets: a line for each label and each mean, shares as they are, nothing where a
     score is undefined."""
     measures = told.get("measures", {})
-    rows = {name: {**scores, **measures.get(name, {})} for name, scores in told["labels"].items()}
-    columns = ["name", *dict.fromkeys(key for scores in rows.values() for key in scores)]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\r\n")
-    writer.writeheader()
-    for name, scores in rows.items():
-        writer.writerow({"name": escape(name), **scores})
-    for mean in ("macro", "micro"):
-        if mean in told:
-            writer.writerow({"name": mean, **told[mean]})
-    return "\ufeff" + out.getvalue()
+    rows = [{"name": name, **scores, **measures.get(name, {})} for name, scores in told["labels"].items()]
+    rows += [{"name": mean, **told[mean]} for mean in ("macro", "micro") if mean in told]
+    return tables.as_csv(rows)
 
 
 def truths(desk: Desk, run_id: str) -> dict[Truth, int]:

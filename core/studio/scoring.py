@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -105,6 +106,8 @@ class Evaluation:
     roles: tuple[RoleResult, ...]
     titles: Mapping[str, str]
     """what each role is called on the screen"""
+    confusion: tuple[tuple[int, ...], ...]
+    """of a choice ``[truth][chosen]`` in the order of the labels; empty for multilabel"""
     worth: Worth
     """what the debate did for it"""
     told: Words
@@ -172,6 +175,7 @@ def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
             for role in roles
         ),
         titles=titles,
+        confusion=evaluate.choice_scores(desk, run, VERDICT, truth).confusion if codebook.kind == "choice" else (),
         worth=debate,
         told=sentence(debate, titles, noun(run)) if debate.ledger is not None else (),
     )
@@ -208,6 +212,36 @@ def cases(
             way = flips.trace(stages.truth_codes(values.truth, measured=False), coded)
             lost = _lost(way, values.documents, codebook.items.index(item))
     return [Case(row.document_id, row.text, lost.get(row.document_id)) for row in found]
+
+
+def meeting(
+    desk: Desk, run: RunRow, dimension: str, truth: Truth = "gold"
+) -> tuple[list[dict[str, str | int | float]], list[str]]:
+    """How often each point of a scale was given where the truth, rounded, is each point: rows of (row, column, count,
+    share of the row, words), and the points of the scale. Verdicts are rounded too."""
+    codebook = run.settings.codebook
+    scale = codebook.scale
+    if scale is None:
+        raise UsageError(f"{run.run_id} does not rate.", "Its matrix is that of its labels.")
+    values = grids.load(desk.store, run.run_id, codebook, [VERDICT], truth)
+    column = codebook.items.index(dimension)
+    true, said = values.truth[:, column], values.of(VERDICT)[:, column]
+    known = ~np.isnan(true) & ~np.isnan(said)
+    ones, others = (np.rint(side[known]).astype(np.int64).tolist() for side in (true, said))
+    counts, totals = Counter(zip(ones, others, strict=True)), Counter(ones)
+    points = range(scale.min, scale.max + 1)
+    rows: list[dict[str, str | int | float]] = [
+        {
+            "row": str(one),
+            "column": str(other),
+            "count": counts[one, other],
+            "share": counts[one, other] / totals[one] if totals[one] else 0.0,
+            "words": f"{counts[one, other]:,}" if counts[one, other] else "",
+        }
+        for one in points
+        for other in points
+    ]
+    return rows, [str(point) for point in points]
 
 
 def sentence(debate: Worth, titles: Mapping[str, str], noun: str = "label") -> Words:

@@ -1,0 +1,340 @@
+"""Charts of findings, in Altair: one look, explicit domains, intervals drawn, values written beside the marks.
+
+Each chart offers its rows as a csv file; its picture is saved from the chart's own menu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.views import palette
+from core.studio import tables
+
+PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
+ROW = 26
+Rows = Sequence[Mapping[str, Any]]
+
+
+def draw(chart: Any, rows: Rows, *, key: str, height: int, select: str = "") -> dict[str, str]:
+    """Draw a chart with its data to take away; gives the fields of the point picked in the selection ``select``."""
+    shade = palette.colours()
+    axis = {
+        "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
+        "domainColor": shade["line2"], "tickColor": shade["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
+        "titleFontWeight": 400, "labelLimit": 190,
+    }  # fmt: skip
+    legend = {"labelColor": shade["tx2"], "titleColor": shade["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
+    chart = chart.properties(height=height, background="transparent", padding=PADDING).configure(
+        font="Inter", view={"stroke": None}, axis=axis, legend=legend
+    )
+    picked: dict[str, str] = {}
+    if select:
+        event = st.altair_chart(chart, width="stretch", theme=None, key=key, on_select="rerun", selection_mode=[select])
+        points = event["selection"].get(select) or [{}]
+        picked = {name: str(value) for name, value in points[0].items()}
+    else:
+        st.altair_chart(chart, width="stretch", theme=None, key=key)
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        st.download_button(
+            "CSV", lambda: tables.as_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
+            type="tertiary", icon=":material/download:", help="The numbers of this chart",
+        )  # fmt: skip
+    return picked
+
+
+def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
+    """Differences with their intervals, a row each: ``{name, value, low, high, words, tone}`` with tone right, wrong or
+    empty. Gives the name that is picked, where ``select`` is set."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    names = [row["name"] for row in rows]
+    ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
+    most = max([*ends, 0.02]) * 1.12
+    frame = pd.DataFrame(
+        [{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"], "at": most * 1.04} for row in rows]
+    )
+    across = alt.Scale(domain=[-most, most * 1.5], nice=False)
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format="+.2f", tickCount=7, grid=True))
+    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    colour = alt.Color("colour:N", scale=None)
+    tip = [
+        alt.Tooltip("name:N", title="Label"),
+        alt.Tooltip("value:Q", title="Difference", format="+.3f"),
+        alt.Tooltip("low:Q", title="Interval from", format="+.3f"),
+        alt.Tooltip("high:Q", title="to", format="+.3f"),
+    ]
+    chosen = alt.selection_point(fields=["name"], name="label")
+    faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))
+    base = alt.Chart(frame)
+    zero = alt.Chart(pd.DataFrame([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
+    spans = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
+        x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=colour, tooltip=tip
+    )
+    dots = base.mark_point(filled=True, size=95, cursor="pointer" if select else "default").encode(
+        x=x, y=y, color=colour, tooltip=tip, opacity=faint if select else alt.value(1.0)
+    )
+    words = base.mark_text(align="left", fontSize=11.5, color=shade["tx2"]).encode(
+        x=alt.X("at:Q", scale=across), y=y, text="words:N"
+    )
+    if select:
+        dots = dots.add_params(chosen)
+    picked = draw(
+        alt.layer(zero, spans, dots, words),
+        rows,
+        key=key,
+        height=ROW * len(rows) + 46,
+        select="label" if select else "",
+    )
+    return picked.get("name", "")
+
+
+def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
+    """Shares over ordered steps: ``{step, series, value}``; ``series`` maps each to its colour token."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    frame = pd.DataFrame([row for row in rows if row["value"] is not None])
+    steps = list(dict.fromkeys(row["step"] for row in rows))
+    known = [name for name in series if any(row["series"] == name for row in rows)]
+    x = alt.X("step:N", sort=steps, axis=alt.Axis(title=None, labelAngle=0, grid=False), scale=alt.Scale(padding=0.6))
+    y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=title, format=".0%", tickCount=5))
+    colour = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=known, range=[shade[series[name]] for name in known]),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+    )
+    tip = [
+        alt.Tooltip("step:N", title="Step"),
+        alt.Tooltip("series:N", title="What"),
+        alt.Tooltip("value:Q", title="Share", format=".1%"),
+    ]
+    base = alt.Chart(frame)
+    chart = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour) + base.mark_point(filled=True, size=70).encode(
+        x=x, y=y, color=colour, tooltip=tip
+    )
+    draw(chart, rows, key=key, height=240)
+
+
+def reliability(rows: Rows, *, key: str) -> None:
+    """Certainty against the share that came true: ``{certainty, right, low, high, n}``, the diagonal being honest."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    diagonal = (
+        alt.Chart(pd.DataFrame([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
+        .mark_line(color=shade["line2"], strokeDash=[4, 4])
+        .encode(x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit))
+    )
+    base = alt.Chart(pd.DataFrame(list(rows)))
+    x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title="certainty: share of votes", format=".0%", tickCount=6))
+    y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share that is right", format=".0%", tickCount=6))
+    tip = [
+        alt.Tooltip("certainty:Q", title="Certainty", format=".1%"),
+        alt.Tooltip("right:Q", title="Right", format=".1%"),
+        alt.Tooltip("n:Q", title="Cases", format=","),
+    ]
+    spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(
+        x=x, y=alt.Y("low:Q", scale=unit), y2="high:Q"
+    )
+    dots = base.mark_point(filled=True, color=shade["bar"], size=80).encode(x=x, y=y, tooltip=tip)
+    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(
+        x=x, y=y, text=alt.Text("n:Q", format=",")
+    )
+    draw(diagonal + spans + dots + words, rows, key=key, height=260)
+
+
+def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
+    """Bars with an interval where there is one: ``{name, value, low, high, words, colour}``, colour a token. Gives the
+    name that is picked."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    names = [row["name"] for row in rows]
+    frame = pd.DataFrame([{**row, "fill": shade[row["colour"]]} for row in rows])
+    most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
+    across = alt.Scale(domain=[0, most * 1.35], nice=False)
+    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
+    chosen = alt.selection_point(fields=["name"], name="name")
+    base = alt.Chart(frame)
+    tip = [alt.Tooltip("name:N", title="What"), alt.Tooltip("words:N", title="Value")]
+    marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
+        x=x,
+        y=y,
+        color=alt.Color("fill:N", scale=None),
+        tooltip=tip,
+        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.35)) if select else alt.value(1.0),
+    )
+    if select:
+        marks = marks.add_params(chosen)
+    layers = [marks]
+    if any(row.get("high") is not None for row in rows):
+        layers.append(
+            base.mark_rule(color=shade["tx"], strokeWidth=1.5).encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
+        )
+    ends = frame.assign(end=[row.get("high") or row["value"] or 0 for row in rows])
+    layers.append(
+        alt.Chart(ends)
+        .mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"])
+        .encode(x=alt.X("end:Q", scale=across), y=y, text="words:N")
+    )
+    picked = draw(
+        alt.layer(*layers), rows, key=key, height=ROW * max(1, len(rows)) + 46, select="name" if select else ""
+    )
+    return picked.get("name", "")
+
+
+def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
+    """Cost against quality: ``{name, cost, quality, efficient, words}``; the efficient front is joined by a line."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
+    if not known:
+        st.caption("No run has both a cost and a score.")
+        return
+    frame = pd.DataFrame(known)
+    most = max(row["cost"] for row in known) or 1.0
+    low = min(row["quality"] for row in known)
+    high = max(row["quality"] for row in known)
+    room = max((high - low) * 0.25, 0.02)
+    x = alt.X("cost:Q", scale=alt.Scale(domain=[0, most * 1.35], nice=False), axis=alt.Axis(title=cost, tickCount=6))
+    y = alt.Y(
+        "quality:Q",
+        scale=alt.Scale(domain=[max(0, low - room), min(1, high + room)], nice=False),
+        axis=alt.Axis(title=quality, format=".2f", tickCount=6),
+    )
+    colour = alt.Color(
+        "efficient:N",
+        scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]),
+        legend=None,
+    )
+    front = frame[frame["efficient"]].sort_values("cost")
+    chart = (
+        alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
+        + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
+            x=x, y=y, color=colour,
+            tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="What"),
+                     alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
+        )
+        + alt.Chart(frame).mark_text(align="left", dx=10, fontSize=11.5, color=shade["tx"])
+        .encode(x=x, y=y, text="name:N")
+    )  # fmt: skip
+    draw(chart, rows, key=key, height=260)
+
+
+def scatter(rows: Rows, *, key: str) -> None:
+    """Precision against recall of models in their seats: ``{name, seat, precision, recall, n}``."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    seats = list(dict.fromkeys(row["seat"] for row in rows))
+    unit = alt.Scale(domain=[0, 1.02], nice=False)
+    x = alt.X("recall:Q", scale=unit, axis=alt.Axis(title="recall", tickCount=6))
+    y = alt.Y("precision:Q", scale=unit, axis=alt.Axis(title="precision", tickCount=6))
+    base = alt.Chart(pd.DataFrame(list(rows)))
+    dots = base.mark_point(filled=True, size=110, opacity=1).encode(
+        x=x,
+        y=y,
+        color=alt.Color(
+            "seat:N",
+            scale=alt.Scale(domain=seats, range=[palette.role_colour(seat, shade) for seat in seats]),
+            legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+        ),
+        tooltip=[
+            alt.Tooltip("name:N", title="Model"),
+            alt.Tooltip("seat:N", title="Seat"),
+            alt.Tooltip("precision:Q", title="Precision", format=".3f"),
+            alt.Tooltip("recall:Q", title="Recall", format=".3f"),
+            alt.Tooltip("n:Q", title="Cells", format=","),
+        ],
+    )
+    words = base.mark_text(align="right", dx=-10, fontSize=11, color=shade["tx2"]).encode(x=x, y=y, text="name:N")
+    draw(dots + words, rows, key=key, height=280)
+
+
+def standings(rows: Rows, *, key: str) -> None:
+    """Documents over iterations, a bar a label: ``{name, standing, count}``."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    known = ["right", "wavering", "wrong", "unread"]
+    chart = (
+        alt.Chart(pd.DataFrame([{**row, "place": known.index(row["standing"])} for row in rows]))
+        .mark_bar(size=15)
+        .encode(
+            x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
+            y=alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
+            order="place:Q",
+            color=alt.Color(
+                "standing:N",
+                scale=alt.Scale(domain=known, range=[shade["right"], shade["unres"], shade["wrong"], shade["line2"]]),
+                legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+            ),
+            tooltip=[
+                alt.Tooltip("name:N", title="Label"),
+                alt.Tooltip("standing:N", title="In every iteration"),
+                alt.Tooltip("count:Q", title="Documents", format=","),
+            ],
+        )
+    )
+    draw(chart, rows, key=key, height=ROW * len(names) + 70)
+
+
+def heat(
+    rows: Rows, names: Sequence[str], across: Sequence[str], *, key: str, x_title: str, y_title: str
+) -> tuple[str, str]:
+    """A matrix: ``{row, column, count, share, words}``, shares 0 to 1 shade it. Gives (row, column) of the cell picked,
+    both empty before that."""
+    import altair as alt
+    import pandas as pd
+
+    shade = palette.colours()
+    frame = pd.DataFrame([{**one, "strong": one["share"] > 0.55} for one in rows])
+    x = alt.X("column:N", sort=list(across), axis=alt.Axis(title=x_title, orient="top", labelAngle=0, grid=False))
+    y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title, grid=False))
+    chosen = alt.selection_point(fields=["row", "column"], name="cell")
+    tip = [
+        alt.Tooltip("row:N", title=y_title),
+        alt.Tooltip("column:N", title=x_title),
+        alt.Tooltip("count:Q", title="Documents", format=","),
+        alt.Tooltip("share:Q", title="Share of the row", format=".1%"),
+    ]
+    cells = (
+        alt.Chart(frame)
+        .mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 1], range=[shade["bg2"], shade["bar"]]), legend=None),
+            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.55)),
+            tooltip=tip,
+        )
+        .add_params(chosen)
+    )
+    words = (
+        alt.Chart(frame)
+        .mark_text(fontSize=11.5)
+        .encode(
+            x=x,
+            y=y,
+            text="words:N",
+            color=alt.condition("datum.strong", alt.value(shade["bg"]), alt.value(shade["tx"])),
+        )
+    )
+    picked = draw(cells + words, rows, key=key, height=44 * len(names) + 50, select="cell")
+
+    return picked.get("row", ""), picked.get("column", "")

@@ -1,0 +1,63 @@
+"""A run that rates: its key numbers, its dimensions, and where ratings and truth meet."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.views import panel, plots
+from app.views.numbers import Figure, Line, numbers
+from core.runs import RunRow
+from core.studio import evaluate, scoring
+from core.studio.desk import Desk
+from core.studio.grids import Truth
+from core.studio.memo import remembered
+
+
+def key_numbers(desk: Desk, run: RunRow, truth: Truth) -> None:
+    """The means over dimensions."""
+    report = remembered(desk, lambda: evaluate.report(desk, run.run_id, truth), "report", run.run_id, truth)
+    macro = report["macro"]
+    out = scoring.not_counted(desk, run, truth)
+
+    def shown(name: str) -> str:
+        return "–" if macro[name] is None else f"{macro[name]:.3f}"
+
+    numbers(
+        [
+            Figure("Mean Spearman", text=shown("spearman"), lines=(Line("rank correlation, over dimensions"),)),
+            Figure("Mean Kendall", text=shown("kendall"), lines=(Line("tau-b, over dimensions"),)),
+            Figure("Mean absolute error", text=shown("mae"), lines=(Line("in points of the scale"),)),
+            Figure("Mean alpha", text=shown("alpha"), lines=(Line("Krippendorff's, ordinal"),)),
+            Figure(
+                "Left out",
+                text=f"{out.excluded + out.examples:,}",
+                lines=(Line(f"{report['n']:,} documents count"), Line(f"{out.without_truth:,} have no truth")),
+            ),
+        ],
+        key="evaluate-numbers",
+    )
+
+
+def dimensions(desk: Desk, run: RunRow, truth: Truth) -> None:
+    """Each dimension's scores, and how ratings and truth meet on one of them."""
+    import pandas as pd
+
+    report = remembered(desk, lambda: evaluate.report(desk, run.run_id, truth), "report", run.run_id, truth)
+    with panel.panel("Dimensions", "bias above 0 is lenient", key="evaluate-table"):
+        frame = pd.DataFrame([{"dimension": name, **scores} for name, scores in report["labels"].items()])
+        figure = st.column_config.NumberColumn(format="%.3f")
+        names = [name for name in frame.columns if name not in ("dimension", "n")]
+        st.dataframe(frame, hide_index=True, key="evaluate-frame", column_config=dict.fromkeys(names, figure))
+    labels = {label.id: label.name for label in run.settings.codebook.labels}
+    with panel.panel("Where they meet", "rows are the truth rounded, columns the verdict", key="evaluate-meet"):
+        chosen = st.pills(
+            "dimension",
+            list(labels),
+            default=next(iter(labels)),
+            format_func=labels.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            key="evaluate-dimension",
+        )
+        rows, points = scoring.meeting(desk, run, chosen, truth)
+        plots.heat(rows, points, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title="truth")

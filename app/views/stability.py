@@ -1,0 +1,109 @@
+"""How sure are we: iterations, documents that waver, and whether votes can be believed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.views import panel, plots
+from core.codebook import Codebook
+from core.studio.repeats import Certainty, Repeats
+
+NAMES = {
+    "macro_f1": "Macro F1",
+    "micro_f1": "Micro F1",
+    "accuracy": "Accuracy",
+    "subset_accuracy": "All labels right",
+    "macro_precision": "Macro precision",
+    "macro_recall": "Macro recall",
+    "mcc": "Matthews",
+    "macro_spearman": "Mean Spearman",
+    "macro_kendall": "Mean Kendall",
+    "macro_mae": "Mean absolute error",
+    "macro_alpha": "Mean alpha",
+}
+
+
+def stability(told: Repeats, certainty: Certainty, codebook: Codebook) -> None:
+    """Draw what the iterations tell."""
+    left, right = st.columns([1.25, 1], gap="small")
+    with left:
+        _measures(told)
+        _documents(told, codebook)
+    with right:
+        _certainty(certainty)
+
+
+def _measures(told: Repeats) -> None:
+    import pandas as pd
+
+    n = len(told.runs)
+    sub = ", ".join(told.runs)
+    with panel.panel("One iteration" if n == 1 else f"{n} iterations", sub, key="stability-measures"):
+        rows = [
+            {
+                "measure": NAMES[name],
+                "mean": one.mean,
+                "sd": one.sd,
+                "from": one.interval.low if one.interval else None,
+                "to": one.interval.high if one.interval else None,
+                **{run: told.by_run[run].get(name) for run in told.runs[:6]},
+            }
+            for name, one in told.measures.items()
+            if name in NAMES and one.n
+        ]
+        rows += [
+            {
+                "measure": f"{'F1' if 'macro_f1' in told.measures else 'Spearman'} {label}",
+                "mean": one.mean,
+                "sd": one.sd,
+                "from": one.interval.low if one.interval else None,
+                "to": one.interval.high if one.interval else None,
+            }
+            for label, one in told.labels.items()
+        ]
+        numbers = {
+            name: st.column_config.NumberColumn(format="%.3f") for name in ("mean", "sd", "from", "to", *told.runs)
+        }
+        st.dataframe(pd.DataFrame(rows), hide_index=True, key="stability-table", column_config=numbers)
+        if n == 1:
+            st.caption(
+                "Models answer differently when asked again. Run with 3 or more iterations for sd and intervals."
+            )
+        else:
+            st.caption("Intervals are 95%, Student's t over iterations.")
+
+
+def _documents(told: Repeats, codebook: Codebook) -> None:
+    counts = told.stability.counts
+    if len(told.runs) < 2:
+        return
+    rows = [{"name": "All labels", "standing": name, "count": count} for name, count in counts.items()]
+    if codebook.kind != "choice":
+        for label, own in told.stability.labels.items():
+            rows += [{"name": label, "standing": name, "count": count} for name, count in own.items()]
+    words = f"{counts['wavering']:,} of {sum(counts.values()):,} documents waver"
+    with panel.panel("In every iteration right, or wrong", words, key="stability-documents"):
+        plots.standings(rows, key="stability-standings")
+
+
+def _certainty(told: Certainty) -> None:
+    found = told.calibration
+    with panel.panel("Can the votes be believed?", told.whose, key="stability-certainty"):
+        if found is None or not found.n:
+            st.caption(told.why_not or "No vote can be compared with a truth.")
+            return
+        rows = [
+            {
+                "certainty": one.certainty,
+                "right": one.right.value,
+                "low": one.right.interval.low if one.right.interval else None,
+                "high": one.right.interval.high if one.right.interval else None,
+                "n": one.n,
+            }
+            for one in found.bins
+        ]
+        plots.reliability(rows, key="stability-reliability")
+        st.caption(
+            f"Expected calibration error {found.ece:.3f}, Brier score {found.brier:.3f} on {found.n:,} cases. "
+            "On the dashed line a share of votes is the chance to be right."
+        )

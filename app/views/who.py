@@ -1,0 +1,81 @@
+"""Who should sit where, may the model replace the people, and do the models still answer as they did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from app.views import debate_worth, panel, plots
+from core.evaluation.alternative import Alternative, People
+from core.studio import people
+from core.studio.advice import Profile, Suggestion
+from core.studio.drift import Drift
+
+PEOPLE: dict[People, str] = {
+    "experts": "Experts, ε 0.2",
+    "trained": "Trained annotators, ε 0.15",
+    "crowd": "Crowd workers, ε 0.1",
+}
+
+
+def seats(found: Sequence[Profile], advised: Sequence[Suggestion]) -> None:
+    """Each model's profile and the advice."""
+    with panel.panel("Who suits which seat", "the models' own lists, all runs of this codebook", key="who-seats"):
+        rows = [
+            {
+                "name": one.spec,
+                "seat": one.seat,
+                "precision": one.counts.precision,
+                "recall": one.counts.recall,
+                "n": one.counts.n,
+            }
+            for one in found
+            if one.counts.precision is not None and one.counts.recall is not None
+        ]
+        if rows:
+            plots.scatter(rows, key="who-profiles")
+        lines = "".join(
+            f"<span><b>{escape(one.seat.capitalize())}:</b> {escape(one.spec or 'open')}. {escape(one.ground)}</span>"
+            for one in advised
+        )
+        st.html(f'<div class="moot-rows">{lines}</div>')
+
+
+def replace(test: Alternative) -> None:
+    """The alternative annotator test."""
+    st.html(f'<div class="moot-line">{escape(test.sentence)}</div>')
+    if test.people:
+        import pandas as pd
+
+        rows = [
+            {
+                "left out": one.person,
+                "documents": one.n,
+                "model at least as good": one.model_wins,
+                "person at least as good": one.person_wins,
+                "p": one.p,
+                "replaceable": one.replaceable,
+            }
+            for one in test.people
+        ]
+        share = st.column_config.NumberColumn(format="percent")
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            key="who-people",
+            column_config={"model at least as good": share, "person at least as good": share},
+        )
+    st.caption(people.EPSILON_WORDS)
+
+
+def drift(found: Sequence[Drift]) -> None:
+    """What canary runs found."""
+    if not found:
+        st.caption(
+            "Providers change models without a word. Run some documents again now and then: a change beyond what "
+            "iterations show at one time is drift."
+        )
+        return
+    debate_worth.facts([(one.later, one.sentence) for one in found])

@@ -1,0 +1,33 @@
+"""What was worked out lately, for as long as nothing is written to the project: a page that is drawn again at each
+click need not count again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar, cast
+
+from core.studio.desk import Desk
+
+T = TypeVar("T")
+KEPT = 24
+
+_guard = threading.Lock()
+_known: OrderedDict[Hashable, Any] = OrderedDict()
+
+
+def remembered(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
+    """What ``make`` gave last for ``what`` (name it whole: function and arguments) in this project, made anew when
+    something was committed to the file since. Safe from any thread; two that ask at once may both make it."""
+    key = (str(desk.path), id(desk.store), desk.saved_at(), *what)
+    with _guard:
+        if key in _known:
+            _known.move_to_end(key)
+            return cast(T, _known[key])
+    made = make()
+    with _guard:
+        _known[key] = made
+        while len(_known) > KEPT:
+            _known.popitem(last=False)
+    return made
