@@ -11,7 +11,7 @@ import streamlit as st
 
 from app import desks, prepare, state
 from app.views import holdings as view
-from app.views import mapper, welcome
+from app.views import mapper, plots, welcome
 from app.views.empty import empty
 from app.views.header import header
 from app.views.intake import Intake, charts, under_way
@@ -25,6 +25,7 @@ from core.studio import data, holdings
 from core.studio.data import Draft
 from core.studio.desk import Desk
 from core.studio.importing import Importing
+from core.studio.memo import remembered
 
 TYPES = sorted({suffix.removeprefix(".") for suffix in data.SUFFIXES})
 PAGE = 50
@@ -139,9 +140,38 @@ def project(desk: Desk) -> None:
     with right:
         bins = [(start, start + there.width, count) for start, count in there.lengths]
         charts(there.bars, bins, f"{there.with_gold:,} documents with gold", "words of a text")
+        spread(desk, codebook)
         if not there.bars:
             notice("info", "No gold labels", "With some, Evaluate can say how good a run is.")
     imports(desk, there.chapters)
+
+
+def spread(desk: Desk, codebook: Codebook | None) -> None:
+    """Which labels go together in the gold, and in which languages the texts are."""
+    pairs = remembered(desk, lambda: holdings.together(desk, codebook), "together") if codebook is not None else ()
+    if pairs:
+        with panel("Labels together", "share of the row's documents that have the column's label too", key="together"):
+            names = list(dict.fromkeys(pair.label for pair in pairs))
+            rows = [
+                {
+                    "row": pair.label,
+                    "column": pair.other,
+                    "count": pair.count,
+                    "share": pair.share,
+                    "words": f"{pair.share:.0%}" if pair.label != pair.other else f"{pair.count:,}",
+                }
+                for pair in pairs
+            ]
+            plots.heat(rows, names, names, key="data-together", x_title="", y_title="", slanted=True)
+    tongues = remembered(desk, lambda: holdings.languages(desk), "languages")
+    if len(tongues) > 1:
+        with panel("Languages", f"guessed from {sum(tongues.values()):,} texts", key="languages"):
+            whole = sum(tongues.values())
+            bars = [
+                {"name": name, "value": count / whole, "words": f"{count:,}", "colour": "bar"}
+                for name, count in tongues.items()
+            ]
+            plots.bars(bars, key="data-languages", unit="share of texts")
 
 
 def table(desk: Desk, codebook: Codebook | None, search: str) -> None:

@@ -43,7 +43,7 @@ def sentences(found: Comparison) -> None:
     said = [pair.sentence for pair in found.pairs]
     if found.several is not None:
         said.append(found.several.sentence())
-    st.html(f'<div class="moot-rows">{"".join(f"<span>{escape(words)}</span>" for words in said)}</div>')
+    st.html(f'<div class="moot-told">{"".join(f"<span>{escape(words)}</span>" for words in said)}</div>')
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def columns(found: Comparison) -> None:
             {"measure": row["measure"], **{id: _figure(row["measure"], row[id]) for id in row if id != "measure"}}
             for row in rows(found)
         ]
-        st.dataframe(pd.DataFrame(shown), hide_index=True, key="compare-table")
+        st.dataframe(pd.DataFrame(shown), hide_index=True, key="compare-table", height="content")
 
 
 def cost(found: Comparison) -> None:
@@ -93,7 +93,7 @@ def cost(found: Comparison) -> None:
                 for column in found.columns
             ],
             key="compare-frontier",
-            cost="$ a verdict" if unit == "usd" else "tokens a verdict (a price is unknown)",
+            cost="$ a verdict" if unit == "usd" else "tokens a verdict",
             quality=measure,
         )
 
@@ -113,7 +113,7 @@ def labels(pair: Pair, kind: str) -> str:
                 "value": value,
                 "low": interval.low if interval else value,
                 "high": interval.high if interval else value,
-                "words": f"{100 * value:+.1f}{_stars(test.adjusted)}".replace("-", "−"),
+                "words": f"{_points(value)}{_stars(test.adjusted)}",
                 "tone": tone,
             }
         )
@@ -123,7 +123,7 @@ def labels(pair: Pair, kind: str) -> str:
             st.caption("No label is present in the truth of the shared documents.")
             return ""
         picked = plots.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}", select=True)
-        st.caption("* p under 0.05 by McNemar's test on documents, after Holm's correction over the labels.")
+        st.caption("An asterisk: p under 0.05 by McNemar's test, after Holm's correction over the labels.")
         return picked
 
 
@@ -167,6 +167,11 @@ def _figure(measure: str, value: float | None) -> str:
     if measure == "$ a verdict":
         return f"{value:.4f}"
     return f"{value:.2f}" if measure == "seconds a verdict" else f"{value:.3f}"
+
+
+def _points(value: float) -> str:
+    shown = f"{100 * abs(value):.1f}"
+    return shown if float(shown) == 0 else f"{'+' if value > 0 else '−'}{shown}"
 
 
 def _stars(p: float | None) -> str:

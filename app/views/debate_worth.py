@@ -38,31 +38,27 @@ def _steps(told: Worth, noun: str) -> None:
     with panel.panel("What each step is worth", f"{ledger.cells:,} {noun}s with truth", key="worth-steps"):
         import pandas as pd
 
-        rows: list[dict[str, Any]] = [{"step": told.titles[ledger.roles[0]], "right": ledger.shares[0]}]
+        rows = [{"step": told.titles[ledger.roles[0]], "right": _percent(ledger.shares[0], 1)}]
         for step, share in zip(ledger.steps, ledger.shares[1:], strict=True):
             price = told.prices[step.role]
             rows.append(
                 {
                     "step": told.titles[step.role],
-                    "right": share,
-                    "mended": step.total.mended,
-                    "broken": step.total.broken,
-                    "net": step.total.net,
-                    "cost": price.cost_usd,
-                    f"$ per {noun} gained": price.per_label,
-                    f"tokens per {noun} gained": price.tokens_per_label,
+                    "right": _percent(share, 1),
+                    "mended": f"{step.total.mended:,}",
+                    "broken": f"{step.total.broken:,}",
+                    "net": f"{step.total.net:+,}",
+                    "cost": "–" if price.cost_usd is None else f"${price.cost_usd:.4f}",
+                    f"$ a {noun} gained": "–" if price.per_label is None else f"${price.per_label:.4f}",
+                    "tokens": "–" if price.tokens_per_label is None else f"{price.tokens_per_label:,.0f}",
                 }
             )
+        numbers = [name for name in rows[-1] if name != "step"]
         st.dataframe(
-            pd.DataFrame(rows),
+            pd.DataFrame(rows).fillna(""),
             hide_index=True,
             key="worth-steps-table",
-            column_config={
-                "right": st.column_config.NumberColumn("right", format="percent"),
-                "cost": st.column_config.NumberColumn("cost, $", format="%.4f"),
-                f"$ per {noun} gained": st.column_config.NumberColumn(format="%.4f"),
-                f"tokens per {noun} gained": st.column_config.NumberColumn(format="%,.0f"),
-            },
+            column_config={name: st.column_config.TextColumn(name, alignment="right") for name in numbers},
         )
         whole = told.prices["whole"]
         if whole.cost_usd is None:
@@ -145,7 +141,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str]) -> None:
             )
             for one in found
         ]
-        st.html(f'<div class="moot-rows">{"".join(f"<span>{escape(words)}.</span>" for words in said)}</div>')
+        st.html(f'<div class="moot-told">{"".join(f"<span>{escape(words)}.</span>" for words in said)}</div>')
 
 
 def _panels(told: Worth) -> None:
@@ -185,5 +181,5 @@ def _share(found: Estimate) -> str:
     return f"{found.value:.0%}{span}"
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
+def _percent(share: float | None, digits: int = 0) -> str:
+    return "–" if share is None else f"{share:.{digits}%}"

@@ -37,7 +37,7 @@ def draw(chart: Any, rows: Rows, *, key: str, height: int, select: str = "") -> 
         picked = {name: str(value) for name, value in points[0].items()}
     else:
         st.altair_chart(chart, width="stretch", theme=None, key=key)
-    with st.container(horizontal=True, horizontal_alignment="right"):
+    with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         st.download_button(
             "CSV", lambda: tables.as_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
             type="tertiary", icon=":material/download:", help="The numbers of this chart",
@@ -212,7 +212,7 @@ def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
     y = alt.Y(
         "quality:Q",
         scale=alt.Scale(domain=[max(0, low - room), min(1, high + room)], nice=False),
-        axis=alt.Axis(title=quality, format=".2f", tickCount=6),
+        axis=alt.Axis(title=quality, format=".3f", tickCount=6),
     )
     colour = alt.Color(
         "efficient:N",
@@ -260,6 +260,9 @@ def scatter(rows: Rows, *, key: str) -> None:
             alt.Tooltip("n:Q", title="Cells", format=","),
         ],
     )
+    if len({row["name"] for row in rows}) < 2:  # one model in all seats: its name would stand on itself
+        draw(dots, rows, key=key, height=280)
+        return
     words = base.mark_text(align="right", dx=-10, fontSize=11, color=shade["tx2"]).encode(x=x, y=y, text="name:N")
     draw(dots + words, rows, key=key, height=280)
 
@@ -295,7 +298,14 @@ def standings(rows: Rows, *, key: str) -> None:
 
 
 def heat(
-    rows: Rows, names: Sequence[str], across: Sequence[str], *, key: str, x_title: str, y_title: str
+    rows: Rows,
+    names: Sequence[str],
+    across: Sequence[str],
+    *,
+    key: str,
+    x_title: str,
+    y_title: str,
+    slanted: bool = False,
 ) -> tuple[str, str]:
     """A matrix: ``{row, column, count, share, words}``, shares 0 to 1 shade it. Gives (row, column) of the cell picked,
     both empty before that."""
@@ -304,12 +314,16 @@ def heat(
 
     shade = palette.colours()
     frame = pd.DataFrame([{**one, "strong": one["share"] > 0.55} for one in rows])
-    x = alt.X("column:N", sort=list(across), axis=alt.Axis(title=x_title, orient="top", labelAngle=0, grid=False))
-    y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title, grid=False))
+    x = alt.X(
+        "column:N",
+        sort=list(across),
+        axis=alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False),
+    )
+    y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
     chosen = alt.selection_point(fields=["row", "column"], name="cell")
     tip = [
-        alt.Tooltip("row:N", title=y_title),
-        alt.Tooltip("column:N", title=x_title),
+        alt.Tooltip("row:N", title=y_title or "Of those with"),
+        alt.Tooltip("column:N", title=x_title or "have"),
         alt.Tooltip("count:Q", title="Documents", format=","),
         alt.Tooltip("share:Q", title="Share of the row", format=".1%"),
     ]
@@ -335,6 +349,12 @@ def heat(
             color=alt.condition("datum.strong", alt.value(shade["bg"]), alt.value(shade["tx"])),
         )
     )
-    picked = draw(cells + words, rows, key=key, height=44 * len(names) + 50, select="cell")
+    picked = draw(
+        cells + words,
+        rows,
+        key=key,
+        height=(32 if slanted else 44) * len(names) + (90 if slanted else 50),
+        select="cell",
+    )
 
     return picked.get("row", ""), picked.get("column", "")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.views import panel, plots
 from core.codebook import Codebook
+from core.evaluation.iterations import Repeated
 from core.studio.repeats import Certainty, Repeats
 
+RUNS = 6  # iterations whose own scores are shown
 NAMES = {
     "macro_f1": "Macro F1",
     "micro_f1": "Micro F1",
@@ -40,37 +44,44 @@ def _measures(told: Repeats) -> None:
     sub = ", ".join(told.runs)
     with panel.panel("One iteration" if n == 1 else f"{n} iterations", sub, key="stability-measures"):
         rows = [
-            {
-                "measure": NAMES[name],
-                "mean": one.mean,
-                "sd": one.sd,
-                "from": one.interval.low if one.interval else None,
-                "to": one.interval.high if one.interval else None,
-                **{run: told.by_run[run].get(name) for run in told.runs[:6]},
-            }
+            _row(NAMES[name], one, [told.by_run[run].get(name) for run in told.runs], told.runs)
             for name, one in told.measures.items()
             if name in NAMES and one.n
         ]
+        score = "F1" if "macro_f1" in told.measures else "Spearman"
         rows += [
-            {
-                "measure": f"{'F1' if 'macro_f1' in told.measures else 'Spearman'} {label}",
-                "mean": one.mean,
-                "sd": one.sd,
-                "from": one.interval.low if one.interval else None,
-                "to": one.interval.high if one.interval else None,
-            }
+            _row(f"{score} {label}", one, [told.by_label[label][run] for run in told.runs], told.runs)
             for label, one in told.labels.items()
         ]
-        numbers = {
-            name: st.column_config.NumberColumn(format="%.3f") for name in ("mean", "sd", "from", "to", *told.runs)
-        }
-        st.dataframe(pd.DataFrame(rows), hide_index=True, key="stability-table", column_config=numbers)
+        numbers = [name for name in rows[0] if name != "measure"]
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            key="stability-table",
+            height="content",
+            column_config={name: st.column_config.TextColumn(name, alignment="right") for name in numbers},
+        )
         if n == 1:
             st.caption(
                 "Models answer differently when asked again. Run with 3 or more iterations for sd and intervals."
             )
         else:
             st.caption("Intervals are 95%, Student's t over iterations.")
+
+
+def _row(name: str, one: Repeated, scores: Sequence[float | None], runs: Sequence[str]) -> dict[str, str]:
+    span = one.interval
+    return {
+        "measure": name,
+        "mean": _figure(one.mean),
+        "sd": _figure(one.sd),
+        "95% interval": f"{span.low:.3f} to {span.high:.3f}" if span else "–",
+        **{run: _figure(score) for run, score in list(zip(runs, scores, strict=True))[:RUNS]},
+    }
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
 def _documents(told: Repeats, codebook: Codebook) -> None:

@@ -14,9 +14,9 @@ from core.studio.advice import Profile, Suggestion
 from core.studio.drift import Drift
 
 PEOPLE: dict[People, str] = {
-    "experts": "Experts, ε 0.2",
-    "trained": "Trained annotators, ε 0.15",
-    "crowd": "Crowd workers, ε 0.1",
+    "experts": "Experts 0.2",
+    "trained": "Trained 0.15",
+    "crowd": "Crowd 0.1",
 }
 
 
@@ -37,10 +37,14 @@ def seats(found: Sequence[Profile], advised: Sequence[Suggestion]) -> None:
         if rows:
             plots.scatter(rows, key="who-profiles")
         lines = "".join(
-            f"<span><b>{escape(one.seat.capitalize())}:</b> {escape(one.spec or 'open')}. {escape(one.ground)}</span>"
+            f"<span><b>{escape(one.seat.capitalize())}:</b> {escape(' '.join((_who(one.spec), one.ground)).strip())}</span>"
             for one in advised
         )
-        st.html(f'<div class="moot-rows">{lines}</div>')
+        st.html(f'<div class="moot-told">{lines}</div>')
+
+
+def _who(spec: str) -> str:
+    return f"{spec}." if spec else ""
 
 
 def replace(test: Alternative) -> None:

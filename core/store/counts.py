@@ -251,6 +251,23 @@ class Evaluations:
         )
         return [id for (id,) in rows]
 
+    def together(self, items: Sequence[str]) -> list[tuple[str, str, int]]:
+        """(item, other, documents) of gold present in both, each item with itself too: how labels go together.
+
+        Of several raters the majority counts.
+        """
+        source = "gold" if len(self.raters()) == 1 else "gold_labels"
+        return self._connection.rows(
+            f"""
+            WITH present AS MATERIALIZED (
+                SELECT document_id, item FROM {source} WHERE value = 'true' AND list_contains($items, item)
+            )
+            SELECT one.item, other.item, count(*) FROM present AS one JOIN present AS other USING (document_id)
+            GROUP BY ALL
+            """,
+            {"items": list(items)},
+        )
+
     def guarded(self, run_id: str) -> list[str]:
         """Documents of the run that lent their words to its codebook."""
         rows = self._connection.rows(

@@ -82,7 +82,7 @@ class Column:
     efficient: bool
     """no other of the runs is as good for less, nor better for the same"""
     unit: str
-    """what its cost is counted in: ``usd``, or ``tokens`` when a price is unknown"""
+    """what its cost is counted in: ``usd``, or ``tokens`` when a price is unknown or nothing cost anything"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,8 @@ def aligned(desk: Desk, runs: Sequence[RunRow], truth: Truth) -> tuple[tuple[str
 def _columns(desk: Desk, runs: Sequence[RunRow], truth: Truth) -> tuple[Column, ...]:
     told = [evaluate.report(desk, run.run_id, truth) for run in runs]
     spent = [reports.spent(run) for run in runs]
-    unit = "usd" if all(one["usd_per_verdict"] is not None for one in spent) else "tokens"
+    dollars = [one["usd_per_verdict"] for one in spent]
+    unit = "usd" if None not in dollars and any(dollars) else "tokens"
     costs = [one[f"{unit}_per_verdict"] for one in spent]
     main = [repeats.main_score(report) for report in told]
     front = efficient(list(zip(costs, main, strict=True)))

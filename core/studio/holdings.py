@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -139,6 +141,84 @@ def _bars(counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codeb
             place = places.get(item, 999)
             bars += [(place, GoldBar(name, colour, rater, as_text(value), count, known)) for value, count in ordered]
     return tuple(bar for _, bar in sorted(bars, key=lambda pair: (pair[0], pair[1].rater)))
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How often two labels are in the gold of one document."""
+
+    label: str
+    other: str
+    count: int
+    share: float
+    """of the documents that have ``label``"""
+
+
+def together(desk: Desk, codebook: Codebook) -> tuple[Together, ...]:
+    """All pairs of labels of a multilabel codebook; empty for other kinds and without gold."""
+    if codebook.kind != "multilabel" or len(codebook.labels) < 2:
+        return ()
+    counts = {(one, other): count for one, other, count in desk.store.evaluations.together(codebook.items)}
+    if not counts:
+        return ()
+    return tuple(
+        Together(
+            one.name,
+            other.name,
+            count := counts.get((one.id, other.id), 0),
+            count / counts[one.id, one.id] if (one.id, one.id) in counts else 0.0,
+        )
+        for one in codebook.labels
+        for other in codebook.labels
+    )
+
+
+# Words that hardly any text of a language does without, and that the others do not have.
+_TELLING: Mapping[str, frozenset[str]] = {
+    "English": frozenset(["the", "and", "was", "with", "this", "that", "have", "were", "they", "not"]),
+    "German": frozenset(["und", "der", "die", "das", "nicht", "ist", "wir", "sehr", "war", "mit"]),
+    "French": frozenset(["les", "des", "est", "dans", "une", "pas", "pour", "nous", "avec", "très"]),
+    "Spanish": frozenset(["los", "las", "una", "muy", "pero", "está", "por", "como", "para", "fue"]),
+    "Italian": frozenset(["che", "non", "molto", "della", "anche", "sono", "gli", "nel", "più", "era"]),
+    "Portuguese": frozenset(["não", "uma", "muito", "foi", "com", "são", "mais", "você", "dos", "também"]),
+    "Dutch": frozenset(["het", "een", "niet", "van", "zijn", "maar", "ook", "voor", "werd", "wij"]),
+}
+_SCRIPTS: tuple[tuple[str, str, str], ...] = (
+    ("Cyrillic script", "\u0400", "\u04ff"),
+    ("Greek script", "\u0370", "\u03ff"),
+    ("Hebrew script", "\u0590", "\u05ff"),
+    ("Arabic script", "\u0600", "\u06ff"),
+    ("Devanagari script", "\u0900", "\u097f"),
+    ("Thai script", "\u0e00", "\u0e7f"),
+    ("Japanese", "\u3040", "\u30ff"),
+    ("Korean", "\uac00", "\ud7af"),
+    ("Chinese characters", "\u4e00", "\u9fff"),
+)
+LOOKED_AT = 1000
+"""Texts whose language is guessed, drawn at random but always the same."""
+UNKNOWN = "not told"
+
+
+def language(text: str) -> str:
+    """A guess at a text's language: by its script, or in Latin script by telling words (two different ones at least);
+    ``UNKNOWN`` where neither says enough, as in a short text. Seven languages of Latin script are told apart."""
+    letters = [character for character in text[:2000] if character.isalpha()]
+    if not letters:
+        return UNKNOWN
+    for name, first, last in _SCRIPTS:
+        if sum(first <= letter <= last for letter in letters) > 0.2 * len(letters):
+            return name
+    words = set(text[:2000].lower().replace(".", " ").replace(",", " ").split())
+    found = sorted(((len(words & telling), name) for name, telling in _TELLING.items()), reverse=True)
+    return found[0][1] if found[0][0] >= 2 and found[0][0] > found[1][0] else UNKNOWN
+
+
+def languages(desk: Desk) -> dict[str, int]:
+    """Languages of up to ``LOOKED_AT`` documents by number of texts, the most frequent first."""
+    ids = desk.store.documents.ids()
+    if len(ids) > LOOKED_AT:
+        ids = random.Random(0).sample(ids, LOOKED_AT)
+    return dict(Counter(language(one.text) for one in desk.store.documents.load(ids, gold=False)).most_common())
 
 
 def gold_words(document: Document, codebook: Codebook | None) -> list[str]:

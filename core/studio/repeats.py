@@ -30,6 +30,8 @@ class Repeats:
     """F1 of each label; of a choice likewise, of a rating Spearman's correlation"""
     by_run: Mapping[str, Mapping[str, float | None]]
     """run -> measure -> value"""
+    by_label: Mapping[str, Mapping[str, float | None]]
+    """label -> run -> value"""
     stability: Stability
     documents: tuple[str, ...]
     """those that ``stability`` speaks of, in its order"""
@@ -81,14 +83,16 @@ def repeats(desk: Desk, run: RunRow, truth: Truth = "gold") -> Repeats | None:
     by_run = {id: headline(report) for id, report in reports.items()}
     names = dict.fromkeys(name for scores in by_run.values() for name in scores)
     main = "spearman" if measured else "f1"
+    by_label = {
+        label: {id: report["labels"][label][main] for id, report in reports.items()} for label in codebook.names
+    }
     loaded = [grids.load(desk.store, row.run_id, codebook, [VERDICT], truth) for row in rows]
     gold, said = aligned(loaded)
     return Repeats(
         runs=tuple(reports),
         measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
-        labels={
-            label: repeated([report["labels"][label][main] for report in reports.values()]) for label in codebook.names
-        },
+        labels={label: repeated(list(scores.values())) for label, scores in by_label.items()},
+        by_label=by_label,
         by_run=by_run,
         stability=stability(
             stages.truth_codes(gold, measured=measured),

@@ -1,0 +1,149 @@
+"""The views of Evaluate and the Compare screen drawn by AppTest, for each kind of label."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import wiring
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.store.project import Project
+from core.studio import watch
+from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.studio import rooms_world
+from tests.core.studio.rooms_world import both
+
+SCREENS = Path(__file__).parents[2] / "app" / "screens"
+GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
+CHOICE = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
+RATING = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+
+
+@pytest.fixture
+def project(tmp_path):
+    with Project.open(tmp_path / "small.duckdb") as project:
+        yield project
+
+
+@pytest.fixture
+def desk(project):
+    desk = SimpleNamespace(
+        store=project.store,
+        path=project.path,
+        name="small",
+        run_name=lambda run: f"Run {run}",
+        saved_at=lambda: project.saved_at,
+        replay=lambda run, document: watch.replay(project.store, run, document),
+    )
+    wiring.install(SimpleNamespace(desks=lambda: (desk,), recent=tuple))
+    yield desk
+    wiring.install(None)
+
+
+def draw(desk, name, **session):
+    app = AppTest.from_file(str(SCREENS / f"{name}.py"), default_timeout=60)
+    app.session_state["project"] = desk.path
+    for key, value in session.items():
+        app.session_state[key.replace("__", "-")] = value
+    app.run()
+    assert not app.exception, [error.value for error in app.exception]
+    return app
+
+
+def texts(app):
+    return "\n".join([*(element.proto.body for element in app.get("html")), *(one.value for one in app.caption)])
+
+
+def debates(project, codebook, gold, said, **fields):
+    """A run over documents that are there or are added, with one critic."""
+    if not project.store.documents.count():
+        project.store.documents.add(
+            Document(id, {"text": f"text of <b>{id}</b>"}, gold={"gold": values}) for id, values in gold.items()
+        )
+    run = project.store.runs.create(make_settings(codebook, **fields), list(gold)).run_id
+
+    async def hold():
+        for id, (claim, verdict) in said.items():
+            await hold_debate(project, run, id, {"extractor": claim, "critic": verdict, "judge": verdict}, verdict)
+
+    asyncio.run(hold())
+    return run
+
+
+def two_runs(project):
+    gold = {id: both(present) for id, present in GOLD.items()}
+    first = {id: (both("ab"), both(present)) for id, present in {**GOLD, "d1": "b"}.items()}
+    second = {id: (both("ab"), both(present)) for id, present in {**GOLD, "d3": "b"}.items()}
+    return [debates(project, rooms_world.CODEBOOK, gold, said) for said in (first, second)]
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        ("debate", ["What each step is worth", "The critic", "What was there to be had"]),
+        ("errors", ["Cue words", "By length", "By number of labels", "None of them is tagged yet"]),
+        ("stability", ["One iteration", "Can the votes be believed?", "3 or more iterations"]),
+        ("who", ["Who suits which seat", "at least three people", "Drift"]),
+    ],
+)
+def test_views_of_a_multilabel_run(desk, project, view, words):
+    two_runs(project)
+    shown = texts(draw(desk, "evaluate", evaluate__view=view))
+    for each in words:
+        assert each in shown
+
+
+@pytest.mark.parametrize("view", ["scores", "debate", "errors", "stability", "who"])
+@pytest.mark.parametrize("kind", ["choice", "rating"])
+def test_views_of_the_other_kinds(desk, project, view, kind):
+    if kind == "choice":
+        gold = {"d0": {"label": "s"}, "d1": {"label": "p"}, "d2": {"label": "s"}}
+        said = {id: ({"label": "s"}, {"label": "s"}) for id in gold}
+        debates(project, CHOICE, gold, said)
+    else:
+        gold = {f"d{n}": {"c": n} for n in range(1, 5)}
+        said = {f"d{n}": ({"c": 3}, {"c": n}) for n in range(1, 5)}
+        debates(project, RATING, gold, said)
+    shown = texts(draw(desk, "evaluate", evaluate__view=view))
+    if view == "scores":
+        assert ("Confusion" if kind == "choice" else "Where they meet") in shown
+
+
+def test_a_run_without_a_single_verdict_says_what_it_lacks(desk, project):
+    project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
+    project.store.runs.create(make_settings(rooms_world.CODEBOOK), ["d0"])
+    for view in ("scores", "debate", "errors", "stability", "who"):
+        draw(desk, "evaluate", evaluate__view=view)
+
+
+def test_compare_needs_two_runs(desk, project):
+    assert "Nothing to compare yet" in texts(draw(desk, "compare"))
+
+
+def test_compare_shows_what_was_fixed_and_broken(desk, project):
+    first, second = two_runs(project)
+    app = draw(desk, "compare", compare__runs=[first, second])
+    shown = texts(app)
+    assert f"{second} and {first} may be equally good on 4 shared documents" in shown
+    for head in ("Side by side", "Cost against quality", "Document by document", "How sure"):
+        assert head in shown
+    listed = next(
+        json.loads(element.proto.json)
+        for element in app.get("bidi_component")
+        if element.proto.component_name == "moot_cases"
+    )
+    assert [row["words"].split()[0] for row in listed["rows"]] == ["−Beta", "+Alpha"]
+    assert [row["id"] for row in listed["rows"]] == ["d3", "d1"]
+
+
+def test_compare_opens_both_debates_of_a_document(desk, project):
+    first, second = two_runs(project)
+    app = draw(desk, "compare", compare__runs=[first, second], evaluate_document="d1")
+    names = [element.proto.component_name for element in app.get("bidi_component")]
+    assert names.count("moot_transcript") == 2
