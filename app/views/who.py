@@ -36,15 +36,13 @@ def seats(found: Sequence[Profile], advised: Sequence[Suggestion]) -> None:
         ]
         if rows:
             plots.scatter(rows, key="who-profiles")
-        lines = "".join(
-            f"<span><b>{escape(one.seat.capitalize())}:</b> {escape(' '.join((_who(one.spec), one.ground)).strip())}</span>"
-            for one in advised
-        )
+        lines = "".join(_line(one) for one in advised)
         st.html(f'<div class="moot-told">{lines}</div>')
 
 
-def _who(spec: str) -> str:
-    return f"{spec}." if spec else ""
+def _line(one: Suggestion) -> str:
+    words = f"{one.spec}. {one.ground}" if one.spec else one.ground
+    return f"<span><b>{escape(one.seat.capitalize())}:</b> {escape(words)}</span>"
 
 
 def replace(test: Alternative) -> None:

@@ -69,7 +69,7 @@ def role_titles(run: RunRow) -> dict[str, str]:
 def decider(run: RunRow) -> str:
     """The role whose list becomes the verdict, ``verdict`` where no single one's does."""
     try:
-        return protocols.of(run.settings).decides(run.settings.params)
+        return protocols.of(run.settings).decides(protocols.params_of(run.settings))
     except UsageError:
         return VERDICT
 

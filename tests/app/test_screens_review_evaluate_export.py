@@ -30,6 +30,7 @@ def desk(project):
         path=project.path,
         name="small",
         run_name=lambda run: f"Run {run}",
+        saved_at=lambda: project.saved_at,
         replay=lambda run, document: watch.replay(project.store, run, document),
         tutor=SimpleNamespace(notice=lambda: None),
     )

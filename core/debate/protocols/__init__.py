@@ -12,7 +12,7 @@ from core.runs import RunSettings
 
 __all__ = [
     "PROTOCOLS", "Asks", "Param", "Params", "Preset", "ProtocolCard", "Role", "Treatment", "family", "find", "of",
-    "roles_of",
+    "params_of", "roles_of",
 ]  # fmt: skip
 
 PROTOCOLS: Mapping[str, ProtocolCard] = MappingProxyType(
@@ -39,4 +39,9 @@ def of(settings: RunSettings) -> ProtocolCard:
 
 def roles_of(settings: RunSettings) -> tuple[Role, ...]:
     """The roles of a run in speaking order, as its parameters make them. UsageError like ``of``."""
-    return of(settings).roles(settings.params)
+    return of(settings).roles(params_of(settings))
+
+
+def params_of(settings: RunSettings) -> Params:
+    """The parameters of a run, with the defaults of those that it was frozen without. UsageError like ``of``."""
+    return {**of(settings).settled(), **settings.params}
