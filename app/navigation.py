@@ -23,7 +23,11 @@ ROOMS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "Debate": [("run", "Run", "forum")],
     "Decide": [("review", "Review", "rule")],
-    "Learn": [("evaluate", "Evaluate", "bar_chart"), ("compare", "Compare", "compare_arrows"), ("lab", "Lab", "science")],
+    "Learn": [
+        ("evaluate", "Evaluate", "bar_chart"),
+        ("compare", "Compare", "compare_arrows"),
+        ("lab", "Lab", "science"),
+    ],
     "Take away": [("export", "Export", "ios_share")],
 }
 

@@ -23,9 +23,15 @@ def project(tmp_path):
         yield project
 
 
+class StandIn(SimpleNamespace):
+    """As much of a desk as the screens use; like a desk it is one of its kind and can be referred to weakly."""
+
+    __hash__ = object.__hash__
+
+
 @pytest.fixture
 def desk(project):
-    desk = SimpleNamespace(
+    desk = StandIn(
         store=project.store,
         path=project.path,
         name="small",
