@@ -30,7 +30,7 @@ def list_models(place: Connection) -> tuple[ModelCard, ...]:
     Raises Unreachable, Unauthorised, or another ModelError that says what the server answered.
     """
     if place.dialect == "builtin":
-        return (ModelCard("lexical", family="word lists"),)
+        return (ModelCard("lexical", family="word lists"), ModelCard("student", family="learns from your review"))
     key = find_key(place)
     try:
         listed = (_from_ollama if place.dialect == "ollama" else _from_openai)(place, key)

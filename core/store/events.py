@@ -120,8 +120,3 @@ class Events:
             {"kinds": kinds and list(kinds), "document": document_id, "actor": actor, "limit": limit},
         )
         return [event_of(row) for row in rows]
-
-    def last(self) -> int:
-        """The number of the latest event, 0 before the first."""
-        row = self._connection.row("SELECT coalesce(max(seq), 0) FROM events")
-        return int(row[0]) if row else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import TypeAlias
@@ -16,15 +17,14 @@ from core.evaluation import sampling
 from core.evaluation.intervals import Estimate
 from core.evaluation.sampling import Sample
 from core.runs import RunRow
-from core.store.annotators import REVIEWED
 from core.studio import grids, queue
 from core.studio.desk import Desk
+from core.studio.tutor import grid_of
 
 WIDTH = 0.06
 """Of the interval that the page aims at: 3 points to either side."""
 
 _Numbers: TypeAlias = npt.NDArray[np.float64]
-_Stamp: TypeAlias = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,60 +83,79 @@ class Proof:
         return min(left, ceil(audits / self.share)) if audits else 0
 
 
-_kept: WeakKeyDictionary[Desk, dict[str, tuple[_Stamp, Proof]]] = WeakKeyDictionary()
+@dataclass(frozen=True, slots=True, eq=False)
+class _Verdicts:
+    """A run's verdicts, which are many and change seldom: ``values`` is ``[document, item]`` with no gap."""
+
+    stamp: tuple[int, int, int]
+    rows: Mapping[str, int]
+    values: _Numbers
+
+
+_kept: WeakKeyDictionary[Desk, dict[str, _Verdicts]] = WeakKeyDictionary()
 
 
 def proof(desk: Desk, run: RunRow) -> Proof:
-    """What is proven of a run now. Remembered until something is decided or a verdict comes."""
-    stamp = (desk.store.events.last(), run.verdicts, str(queue.manner(desk).share))
-    kept = _kept.setdefault(desk, {}).get(run.run_id)
-    if kept is not None and kept[0] == stamp:
-        return kept[1]
-    found = _prove(desk, run)
-    _kept[desk][run.run_id] = (stamp, found)
-    return found
-
-
-def _prove(desk: Desk, run: RunRow) -> Proof:
-    codebook = run.settings.codebook
-    share = queue.manner(desk).share
-    values = grids.load(desk.store, run.run_id, codebook, [VERDICT], REVIEWED)
-    guarded, discarded = set(desk.store.evaluations.guarded(run.run_id)), set(desk.store.learning.discarded())
-    verdicts = values.of(VERDICT)
-    place = {
-        document: row
-        for row, document in enumerate(values.documents)
-        if document not in guarded and document not in discarded and not np.isnan(verdicts[row]).any()
-    }
-    whole = (values.truth == values.truth).all(axis=1)  # NaN is unlike itself
-    reviewed = [
-        (place[document], audit)
-        for document, audit in desk.store.learning.chosen()
-        if document in place and whole[place[document]]
-    ]
-    rows = np.array([row for row, _ in reviewed], dtype=np.int64)
-    sample = Sample(np.array([audit for _, audit in reviewed], dtype=np.bool_), len(place))
-    everything = _spread(codebook, verdicts[list(place.values())])
-    truth, said = _spread(codebook, values.truth[rows]), _spread(codebook, verdicts[rows])
+    """What is proven of a run now."""
+    codebook, share = run.settings.codebook, queue.manner(desk).share
+    verdicts = _verdicts(desk, run)
+    guarded, discarded = desk.store.evaluations.guarded(run.run_id), desk.store.learning.discarded()
+    away = {verdicts.rows[document] for document in (*guarded, *discarded) if document in verdicts.rows}
+    rows, audits, truth = _reviewed(desk, codebook, verdicts, away)
+    here = np.setdiff1d(np.arange(len(verdicts.values)), np.array(sorted(away), dtype=np.int64))
+    sample = Sample(audits, len(here))
+    everything = _spread(codebook, verdicts.values[here])
+    y, f = _spread(codebook, truth), _spread(codebook, verdicts.values[rows])
     labels = tuple(
-        _label(codebook, column, sample, truth[:, column], said[:, column], float(everything[:, column].mean()))
+        _label(codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()))
         for column in range(len(codebook.labels))
-        if len(place)
+        if len(here)
     )
     scale = codebook.scale
     return Proof(
-        documents=len(place),
-        reviewed=len(reviewed),
+        documents=len(here),
+        reviewed=len(rows),
         audits=sample.drawn,
         guarded=len(guarded),
         share=share,
-        right=sampling.share(sample, _right(values.truth[rows], verdicts[rows])),
-        f1=_macro(codebook, sample, truth, said),
+        right=sampling.share(sample, _right(truth, verdicts.values[rows])),
+        f1=_macro(codebook, sample, y, f),
         labels=labels,
         sample=sample,
         low=float(scale.min) if scale else 0.0,
         high=float(scale.max) if scale else 1.0,
     )
+
+
+def _verdicts(desk: Desk, run: RunRow) -> _Verdicts:
+    """The documents that have a verdict, with its values; kept until another verdict comes."""
+    stamp = (run.documents, run.verdicts, run.turns)
+    known = _kept.setdefault(desk, {}).get(run.run_id)
+    if known is not None and known.stamp == stamp:
+        return known
+    documents = desk.store.runs.document_ids(run.run_id)
+    values = grids.one(desk.store, run.run_id, run.settings.codebook, VERDICT, len(documents))
+    whole = np.flatnonzero((values == values).all(axis=1))  # NaN is unlike itself
+    found = _Verdicts(stamp, {documents[place]: row for row, place in enumerate(whole)}, values[whole])
+    _kept[desk][run.run_id] = found
+    return found
+
+
+def _reviewed(
+    desk: Desk, codebook: Codebook, verdicts: _Verdicts, away: set[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], _Numbers]:
+    """The submitted documents that have a verdict, in the order in which they were decided: their rows, which were
+    audits, and what people say of them. Those that lack a decision on an item are left out."""
+    chosen = [
+        (document, verdicts.rows[document], audit)
+        for document, audit in desk.store.learning.chosen()
+        if document in verdicts.rows and verdicts.rows[document] not in away
+    ]
+    truth = grid_of(codebook, desk.store.learning.decided(), [document for document, _, _ in chosen])
+    whole = (truth == truth).all(axis=1)
+    rows = np.array([row for _, row, _ in chosen], dtype=np.int64)
+    audits = np.array([audit for _, _, audit in chosen], dtype=np.bool_)
+    return rows[whole], audits[whole], truth[whole]
 
 
 def _label(codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float) -> LabelProof:

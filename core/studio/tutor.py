@@ -33,6 +33,10 @@ PAUSE = 0.6
 """Seconds that the tutor waits for further decisions before it teaches."""
 SLAB = 400
 """Documents that are read at a time; between two, others may write."""
+FEW = 3_000
+"""So many documents are all read again at each lesson; of more, only when it has learned a good deal more."""
+GROWN = 1.15
+"""A good deal more: so many times the decided documents of the last reading."""
 
 
 class Tutor:
@@ -45,6 +49,7 @@ class Tutor:
         self._task: Future[None] | None = None
         self._again = False
         self._stop = threading.Event()
+        self._read_at = 0
         self.trouble = ""
         """What went wrong in the last training, empty when nothing did."""
 
@@ -124,7 +129,11 @@ class Tutor:
             facts["hash"] = name
             body, at = student_file.dumps(taught, facts), time.time()
             self._store.learning.keep(KeptStudent(name, body, facts, report_card.markdown(facts, at), at))
-            self._read(taught, latest.codebook, decided)
+            if len(texts) >= self._read_at * GROWN or self._store.documents.count() <= FEW:
+                self._read(taught, latest.codebook, decided)
+                self._read_at = len(texts)
+            else:
+                self._store.learning.note(list(texts), [], [])  # decided: nothing to be sure of
 
     def _read(self, taught: student.Student, codebook: Codebook, decided: Sequence[Decided]) -> None:
         """Say of every document how sure the student is and what it reads like; decided ones need neither."""
@@ -132,7 +141,7 @@ class Tutor:
         names, nearby = list(settled), Neighbourhood(list(settled.values()))
         ids = self._store.documents.ids()
         for start in range(0, len(ids), SLAB):
-            if self._stop.is_set():
+            if self._stop.wait(0.02 if len(ids) > FEW else 0):  # whoever waits for the interpreter gets it
                 return
             slab = ids[start : start + SLAB]
             waiting = [one for one in self._store.documents.load(slab, gold=False) if one.id not in settled]
@@ -193,14 +202,15 @@ def teach(
 
 
 def grid_of(codebook: Codebook, decided: Sequence[Decided], documents: Sequence[str]) -> student.Grid:
-    """Decisions as ``[document, item]``, NaN where there is none; values that the codebook does not have are none."""
+    """Decisions as ``[document, item]``, NaN where there is none. Values that the codebook does not have are
+    none, other documents are passed over."""
     rows = {document: place for place, document in enumerate(documents)}
     columns = {item: place for place, item in enumerate(codebook.items)}
     labels = {label.id: place for place, label in enumerate(codebook.labels)}
     grid = np.full((len(documents), len(codebook.items)), np.nan)
     for one in decided:
         value = _number(codebook, one.value, labels)
-        if value is not None and one.item in columns:
+        if value is not None and one.item in columns and one.document_id in rows:
             grid[rows[one.document_id], columns[one.item]] = value
     return grid
 

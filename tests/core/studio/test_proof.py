@@ -70,7 +70,6 @@ def test_from_nothing_to_an_interval_to_certainty(world: tuple[Desk, RunRow]) ->
     assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
     assert found.more(2.0) == 0
     assert (found.more(0.001) or 0) <= 24
-    assert proof.proof(desk, run) is found  # remembered
     review.set_status(desk, run.run_id, ["d00"], "Discarded", actor="ada")
     assert proof.proof(desk, run).documents == 47
     review.undo(desk, actor="ada")
