@@ -14,8 +14,9 @@ from aiolimiter import AsyncLimiter
 from core.llm.terms import Limits
 
 LIMITED_IN_A_ROW = 4
-"""Calls turned away with no success between them after which all calls to that server wait as long as it asked for. A
-single 429 among successes delays its own call alone: stopping everybody for each would cost far more than it spares."""
+"""Calls turned away with no success between them, and no fewer than may go at once, after which all calls to that
+server wait as long as it asked for. A 429 among successes delays its own call alone: stopping everybody for each would
+cost far more than it spares."""
 
 WINDOW, TOO_MANY = 20, 0.3
 """Of so many calls that ended last, the share turned away from which on fewer go at once. Below, 429s are noise that a
@@ -23,7 +24,11 @@ retry gets over, and narrowing for them would only slow the run."""
 
 LEAST_SEEN = 8
 NARROWED = 0.7
-"""What is left of the calls in flight when the lane narrows; it widens by one for each round of calls that succeed."""
+"""What is left of the calls in flight when the lane narrows. Up to there it widens by one for each round of calls that
+succeed, beyond at a tenth of that: what was too many a moment ago may be too many still."""
+
+FORGIVEN = 1.02
+"""By what the width at which caution begins grows with each success, while none of the last calls was turned away."""
 
 _SLICES = 10
 """A minute's allowance is handed out in so many parts, so that a burst exceeds it by a tenth at most."""
@@ -34,7 +39,7 @@ class Lane:
 
     def __init__(self, limits: Limits, most: int, on_change: Callable[[int], None] = lambda _now: None) -> None:
         self._most = most if limits.at_once is None else min(most, limits.at_once)
-        self._allowed = float(self._most)
+        self._allowed = self._careful = float(self._most)
         self._on_change = on_change
         self._in_flight = 0
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -77,7 +82,10 @@ class Lane:
         self._seen.append(False)
         if self._allowed < self._most:
             before = self.at_once
-            self._allowed = min(self._most, self._allowed + 1 / self._allowed)
+            if not any(self._seen):
+                self._careful = min(self._most, self._careful * FORGIVEN)
+            step = 1.0 if self._allowed < self._careful else 0.1
+            self._allowed = min(self._most, self._allowed + step / self._allowed)
             self._changed(before)
             self._hand_over()
 
@@ -85,11 +93,11 @@ class Lane:
         """The server turned a call away, and asked to wait if it said for how long."""
         self._in_a_row += 1
         self._seen.append(True)
-        if seconds and self._in_a_row >= LIMITED_IN_A_ROW:
+        if seconds and self._in_a_row >= max(LIMITED_IN_A_ROW, self.at_once):
             self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
         if len(self._seen) >= LEAST_SEEN and sum(self._seen) >= TOO_MANY * len(self._seen):
             before = self.at_once
-            self._allowed = max(1.0, min(self._allowed, self._in_flight) * NARROWED)
+            self._allowed = self._careful = max(1.0, min(self._allowed, self._in_flight) * NARROWED)
             self._seen.clear()
             self._changed(before)
 

@@ -91,7 +91,7 @@ def test_a_429_now_and_then_narrows_nothing() -> None:
 
 def test_all_wait_when_several_in_a_row_were_told_to() -> None:
     async def go() -> float:
-        lane = Lane(Limits(), 8)
+        lane = Lane(Limits(), 4)
         for _ in range(lanes.LIMITED_IN_A_ROW):
             lane.limited(0.2)
         began = time.monotonic()
