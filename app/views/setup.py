@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.views.driver import driver
 from app.views.handling import handling
 from app.views.labels import tags
 from app.views.notice import notice, raw_text
@@ -113,6 +114,7 @@ def settings(
     if prepasses or plan.ambiguous:
         _ambiguous(plan, prepasses, save)
     number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Decides whatever a protocol leaves to chance.")
+    driver(plan, save)
     handling(plan, save)
 
 

@@ -9,9 +9,10 @@ from typing import Literal, TypeAlias
 from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
+from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.reply import estimated
-from core.runs import BUILTIN, RunRow, RunSettings, Seat
+from core.runs import BUILTIN, Engine, RunRow, RunSettings, Seat
 from core.studio.desk import Desk
 from core.studio.preview import first_messages
 
@@ -85,12 +86,16 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
             settings.seats[role.name],
             documents * iterations * asks[role.name].most,
             tokens.get(role.name) or _typical(tokens),
+            settings.engine,
         )
         for role in card.roles(settings.params)
     )
     if any(count.least < count.most for count in asks.values()):
         source += "; at most so many calls, as a debate may end early"
-    return Estimate(documents, iterations, roles, _basis(desk.models, roles, source))
+    basis = _basis(desk.models, roles, source)
+    if settings.engine.name == "batch" and any(role.cost_usd for role in roles):
+        basis += " In batches, at half of that."
+    return Estimate(documents, iterations, roles, basis)
 
 
 def _typical(tokens: Mapping[str, Usage]) -> Usage:
@@ -98,9 +103,13 @@ def _typical(tokens: Mapping[str, Usage]) -> Usage:
     return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
 
 
-def _role(models: ModelLibrary, role: str, title: str, seat: Seat, calls: int, each: Usage) -> RoleEstimate:
+def _role(
+    models: ModelLibrary, role: str, title: str, seat: Seat, calls: int, each: Usage, engine: Engine
+) -> RoleEstimate:
     whole = Usage(each.prompt_tokens * calls, each.completion_tokens * calls)
     cost = models.prices.cost(models.place(seat.connection), seat.model, whole)
+    if cost is not None and engine.name == "batch":
+        cost *= BATCH_SHARE
     return RoleEstimate(role, title, seat, calls, whole.prompt_tokens, whole.completion_tokens, cost)
 
 

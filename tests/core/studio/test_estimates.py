@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.llm.connections import connection
-from core.runs import Sampling, Seat
+from core.runs import Engine, Sampling, Seat
 from core.studio import runs
 from core.studio.desk import Desk
 from core.studio.estimates import REPLY_TOKENS, Estimate, estimate
@@ -48,6 +49,14 @@ def test_a_list_price_times_the_rendered_prompts(desk: Desk) -> None:
     wanted = sum(role.prompt_tokens * 0.40e-6 + role.completion_tokens * 1.60e-6 for role in told.roles)
     assert told.cost_usd == pytest.approx(wanted, rel=1e-3)
     assert told.basis.startswith("List prices; tokens: the prompts of 4 documents")
+
+
+def test_a_batch_costs_half(desk: Desk) -> None:
+    plan = runs.Plan(everyone=Seat(connection="openai", model="gpt-4.1-mini"))
+    live, batch = of(desk, plan), of(desk, replace(plan, engine=Engine(name="batch")))
+    assert live.cost_usd is not None
+    assert batch.cost_usd == pytest.approx(live.cost_usd / 2)
+    assert batch.basis.endswith("In batches, at half of that.")
 
 
 def test_a_short_output_limit_bounds_the_assumed_reply(desk: Desk) -> None:
