@@ -85,6 +85,8 @@ def why_it_stands(
                 f"{name} is {standing.state} at {at}",
                 f"{run.message}\nMend it and go on; nothing is paid twice.",
             )
+        case "batch":
+            notice("info", f"{name} waits for its batch at {at}", f"{run.message}. Go on collects what has come.")
         case "held":
             notice("info", f"{name} waits", f"It was {run.message}. Go on puts it into the queue.")
         case _:

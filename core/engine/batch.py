@@ -41,6 +41,8 @@ FIRST_LOOK, LONGEST_LOOK = 0.5, 30.0
 SILENT_LOOKS = 10
 """Looks in a row that may fail before the run pauses."""
 COMMITTED_AT_ONCE = 500
+WAITING = "requests of a batch"
+"""What the message of a run says that was left while it waits for a batch."""
 
 _CROWDED = re.compile(r"enqueued token limit|token_limit_exceeded|too many (?:enqueued|batches)", re.IGNORECASE)
 
@@ -252,10 +254,10 @@ class BatchRun(StagedRun):
             name = next((job.remote for job in self._out.values()), "")
             path = Path(self.settings.engine.batch_dir) / name
             return (
-                f"{asked} requests are in {path}; put the replies beside it, as in: "
+                f"{asked} {WAITING} are in {path}; put the replies beside it, as in: "
                 f"vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} --model MODEL"
             )
-        return f"{answered} of {asked} requests of a batch are answered"
+        return f"{answered} of {asked} {WAITING} are answered"
 
     async def _look(self, job: Job) -> BatchState | None:
         try:

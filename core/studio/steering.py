@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from core.engine.batch import WAITING
 from core.errors import UsageError
 from core.runs import RunRow, State
 from core.store.runs import INTERRUPTED
 from core.studio.desk import Desk
 
-Why: TypeAlias = Literal["", "interrupted", "budget", "faults", "held", "you"]
+Why: TypeAlias = Literal["", "interrupted", "budget", "faults", "held", "batch", "you"]
 """Why a run stands still; empty while it moves or when it is done."""
 
 _HELD = "held back with "
@@ -61,6 +62,8 @@ def why(run: RunRow, state: State) -> Why:
         return "budget"
     if run.message.startswith(_HELD):
         return "held"
+    if WAITING in run.message:
+        return "batch"
     return "you" if run.message in ("paused by you", "stopped by you") else "faults"
 
 

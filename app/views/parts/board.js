@@ -573,7 +573,7 @@ class BoardView {
     detail(c.rate, over ? `${count(s.calls)} calls` : `${count(calls)} calls per min`);
     if (over) { value(c.left, [{ done: "Done", stopped: "Stopped", failed: "Failed" }[s.state]]); detail(c.left, `took ${span(s.seconds)}`); }
     else if (s.state === "paused") { value(c.left, ["Paused"]); detail(c.left, s.eta_seconds ? `${span(s.eta_seconds)} of work left` : ""); }
-    else { value(c.left, [s.eta_seconds === null ? "–" : span(s.eta_seconds)]); detail(c.left, s.eta_seconds === null ? "measuring" : "done about " + new Date(Date.now() + s.eta_seconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false })); }
+    else { value(c.left, [s.eta_seconds === null ? "–" : span(s.eta_seconds)]); detail(c.left, s.message ? el("span", "ell", s.message) : s.eta_seconds === null ? "measuring" : "done about " + new Date(Date.now() + s.eta_seconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false })); }
     const cost = s.cost_usd;
     const projected = cost !== null && ended > 0 && !over ? (cost / ended) * s.documents : null;
     value(c.cost, [cost === null ? "Unpriced" : money(cost), over || cost === null ? "" : "so far"], ...(projected ? [[money(projected), "projected"]] : []));
