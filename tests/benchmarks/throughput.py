@@ -126,7 +126,7 @@ def watcher(desk: Desk, run_id: str) -> Iterator[None]:
     from app import live
 
     port = free_port()
-    app = Starlette(routes=live.routes(desk, live.Access("watch")))
+    app = Starlette(routes=live.routes(lambda: desk, live.Access("watch")))
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
