@@ -30,14 +30,6 @@ _LEGEND = (
 )
 
 
-def buttons(desk: Desk, actor: str) -> None:
-    """What stands in the head of the screen while the grid is shown."""
-    words = state.last_saved()
-    st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width="content")
-    _button("Undo", lambda: review.undo(desk, actor=actor), icon="undo", shortcut="Ctrl+Z")
-    _button("Redo", lambda: review.redo(desk, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
-
-
 def grid_view(
     desk: Desk, run: RunRow, actor: str, wanted: queue.Wanted, counters: DeltaGenerator, *, show_all: Callable[[], None]
 ) -> None:
@@ -72,7 +64,12 @@ def grid_view(
     with counters:
         found = f"{page.total:,} document{'' if page.total == 1 else 's'}"
         waiting = queue.open_count(desk, run, actor=actor)
-        st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>')
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
+            st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>', width="stretch")
+            words = state.last_saved()
+            st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width="content")
+            _button("Undo", lambda: review.undo(desk, actor=actor), icon="undo", shortcut="Ctrl+Z")
+            _button("Redo", lambda: review.redo(desk, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
     _detail(desk, run, actor, page)
 
 

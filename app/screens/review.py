@@ -51,8 +51,6 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
     actor = state.actor(review.reviewer())
     view = st.session_state.get(state.VIEW) or VIEWS[0]
     with header.header("Review", key="review-head"):
-        if view == "Grid":
-            review_grid.buttons(desk, actor)
         st.segmented_control(
             "View", VIEWS, default=VIEWS[0], label_visibility="collapsed", key=state.VIEW, required=True,
             persist_state="session",

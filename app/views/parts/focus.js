@@ -266,12 +266,8 @@ class FocusView {
     this.keepNote();
     await this.teller.act("manner", { blind: this.blind });
     this.component.setStateValue("blind", this.blind);
-    this.docs.clear();
-    for (const row of this.rows) if (this.waiting(row) && this.blind) row.reasons = [];
     this.frame();
-    this.list();
-    await this.go(this.id);
-    this.foot();
+    await this.reload(this.id);
   }
 
   restAbsent() {

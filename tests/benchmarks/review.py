@@ -1,0 +1,148 @@
+"""How quick Review is with many documents: ``python -m tests.benchmarks.review [--documents 100000]``.
+
+A project with that many documents, a debate of three roles on each, gold on a third, and reviews on a fiftieth is made
+in a temporary folder, straight in SQL. Then each thing that a person does is timed (median of three, milliseconds)
+against the bound that it must keep, as is one plain ``count(*)`` over the annotations: what the machine gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.store.project import Project
+from core.studio import focus, queue, review, watch
+from core.studio.desk import Desk
+from core.studio.queue import Wanted
+from tests.core.store.helpers import make_settings
+
+BOUND = 500
+EDIT_BOUND = 300
+ACTOR = "bench"
+NAMES = ("Cleanliness", "Service", "Price", "Location", "Food")
+
+
+def fill(project: Project, count: int) -> str:
+    """Make the world; the run's id. Roles say the same but for one list in twenty or so, decided by hashes."""
+    book = Codebook(labels=tuple(Label(name=name) for name in NAMES))
+    project.store.codebooks.save(book)
+    project.store.documents.add([Document("d000000", {"text": "the first"})])
+    run_id = project.store.runs.create(make_settings(book, codebook_version=1), ["d000000"]).run_id
+    items = sorted(label.id for label in book.labels)
+    cursor = project._connection.cursor()
+
+    def said(item: str, place: int, role: str) -> str:
+        other = f"if(hash(n * 11 + {place}) % 20 = 0, '{role}', '')"
+        return f"if(hash('{item}' || n::VARCHAR || {other}) % 100 < 30, 'true', 'false')"
+
+    def says(role: str) -> str:
+        pairs = " || ', ' || ".join(f"'\"{item}\": ' || {said(item, i, role)}" for i, item in enumerate(items))
+        return f"'{{' || {pairs} || '}}'"
+
+    id, rows = "'d' || lpad(n::VARCHAR, 6, '0')", f"FROM range({count}) t(n)"
+    cursor.execute("BEGIN")
+    cursor.execute("DELETE FROM documents")
+    cursor.execute("DELETE FROM run_documents")
+    cursor.execute(
+        f"""INSERT INTO documents BY NAME SELECT {id} AS id, n AS position, 1 AS import_id, 'text' AS field,
+        'Review ' || n || ': the room was ' || (['clean', 'dirty', 'fine'])[(1 + hash(n) % 3)::INT] || '. '
+            || repeat('We stayed for some nights and went on. ', (hash(n * 3) % 9)::INT) AS text,
+        '{{}}' AS context, 8 + (hash(n * 3) % 9)::INT * 8 AS words, '{{}}' AS source, '' AS part_of {rows}"""
+    )
+    cursor.execute("INSERT INTO run_documents SELECT ?, id, position FROM documents", [run_id])
+    quote = f'[{{"item": "{items[0]}", "quote": "the room", "field": "text", "start": 8, "end": 16, "match": "exact"}}]'
+    for turn, role in enumerate(("extractor", "critic", "judge")):
+        cursor.execute(
+            f"""INSERT INTO turns BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id, {turn} AS turn,
+            'k{turn}-' || n AS key, '{role}' AS role, 0 AS round, '[]' AS answers,
+            '' AS item, 0 AS retry, '{{}}' AS seat, '[]' AS messages, false AS cached,
+            '{{}}' AS reading, {says(role)} AS says, '{quote}' AS evidence, 1 AS evidence_total,
+            if(hash(n * 5) % 15 = 0, 0, 1) AS evidence_supported, false AS superseded {rows}"""
+        )
+        for place, item in enumerate(items):
+            for annotator, at in ((role, str(turn)), *([("verdict", "NULL")] if role == "judge" else [])):
+                cursor.execute(
+                    f"""INSERT INTO annotations BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id,
+                    '{annotator}' AS annotator, {at} AS turn, '{item}' AS item, {said(item, place, role)} AS value,
+                    '' AS reason {rows}"""
+                )
+    cursor.execute(
+        f"""INSERT INTO verdicts BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id,
+        if(hash(n * 13) % 50 = 0, 'unresolved', 'verdict') AS status, {says("judge")} AS says, 1.7e9 AS unix_time,
+        '{{"values": ' || {says("judge")} || ', "reasons": {{}}, "notes": [], "fault": null}}' AS verdict {rows}"""
+    )
+    cursor.execute(
+        """INSERT INTO gold SELECT document_id, 'gold', item,
+        if(hash(document_id || item) % 20 = 0, if(value = 'true', 'false', 'true'), value)
+        FROM annotations WHERE annotator = 'verdict' AND hash(document_id) % 3 = 0"""
+    )
+    cursor.execute("COMMIT")
+    cursor.close()
+    return run_id
+
+
+def timed(name: str, act: Callable[[], object], bound: float | None = BOUND) -> None:
+    """Do it three times and print the median."""
+    took = []
+    for _ in range(3):
+        start = time.perf_counter()
+        act()
+        took.append(1000 * (time.perf_counter() - start))
+    told = statistics.median(took)
+    print(f"{name:34}{told:8.0f} ms" + (f"  {told / bound:5.2f} of the bound" if bound else ""), flush=True)
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--documents", type=int, default=100_000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Project.open(Path(folder) / "large.duckdb") as project:
+        run_id = fill(project, asked.documents)
+        store = project.store
+        desk = cast(Desk, SimpleNamespace(
+            store=store, tutor=SimpleNamespace(notice=lambda: None),
+            document=lambda _run, document: watch.document(store, document),
+        ))  # fmt: skip
+        run = store.runs.get(run_id)
+        assert run is not None
+        timed("count(*) of annotations", lambda: project._connection.rows("SELECT count(*) FROM annotations"), None)
+        start = time.perf_counter()
+        queue.viewpoint(desk, run)
+        print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
+        review.submit(desk, run_id, [f"d{n:06}" for n in range(0, asked.documents, 50)], actor="another")
+        timed("Focus: the queue", lambda: focus.lines(desk, run, Wanted(sort="queue"), actor=ACTOR))
+        timed("Focus: a document", lambda: focus.document(desk, run, "d000100", actor=ACTOR))
+        timed("Focus: progress", lambda: focus.progress(desk, run, actor=ACTOR))
+        timed("Grid: opening", lambda: queue.page(desk, run, Wanted(), actor=ACTOR))
+        pages = asked.documents // 50
+        timed("Grid: the last page", lambda: queue.page(desk, run, Wanted(number=pages), actor=ACTOR))
+        timed("Grid: the queue, page 500", lambda: queue.page(desk, run, Wanted(sort="queue", number=500), actor=ACTOR))
+        timed("Grid: sorted by urgency", lambda: queue.page(desk, run, Wanted(sort="reasons"), actor=ACTOR))
+        timed("Grid: sorted by length", lambda: queue.page(desk, run, Wanted(sort="words"), actor=ACTOR))
+        timed("Grid: filtered by reason", lambda: queue.page(desk, run, Wanted(reason="flipped"), actor=ACTOR))
+        label = run.settings.codebook.labels[1].id
+        timed("Grid: filtered by label", lambda: queue.page(desk, run, Wanted(label=label), actor=ACTOR))
+        timed("Grid: searched", lambda: queue.page(desk, run, Wanted(search="dirty"), actor=ACTOR))
+        ids = iter(range(1000, asked.documents))
+
+        def edit() -> None:
+            review.edit(desk, run_id, f"d{next(ids):06}", label, True, actor=ACTOR)
+
+        def submit() -> None:
+            review.submit(desk, run_id, [f"d{next(ids):06}"], actor=ACTOR)
+
+        timed("an edit, saved", edit, EDIT_BOUND)
+        timed("a submission, saved", submit, EDIT_BOUND)
+
+
+if __name__ == "__main__":
+    main()
