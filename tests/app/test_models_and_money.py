@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,16 @@ from aiohttp import web
 from streamlit.testing.v1 import AppTest
 
 from app import wiring
+from core.engine import limits
+from core.llm import streams
 from core.llm.catalogue import ModelCard
 from core.runs import Seat
 from core.studio import costs, models, preferences, runs, seats
 from core.studio.desk import Desk
 from core.studio.workspace import Workspace
-from tests.core.studio.desks import fill
+from tests.core.studio.desks import fill, make
 from tests.servers.ollama import THINKER, ollama
-from tests.servers.scripted import Behaviour, Scripted
+from tests.servers.scripted import Behaviour, Scripted, debating, event, piece, stream
 
 NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
 FAR = Seat(connection="far", model="m")
@@ -130,40 +133,85 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_seat(workspace: W
         assert (kept.on_long, kept.silence) == ("cut", 600.0)
 
 
-def answer(status: int, message: str) -> Behaviour:
+def answer(status: int, message: str = "no") -> Behaviour:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        if request.path == "/v1/models":
-            return web.json_response({"data": [{"id": "m"}]})
         said = f"{message} ({request.headers.get('authorization')})"
         return web.json_response({"error": {"message": said}}, status=status)
 
     return behave
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "kind", "remedy"),
-    [
-        (401, "no", "unauthorised", "Check the key"),
-        (404, "The model `m` does not exist", "no such model", "Choose a model"),
-        (429, "You exceeded your current quota", "quota spent", "Add credit"),
-        (400, "maximum context length is 9 tokens", "context too long", "on_long"),
-        (400, "content_filter", "refused", "Another model"),
-        (418, "odd", "bad request", "parameter of the seat"),
-    ],
-)
+def sending(*events: bytes, drop: bool = False, hang: bool = False) -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        if not hang:
+            return await stream(request, *events, drop=drop)
+        response = web.StreamResponse()
+        if events:
+            await response.prepare(request)
+            await response.write(b"".join(events))
+        await asyncio.sleep(5)
+        return response
+
+    return behave
+
+
+HALF = event(piece("half a"))
+FAILURES: dict[str, tuple[Behaviour, str]] = {
+    "unauthorised": (answer(401), "Check the key"),
+    "no such model": (answer(404, "The model `m` does not exist"), "Choose a model"),
+    "quota spent": (answer(429, "You exceeded your current quota"), "Add credit"),
+    "context too long": (answer(400, "maximum context length is 9 tokens"), "on_long"),
+    "refused": (answer(400, "content_filter"), "Another model"),
+    "bad request": (answer(418, "odd"), "parameter of the seat"),
+    "rate limited": (answer(429, "slow down"), "Lower the calls at once"),
+    "server fault": (answer(503), "The server may recover"),
+    "cut stream": (sending(HALF, drop=True), "closes connections"),
+    "malformed stream": (sending(HALF, b'data: {"cho\n\n'), "ends in /v1"),
+    "empty reply": (sending(event(piece(finish="stop"))), "other sampling"),
+    "timed out": (sending(hang=True), "silence"),
+    "stalled": (sending(HALF, hang=True), "Fewer calls at once"),
+}
+
+
 def test_each_failure_is_named_with_its_remedy_and_no_key(
-    workspace: Workspace, desk: Desk, monkeypatch: pytest.MonkeyPatch, status: int, message: str, kind: str, remedy: str
+    workspace: Workspace, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MOOT_FAR_API_KEY", KEY)
-    with Scripted(answer(status, message)) as server:
+    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(streams, "SILENCE_SECONDS", 0.2)
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if request.path == "/v1/models":
+            return web.json_response({"data": [{"id": "m"}]})
+        return await current(request, body)
+
+    runs.remember(desk, runs.Plan().everywhere(FAR))
+    current = answer(500)
+    with Scripted(behave) as server:
         models.add(workspace, "far", server.url)
-        runs.remember(desk, runs.Plan().everywhere(FAR))
         at = screen()
-        at.button(key="test-far").click().run()
-    shown = html(at)
-    assert f"far/m: {kind}" in shown
-    assert remedy in shown
-    assert KEY[:12] not in shown + repr(at.session_state)
+        for kind, (failing, remedy) in FAILURES.items():
+            current = failing
+            at.button(key="test-far").click().run()
+            shown = html(at)
+            assert f"far/m: {kind}" in shown
+            assert remedy in shown
+            assert KEY[:12] not in shown + repr(at.session_state)
+    workspace.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.name == "preferences.json" for path in files)
+    assert not [path for path in files if KEY[:12].encode() in path.read_bytes()]
+
+
+def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Workspace, desk: Desk) -> None:
+    cut = sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))
+    with Scripted(debating(judge=cut)) as server:
+        models.add(workspace, "far", server.url)
+        (run,) = make(desk, runs.Plan(limit=1).everywhere(FAR))
+        desk.go(run.run_id).result(30)
+    shown = html(screen("run"))
+    assert "Replies were cut by their output limit" in shown
+    assert "2 of 4 replies" in shown
 
 
 def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(workspace: Workspace, desk: Desk) -> None:
