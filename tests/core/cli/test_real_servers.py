@@ -156,6 +156,8 @@ def test_models_says_what_a_server_offers_and_what_its_first_model_answers(
     assert (one["connection"], one["base_url"], one["error"]) == ("toy", server, None)
     assert [model["name"] for model in one["models"]] == ["tiny-random"]
     assert (one["probe"]["model"], one["probe"]["error"], one["probe"]["in_format"]) == ("tiny-random", None, False)
+    able = one["probe"]["capabilities"]
+    assert (able["context"], able["schema"], able["seed"], able["refuses"]) == (4096, "full", True, [])
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-wrong-0123456789")
     told = moot("models", "--connection", f"toy={server}", "--probe", "--json")
     (one,) = told.json["connections"]
