@@ -23,6 +23,7 @@ from core.studio import codebook as codebooks
 from core.studio import finding, holdings, runs
 from core.studio.codebook import Standing
 from core.studio.desk import Desk
+from core.studio.lab import templates
 
 KINDS = {"multilabel": "several", "choice": "one", "rating": "ratings"}
 GETS = {"multilabel": "several labels", "choice": "one label", "rating": "ratings"}
@@ -297,7 +298,9 @@ def prompts(desk: Desk, standing: Standing) -> None:
             st.html('<div class="moot-line">Nothing yet: there is no label.</div>')
             return
         try:
-            shown = finding.preview(book, document, protocol=runs.recall(desk).protocol, against=saved)
+            protocol = runs.recall(desk).protocol
+            own = templates.promoted(desk)
+            shown = finding.preview(book, document, protocol=protocol, against=saved, own=own)
         except MootError as error:
             error_box(error)
             return

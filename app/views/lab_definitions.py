@@ -48,7 +48,7 @@ def definitions(desk: Desk, plan: Plan) -> None:
         else:
             _editor(desk, now)
         lab_parts.history(
-            history.of_definitions(desk), measure="macro F1", opened="" if now.dirty else told, promotable=True,
+            history.of_definitions(desk), kind=now.codebook.kind, opened="" if now.dirty else told, promotable=True,
             key=VERSIONS, on_open=lambda: _restore(desk, "open"), on_promote=lambda: _restore(desk, "promote"),
         )  # fmt: skip
         _foot(desk, now)

@@ -143,7 +143,8 @@ def _scores(found: Outcome) -> str:
     span = (
         f", 95% interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points" if interval and moved else ""
     )
-    return f"{before:.3f} before, {after:.3f} after{span}"
+    out = f"; {found.left_out} without a verdict left out" if found.left_out else ""
+    return f"{before:.3f} before, {after:.3f} after{span}{out}"
 
 
 def _few(found: Outcome) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from app import wiring
 from app.views.board import label_data, role_data
 from app.views.component import component
-from core.codebook import Codebook
+from core.codebook import Codebook, Kind
 from core.prompts.checking import Problem
 from core.studio.lab.history import Row
 from core.studio.lab.outcomes import Outcome
@@ -116,7 +116,7 @@ def _forest(name: str, colour: int, change: Any) -> dict[str, Any]:
 def history(
     rows: Sequence[Row],
     *,
-    measure: str,
+    kind: Kind,
     opened: str,
     promotable: bool,
     key: str,
@@ -145,7 +145,7 @@ def history(
                 }
                 for row in rows
             ],
-            "measure": measure,
+            "measure": "share right" if kind == "rating" else "macro F1",
             "promotable": promotable,
         },
         on_open_change=on_open,

@@ -14,6 +14,7 @@ from app.views.notice import error_box, notice
 from app.views.panel import panel
 from app.views.prompt_preview import prompt_preview
 from core.errors import MootError
+from core.studio import codebook as codebooks
 from core.studio.desk import Desk
 from core.studio.finding import Part, RolePreview
 from core.studio.lab import guard, history, rendered, templates, textdiff, trying
@@ -47,7 +48,7 @@ def prompt(desk: Desk, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> Non
         _problems(now)
         rows = history.of_slot(desk, slot, plan.protocol)
         lab_parts.history(
-            rows, measure="macro F1", opened=now.base.name, promotable=True, key=f"lab-versions-{slot.slot}",
+            rows, kind=codebooks.standing(desk).codebook.kind, opened=now.base.name, promotable=True, key=f"lab-versions-{slot.slot}",
             on_open=lambda: _begin_from(desk, plan, slot), on_promote=lambda: _promote(desk, plan, slot),
         )  # fmt: skip
         _foot(desk, plan, now)

@@ -13,6 +13,7 @@ from app.views.rooms import money
 from core.debate import protocols
 from core.errors import MootError
 from core.runs import RunRow, State
+from core.studio.lab import templates
 from core.studio.steering import Standing, next_budget
 
 TONES: dict[State, Tone] = {
@@ -38,6 +39,9 @@ def sub_line(standing: Standing, file_name: str) -> str:
     card = protocols.of(settings)
     title = card.name.upper() if len(card.name) <= 4 else card.title
     parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
+    own = templates.cited(settings)
+    if own:
+        parts.append(f"own prompts: {', '.join(own)}")
     if standing.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {standing.siblings}")
     return ", ".join(parts)

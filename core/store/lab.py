@@ -152,7 +152,9 @@ class Lab:
                 ANTI JOIN reviewed_labels USING (document_id, item)
                 UNION ALL SELECT document_id, item, value FROM reviewed_labels
             ), judged AS (
-                SELECT document_id, bool_and(coalesce(said.value = truth.value, false)) AS correct
+                SELECT document_id, bool_and(coalesce(
+                    CASE WHEN try_cast(truth.value AS DOUBLE) IS NULL THEN said.value = truth.value
+                         ELSE abs(try_cast(said.value AS DOUBLE) - truth.value::DOUBLE) < 1 END, false)) AS correct
                 FROM truth JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS said
                 USING (document_id, item) GROUP BY document_id
             ), heard AS (

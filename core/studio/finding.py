@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -17,7 +17,7 @@ from core.debate.turns import Message
 from core.documents import Document
 from core.llm import builtin
 from core.llm.reply import estimated
-from core.runs import RunSettings
+from core.runs import RunSettings, Template
 from core.studio import runs
 from core.studio.desk import Desk
 from core.studio.differences import Piece, lines
@@ -195,9 +195,15 @@ def protocol_for(codebook: Codebook, wanted: str = "") -> str | None:
 
 
 def preview(
-    codebook: Codebook, document: Document | None, *, protocol: str = "", against: Codebook | None = None
+    codebook: Codebook,
+    document: Document | None,
+    *,
+    protocol: str = "",
+    against: Codebook | None = None,
+    own: Mapping[str, Template] | None = None,
 ) -> tuple[RolePreview, ...]:
     """What each role is sent on a document, with what the codebook ``against`` would have said marked line by line.
+    ``own`` are the project's templates that stand in for shipped ones, by slot.
 
     When no protocol does this kind, only the definitions are shown. Raises PromptError.
     """
@@ -205,22 +211,24 @@ def preview(
     shown = document or STAND_IN
     if name is None:
         return (_definitions(codebook, against),)
-    now = _messages(codebook, shown, name)
+    now = _messages(codebook, shown, name, own or {})
     same = against is not None and protocol_for(against, name) == name
-    before = {(one.role, one.title): one for one in (_messages(against, shown, name) if against and same else now)}
+    before = {
+        (one.role, one.title): one for one in (_messages(against, shown, name, own or {}) if against and same else now)
+    }
     return tuple(
         _role(one.role, one.title, before.get((one.role, one.title), one).messages, one.messages) for one in now
     )
 
 
-def _messages(codebook: Codebook, document: Document, protocol: str) -> tuple[Sent, ...]:
+def _messages(codebook: Codebook, document: Document, protocol: str, own: Mapping[str, Template]) -> tuple[Sent, ...]:
     card = protocols.find(protocol)
     params = card.settled()
     settings = RunSettings(
         protocol=protocol,
         codebook=codebook,
         seats={role.name: runs.DEFAULT_SEAT for role in card.roles(params)},
-        templates=card.texts(),
+        templates=prompts.replaced(card.texts(), own),
         params=params,
     )
     return sent(settings, document)

@@ -16,7 +16,7 @@ from core.studio import codebook as codebooks
 from core.studio import grids
 from core.studio.desk import Desk
 from core.studio.lab import templates
-from core.studio.lab.outcomes import as_codes
+from core.studio.lab.outcomes import as_codes, hits
 
 NOTHING = Estimate(None, None)
 _scored: dict[tuple[str, str, int], Score] = {}
@@ -163,7 +163,7 @@ def _score(desk: Desk, run: RunRow) -> Score:
     if not n:
         return Score(NOTHING, 0, run.cost_usd)
     if codebook.kind == "rating":
-        hit = np.where(np.isnan(said), -1, said == truth).astype(np.int64)
+        hit = np.where(np.isnan(said), -1, hits(said, truth, codebook)).astype(np.int64)
         value = scores(np.where(np.isnan(truth), -1, 1), hit, codebook.names).accuracy
     else:
         value = scores(as_codes(truth, codebook), as_codes(said, codebook), codebook.names).macro.f1

@@ -63,6 +63,8 @@ class Outcome:
     documents: tuple[DocumentOutcome, ...]
     labels: tuple[LabelOutcome, ...]
     n: int
+    left_out: int
+    """of them lack a verdict in one of the runs: they count in no score"""
     before: Estimate
     after: Estimate
     change: Estimate
@@ -97,7 +99,7 @@ def outcome(documents: Sequence[str], truth: Grid, before: Grid, after: Grid, co
     """Compare two runs on the same rows; grids are ``[document, item]`` as ``core.studio.grids`` makes them for this
     codebook, NaN for no value."""
     known = ~np.isnan(truth)
-    was, now = (before == truth) & known, (after == truth) & known
+    was, now = hits(before, truth, codebook) & known, hits(after, truth, codebook) & known
     moved = ~((before == after) | (np.isnan(before) & np.isnan(after)))
     found = []
     for row, document in enumerate(documents):
@@ -132,7 +134,7 @@ def _scored(
     names = codebook.names
     n = int((~np.isnan(truth)).any(axis=1).sum())
     if codebook.kind == "rating":
-        hit = [np.where(np.isnan(said), -1, said == truth).astype(np.int64) for said in (before, after)]
+        hit = [np.where(np.isnan(said), -1, hits(said, truth, codebook)).astype(np.int64) for said in (before, after)]
         sure = np.where(np.isnan(truth), -1, 1)
         change = difference(sure, hit[0], hit[1], names)
         each = [scores(sure, said, names).accuracy for said in hit]
@@ -149,7 +151,13 @@ def _scored(
         LabelOutcome(label.name, label.colour, counts[0][place], counts[1][place], per[place])
         for place, label in enumerate(codebook.labels)
     )
-    return Outcome(documents, labels, n, each[0], each[1], whole)
+    return Outcome(documents, labels, n, change.excluded, each[0], each[1], whole)
+
+
+def hits(said: Grid, truth: Grid, codebook: Codebook) -> npt.NDArray[np.bool_]:
+    """Where what was said is right; a rating is when it is less than a point away (``core.annotations.differs``)."""
+    right: npt.NDArray[np.bool_] = np.abs(said - truth) < 1 if codebook.kind == "rating" else said == truth
+    return right
 
 
 def _per_label(flags: npt.NDArray[np.bool_], truth: Grid, codebook: Codebook) -> list[int]:

@@ -13,7 +13,7 @@ from core.documents import Document
 from core.errors import PromptError
 from core.prompts import checking
 from core.prompts.checking import LONGEST_TEMPLATE, Problem
-from core.runs import RunRow, Template
+from core.runs import RunRow, RunSettings, Template
 from core.store.prompts import SavedPrompt
 from core.studio.desk import Desk
 
@@ -230,6 +230,12 @@ def save(desk: Desk, slot: Slot, protocol: str, note: str = "", *, actor: str = 
 def promote(desk: Desk, version: Version, *, actor: str = "") -> None:
     """Have new runs of this project use a version; promoting the shipped one takes the own one back."""
     desk.store.prompts.promote(version.slot, None if version.shipped else version.name, actor=actor)
+
+
+def cited(settings: RunSettings) -> tuple[str, ...]:
+    """The project's own prompts that a run was made with, in words: "judge v2"."""
+    own = (each.name for each in settings.templates.values() if each.name.startswith(f"{prompts.OWN}/"))
+    return tuple(f"{prompts.slot(name).rpartition('/')[2]} {name.rpartition('.')[2]}" for name in own)
 
 
 def open_run(desk: Desk, run: RunRow) -> int:

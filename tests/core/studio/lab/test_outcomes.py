@@ -53,6 +53,7 @@ def test_scores_leave_out_what_lacks_a_verdict():
     # The difference is on the five that have a verdict in both: A 3/4 of d0..d3, d6 before: tp 2, fp 1, fn 1: 2/3.
     assert found.labels[0].change.value == pytest.approx(6 / 7 - 2 / 3)
     assert found.few
+    assert found.left_out == 1
 
 
 def test_what_can_be_said():
@@ -85,3 +86,5 @@ def test_a_rating_is_right_when_it_is_the_same():
     found = outcome(["d0", "d1"], truth, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
     assert [one.what for one in found.documents] == ["fixed", "fixed"]
     assert found.after.value == 1.0
+    mean = np.array([[3.5, 3.5]])  # of two raters: less than a point away is right
+    assert outcome(["d0"], mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].what == "fixed"
