@@ -48,8 +48,9 @@ def prompt(desk: Desk, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> Non
         _problems(now)
         rows = history.of_slot(desk, slot, plan.protocol)
         lab_parts.history(
-            rows, kind=codebooks.standing(desk).codebook.kind, opened=now.base.name, promotable=True, key=f"lab-versions-{slot.slot}",
-            on_open=lambda: _begin_from(desk, plan, slot), on_promote=lambda: _promote(desk, plan, slot),
+            rows, kind=codebooks.standing(desk).codebook.kind, opened=now.base.name, promotable=True,
+            key=f"lab-versions-{slot.slot}", on_open=lambda: _begin_from(desk, plan, slot),
+            on_promote=lambda: _promote(desk, plan, slot),
         )  # fmt: skip
         _foot(desk, plan, now)
 
