@@ -41,6 +41,7 @@ _SCHEMA = re.compile(
 _BOUNDS = re.compile(
     r"max_?length|max_?items|min_?items|not permitted|unsupported keyword|invalid schema", re.IGNORECASE
 )
+_LENGTHS = re.compile(r"max_?length|max_?items|min_?items", re.IGNORECASE)
 _LIMIT = re.compile(r"\bmax_(?:completion_|output_|new_)?tokens\b|num_predict", re.IGNORECASE)
 _MOST = re.compile(
     r"(?:at most|up to|less than or equal to|no more than|not exceed|maximum(?: value)?(?: is| of|:)?"
@@ -127,7 +128,7 @@ class Known:
 
     def _learn_schema(self, message: str, sent: Mapping[str, Any]) -> bool:
         bounded = sent.get("schema")
-        if bounded is None or not (_SCHEMA.search(message) or _BOUNDS.search(message)):
+        if bounded is None or not (_SCHEMA.search(message) or _LENGTHS.search(message)):
             return False
         if bounded and _BOUNDS.search(message):
             if self.schema != "none":

@@ -17,7 +17,8 @@ from core.errors import ModelError
 from core.runs import Seat
 
 _CONTEXT = re.compile(
-    r"context.{0,20}(length|size|window)|exceed_context_size|maximum context|too many (input )?tokens|too long|"
+    r"context.{0,20}(length|size|window)|exceed_context_size|maximum context|too many (input )?tokens|"
+    r"(prompt|input|request|messages?|text|query|sequence|conversation)\b.{0,30}too long|"
     r"maximum (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|exceeds? the (available )?context|"
     r"(input )?token count.{0,30}exceeds|reduce the (length|number|size)|request too large|must be reduced|"
     r"`?inputs`? tokens? \+|string_above_max_length",
@@ -34,13 +35,16 @@ _FILTER = re.compile(
     re.IGNORECASE,
 )
 _KEY = re.compile(
-    r"(api[ _-]?key|token|credentials?)\b.{0,30}(invalid|not valid|incorrect|expired|missing|revoked|required)|"
+    r"(api[ _-]?key|(access|auth\w*|bearer) token|credentials?)\b.{0,30}"
+    r"(invalid|not valid|incorrect|expired|missing|revoked|required)|"
     r"(invalid|incorrect|expired|missing|no|wrong|unknown)\s.{0,20}api[ _-]?key|api_key_invalid|invalid_api_key",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
-    r"model_not_found|not a valid model|(unknown|invalid|no such|unsupported) model\b|"
-    r"\bmodel\b.{0,120}?(does not exist|not exist|not found|is not available|not loaded|not supported|is not served)|"
+    r"model_not_found|not a valid model|"
+    r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|"
+    r"\bmodel\b[\s:]*[`'\"]?[\w./:@-]*[`'\"]?,?\s*((does )?not exist|(is |was |could |can)?not (be )?found|"
+    r"is not (available|loaded|supported|served))|"
     r"(access to|have access).{0,20}\bmodel\b",
     re.IGNORECASE,
 )

@@ -45,6 +45,23 @@ def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any
     assert ("stream" in told.sent[-1]) or "stream_options" not in told.sent[-1]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        said("For this model, temperature is not supported."),
+        said("model m: the parameter temperature is not supported here"),
+        said("Unsupported model parameter: temperature"),
+        {"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]},
+        said("temperature must go along with an end token that is required"),
+    ],
+)
+def test_a_parameter_that_is_refused_in_other_words_is_no_missing_model_and_costs_no_schema(words: Any) -> None:
+    told = ask(refusing(FINE, (has("temperature"), 400, words)), temperature=0.2, json_schema="on")
+    assert told.reply.dropped == ("temperature",)
+    assert "response_format" in told.sent[-1]
+    assert len(told.sent) == 2
+
+
 def test_the_output_limit_goes_by_its_newer_name_or_by_none() -> None:
     newer = said("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
     told = ask(refusing(FINE, (has("max_tokens"), 400, newer)), max_tokens=77)
@@ -112,6 +129,8 @@ def test_names_of_parameters_in_the_name_of_a_model_teach_nothing() -> None:
         (400, said("prompt is too long: 210000 tokens > 200000 maximum"), errors.ContextTooLong),
         (400, said("The input token count (40000) exceeds the maximum number of tokens allowed (32768)."), errors.ContextTooLong),
         (400, said("This model's maximum prompt length is 131072 but the request contains 140000 tokens."), errors.ContextTooLong),
+        (400, said("input is too long for requested model"), errors.ContextTooLong),
+        (400, said("Model Not Exist"), errors.NoSuchModel),
         (413, {}, errors.ContextTooLong),
         (500, said("the request exceeds the available context size"), errors.ContextTooLong),
         (529, said("Overloaded"), errors.ServerFault),
