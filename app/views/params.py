@@ -8,9 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from app import state
 from app.views.rooms import bound, line
+from core import resources
 from core.codebook import Codebook
 from core.debate.card import PRESET, Param, Params, ProtocolCard
+from core.debate.protocols import custom
+from core.errors import MootError
+from core.studio import custom_files
 from core.studio.runs import Plan
 
 OWN = ""
@@ -24,6 +29,9 @@ def parameters(
 
     ``params`` are the settled ones. A preset takes the place of what was chosen by hand.
     """
+    if card.name == custom.NAME:
+        _file(plan, save)
+        return
     if not card.params and not card.presets:
         return
 
@@ -59,6 +67,34 @@ def parameters(
         warmth = sorted(set(card.temperatures(params).values()))
         if warmth:
             line(f"Temperature {', '.join(f'{one:g}' for one in warmth)} where a seat leaves it to auto.", "q xs")
+
+
+def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
+    """A protocol of one's own, as a YAML file; it is kept in the plan and frozen into the run."""
+
+    def taken() -> None:
+        given = st.session_state["protocol-file"]
+        if given is None:
+            return
+        try:
+            _, params = custom_files.described(given.getvalue().decode("utf-8-sig", "replace"), given.name)
+        except MootError as error:
+            state.say_next("error", error.message, error.remedy)
+        else:
+            save(replace(plan, params=params))
+
+    st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=taken)
+    if not plan.params.get(custom.SCRIPT):
+        line("Roles with their prompts, their order, who hears whom, and who decides.", "q")
+    st.download_button(
+        "An example to start from",
+        (resources.folder("sample_data") / "protocols" / "second_reading.yaml").read_bytes(),
+        file_name="second_reading.yaml",
+        mime="application/yaml",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )
 
 
 def _widget(column: Any, param: Param, value: Any, key: str, changed: Callable[[Param], None]) -> None:

@@ -68,6 +68,7 @@ def turn_row(
 def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> TurnDone:
     """The event of a turn that has ended."""
     reading, ask = reply.reading, placed.ask
+    own = reading.readable and not ask.aside
     return TurnDone(
         run_id=run_id,
         document_id=placed.document.id,
@@ -75,7 +76,7 @@ def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *,
         role=placed.ask.role,
         model=placed.seat.model,
         text=reply.text,
-        labels=reading.named if reading.readable else None,
+        labels=reading.named if own else None,
         evidence=evidence_rows(reply),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
@@ -87,7 +88,7 @@ def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *,
         round=ask.round,
         answers=ask.answers,
         item=ask.item,
-        values=dict(reading.values) if reading.readable else None,
+        values=dict(reading.values) if own else None,
     )
 
 

@@ -74,6 +74,7 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
     """A stored turn as the event that told of it. That its list cannot be read is a problem only if it was ``owing``
     one."""
     reply, reading = turn.reply, turn.reading
+    own = reading.readable and turn.says is not None  # a turn on a precedent says nothing of the document
     return TurnDone(
         run_id=run_id,
         document_id=turn.document_id,
@@ -81,7 +82,7 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         role=turn.role,
         model=turn.seat.model,
         text=reply.text,
-        labels=reading.named if reading.readable else None,
+        labels=reading.named if own else None,
         evidence=tuple(evidence_row(quote) for quote in turn.evidence),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
@@ -93,7 +94,7 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         round=turn.round,
         answers=turn.answers,
         item=turn.item,
-        values=dict(reading.values) if reading.readable else None,
+        values=dict(reading.values) if own else None,
     )
 
 

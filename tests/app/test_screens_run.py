@@ -110,6 +110,32 @@ def test_start_watch_and_done(desk: Desk) -> None:
     assert "New run" in labels(at)
 
 
+def test_a_protocol_s_parameters_are_a_form(desk: Desk) -> None:
+    fill(desk, documents=12)
+    at = screen()
+    at.selectbox(key="run-protocol").set_value("discussion").run()
+    assert "3 to 9 calls a document (n(1 + r), r up to R)" in html(at)
+    at.number_input(key="param-discussion-annotators").set_value(2).run()
+    assert runs.recall(desk).params == {"annotators": 2}
+    assert "2 to 6 calls a document" in html(at)
+    at.selectbox(key="param-discussion-preset").set_value("tseng").run()
+    assert runs.recall(desk).params == {"preset": "tseng"}
+    at.selectbox(key="run-protocol").set_value("custom").run()
+    assert "it needs a description" in html(at)
+
+
+def test_a_comparison_is_put_together_and_started(desk: Desk) -> None:
+    fill(desk, documents=12)
+    at = screen()
+    at.button(key="compare-add").click().run()
+    at.selectbox(key="run-protocol").set_value("single").run()
+    at.button(key="compare-add").click().run()
+    assert "Comparison of 2" in html(at)
+    assert "All on 12 documents: at most 48 calls; free." in html(at)
+    at.button(key="compare-few").click().run()
+    assert [(run.settings.protocol, run.documents) for run in desk.store.runs.all()] == [("ecj", 10), ("single", 10)]
+
+
 def test_a_double_click_starts_one_run(desk: Desk) -> None:
     fill(desk, documents=12)
     at = screen()

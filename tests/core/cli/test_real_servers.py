@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from core import resources
 from tests.core.cli.invoking import annotate, arguments, moot, rows, write
 from tests.servers.running import llama_cpp, mock_llm
 
@@ -58,6 +59,29 @@ def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
 def busy(url: str) -> int:
     """How many of llama.cpp's slots work."""
     return sum(slot["is_processing"] for slot in get(f"{url.removesuffix('/v1')}/slots"))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "params"),
+    [
+        ("single", ("method=self_refine",)),
+        ("discussion", ("annotators=2", "rounds=1")),
+        ("courtroom", ("judges=2", "bench=parallel", "trials=all", "shots=0")),
+        ("ecj", ("extra_rounds=1",)),
+        (str(resources.folder("sample_data") / "protocols" / "second_reading.yaml"), ()),
+    ],
+    ids=lambda given: Path(given).stem if isinstance(given, str) else "",
+)
+def test_every_protocol_goes_its_way_on_a_real_server(
+    folder: Path, server: str, protocol: str, params: tuple[str, ...]
+) -> None:
+    """Held to a schema the toy decides something, so that debates go on to their end."""
+    chosen = (*params, "schema=on", "max_tokens=300")
+    given = [word for param in chosen for word in ("--param", param)]
+    where = ("--connection", f"toy={server}", "--model", "toy/tiny-random", "--limit", 1)
+    told = annotate(folder, *where, "--protocol", protocol, *given).json
+    assert (told["documents"], told["failed"], told["status"]) == (1, 0, "done")
+    assert told["calls"] >= 2
 
 
 def test_word_salad_is_unresolved_counted_by_the_server_and_paid_for_once(folder: Path, server: str) -> None:
