@@ -25,6 +25,12 @@ from core.studio.desk import Desk
 from core.studio.runs import PANEL, Plan
 
 LIMITS = ("groups", "dimensions")
+__all__ = [
+    "CastVersion", "GroupCost", "Job", "Making", "add_persona", "add_sources", "change", "change_persona", "costs",
+    "current", "from_yaml", "given", "keep", "last_panel", "make", "on_the_panel", "read_cast", "read_sources", "save",
+    "start", "task_of", "to_yaml", "with_personas",
+]  # fmt: skip
+
 SEATS = (stakeholders.SCOUT, stakeholders.MERGER, stakeholders.AUTHOR)
 
 Tell = Callable[[int, int], None]
