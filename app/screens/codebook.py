@@ -256,7 +256,7 @@ def editor(desk: Desk, fields: Fields, standing: Standing, label: Label) -> None
                     on_click=lambda: fields.do(lambda now: codebooks.delete_label(now, label.id)),
                 )  # fmt: skip
         for warning in codebooks.warnings(book):
-            if f"'{label.name}'" in warning or book.kind == "rating":
+            if f"'{label.name}'" in warning:
                 notice("warn", "The built-in model cannot look for this", warning)
         label_editor.label_fields(fields, book, label)
         if desk.store.documents.count():

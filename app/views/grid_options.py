@@ -129,6 +129,7 @@ def options_of(
             **teller,
             "fields": [field for field, _ in labels],
             "values": _values(codebook),
+            "boxes": codebook.kind == "multilabel",
             "words": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],

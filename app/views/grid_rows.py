@@ -59,6 +59,8 @@ def _text(value: Value | None) -> str:
             return "?"
         case bool():
             return "1" if value else "0"
+        case float():
+            return f"{value:.2f}".rstrip("0").rstrip(".")  # a mean of several
         case _:
             return str(value)
 
@@ -69,5 +71,5 @@ def _squares(said: Mapping[str, Value | None], codebook: Codebook) -> str:
         chosen = said.get(codebook.items[0])
         return "=" + next((label.name for label in codebook.labels if label.id == chosen), "?")
     if codebook.kind == "rating":
-        return "=" + " ".join("·" if said.get(item) is None else f"{said[item]}" for item in codebook.items)
+        return "=" + " ".join("·" if said.get(item) is None else _text(said[item]) for item in codebook.items)
     return "".join(_text(said.get(item)) for item in codebook.items)

@@ -24,7 +24,8 @@ TITLES = {
     "list": "one column lists them",
     "choice": "one column holds it",
 }
-MEANT = {"open": "no gold", "yes": "present", "no": "absent"}
+FEW = 3
+"""As many meanings stand side by side; more are in a list."""
 MOST_UNKNOWN = 24
 
 Keep = Callable[[Draft], None]
@@ -71,6 +72,32 @@ def columns(draft: Draft, keep: Keep) -> None:
         placeholder="further text that the models are shown",
         select_all=False,
     )
+    _parts(draft, keep)
+
+
+def _parts(draft: Draft, keep: Keep) -> None:
+    """Which rows belong together, and in which order; folded away, as few files have that."""
+    mapping = draft.mapping
+
+    def taken(part: str) -> None:
+        chosen = st.session_state[f"map-{part}"] or None
+        keep(_mapped(draft, **({"group": chosen, "order": None} if part == "group" else {part: chosen})))
+
+    with st.expander("Rows that belong together", expanded=mapping.group is not None):
+        left, right = st.columns(2)
+        for column, part, title, enabled in (
+            (left, "group", "Group, such as a chat or an abstract", True),
+            (right, "order", "Order within it, a number", mapping.group is not None),
+        ):
+            column.selectbox(
+                title,
+                ["", *draft.table.columns],
+                format_func=lambda name: name or "none",
+                key=bound(f"map-{part}", getattr(mapping, part) or ""),
+                on_change=taken,
+                args=(part,),
+                disabled=not enabled,
+            )
 
 
 def gold_kind(draft: Draft, codebook: Codebook | None, keep: Keep) -> str:
@@ -188,31 +215,35 @@ def unknown_values(draft: Draft, imported: Imported, codebook: Codebook | None, 
         "left; without a meaning they count as no gold</small></div>"
     )
 
+    meanings = data.meanings(draft, codebook)
+    titles = ["no gold", *meanings]
+
     def meant(text: str, key: str) -> None:
         values = {one: value for one, value in draft.mapping.value_map.items() if one != text}
         choice = st.session_state[key]
-        if choice != "open":
-            values[text] = choice == "yes"
+        if choice in meanings:
+            values[text] = meanings[choice]
         keep(_mapped(draft, value_map=values))
 
     for number, (text, words) in enumerate(rows):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f'<div class="moot-cell"><b>{escape(_short(text))}</b> {escape(words)}</div>', width="stretch")
-            if rating:
+            if not meanings:
                 continue
             key = f"map-value-{number}"
             value = known.get(text.strip().casefold())
-            titles = MEANT if by_label else {"open": "unknown", "no": "leave out"}
-            st.segmented_control(
-                f"Meaning of value {number + 1}",
-                list(titles),
-                format_func=titles.__getitem__,
-                key=bound(key, "open" if value is None else "yes" if value else "no"),
-                on_change=meant,
-                args=(text, key),
-                label_visibility="collapsed",
-                required=True,
-            )
+            shown = next((title for title, meaning in meanings.items() if meaning == value), "no gold")
+            options: dict[str, Any] = {
+                "key": bound(key, shown if text.strip().casefold() in known else "no gold"),
+                "on_change": meant,
+                "args": (text, key),
+                "label_visibility": "collapsed",
+            }
+            name = f"Meaning of value {number + 1}"
+            if len(titles) <= FEW:
+                st.segmented_control(name, titles, required=True, **options)
+            else:
+                st.selectbox(name, titles, width=150, **options)
 
 
 def _times(count: int) -> str:

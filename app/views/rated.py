@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.views import panel, plots
+from app.views.beside import beside
 from app.views.numbers import Figure, Line, numbers
 from core.runs import RunRow
 from core.studio import evaluate, scoring
@@ -61,3 +62,4 @@ def dimensions(desk: Desk, run: RunRow, truth: Truth) -> None:
         )
         rows, points = scoring.meeting(desk, run, chosen, truth)
         plots.heat(rows, points, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title="truth")
+    beside(report)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from core.codebook import Codebook, normalise
-from core.documents import Document
+from core.codebook import Codebook, Scale, normalise
+from core.documents import Document, Value
 from core.errors import InputError, UsageError
 from core.ingest import (
     SUFFIXES,
@@ -33,9 +33,30 @@ from core.studio.codebook import prefilled
 from core.studio.desk import Desk
 
 __all__ = [
-    "DELIMITERS", "SUFFIXES", "Draft", "GoldSource", "Import", "Imported", "Mapping", "Profile", "Rejected", "Table",
-    "Trial", "UnknownGold", "gold_draft", "gold_kinds", "of_kind", "propose", "read", "rejected_csv",
-    "remap_gold", "reread", "stored_table", "take_in", "trial",
+    "DELIMITERS",
+    "SUFFIXES",
+    "Draft",
+    "GoldSource",
+    "Import",
+    "Imported",
+    "Mapping",
+    "Profile",
+    "Rejected",
+    "Table",
+    "Trial",
+    "UnknownGold",
+    "gold_draft",
+    "gold_kinds",
+    "meanings",
+    "of_kind",
+    "propose",
+    "read",
+    "rejected_csv",
+    "remap_gold",
+    "reread",
+    "stored_table",
+    "take_in",
+    "trial",
 ]  # fmt: skip
 
 Duplicates: TypeAlias = Literal["keep", "first"]
@@ -137,6 +158,22 @@ def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
     return {"multilabel": ("label", "list"), "choice": ("choice",), "rating": ("label",)}[codebook.kind]
 
 
+def meanings(draft: Draft, codebook: Codebook | None) -> dict[str, Value]:
+    """What a gold cell outside the conventions may be said to mean, by what it is called, besides 'no gold'.
+
+    Present and absent for a column a label, the points of the scale for a rating, else the labels; in a list also that
+    a name is to be left out. Labels are not known without a codebook.
+    """
+    kinds = {source.kind for source in draft.mapping.gold}
+    if codebook is not None and codebook.kind == "rating":
+        scale = codebook.scale or Scale()
+        return {str(point): point for point in range(scale.min, scale.max + 1)}
+    if "label" in kinds:
+        return {"present": True, "absent": False}
+    names: dict[str, Value] = {name: name for name in codebook.names} if codebook is not None else {}
+    return {**names, "leave out": False} if "list" in kinds else names
+
+
 def of_kind(draft: Draft, kind: str, codebook: Codebook | None) -> tuple[GoldSource, ...]:
     """Gold columns of one kind to begin with, when a person turns to it: what is called like the labels, or nothing."""
     guess = propose(draft.table, codebook).gold
@@ -232,6 +269,8 @@ def _options(draft: Draft) -> dict[str, Any]:
         "text": mapping.text,
         "context": list(mapping.context),
         "id": mapping.id,
+        "group": mapping.group,
+        "order": mapping.order,
         "gold": [
             {"column": one.column, "kind": one.kind, "label": one.label, "rater": one.rater} for one in mapping.gold
         ],

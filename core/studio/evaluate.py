@@ -13,7 +13,7 @@ from core.evaluation.counts import Counts
 from core.evaluation.multilabel import LabelScores
 from core.runs import RunRow
 from core.store.annotators import source_of
-from core.studio import grids, raters, tables
+from core.studio import grids, overlaps, raters, tables
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
@@ -22,7 +22,7 @@ def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDIC
     """One run of ``moot evaluate --json`` (design, section 5). UsageError for an unknown run.
 
     Scores are None where they are undefined; a label without positives is left out of the macro mean. Gold by several
-    raters adds what ``raters.against_each`` tells.
+    raters adds what ``raters.against_each`` tells, ratings of documents with several fields their ``overlap``.
     """
     run = known(desk, run_id)
     return {
@@ -31,6 +31,7 @@ def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDIC
         "roles": {role: seat.spec for role, seat in run.settings.seats.items()},
         **_scores(desk, run, checked(desk, truth), annotator),
         **(raters.against_each(desk, run, annotator) if truth == "gold" else {}),
+        **({"overlap": found} if truth == "gold" and (found := overlaps.overlap(desk, run)) else {}),
     }
 
 

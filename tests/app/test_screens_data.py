@@ -72,7 +72,7 @@ def test_gold_that_nobody_understands_gets_a_meaning(desk: Desk) -> None:
     desk.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = bring(CSV)
     assert "<b>maybe</b> in Service, once, first in row 4" in html(at)
-    at.segmented_control(key="map-value-0").set_value("yes").run()
+    at.segmented_control(key="map-value-0").set_value("present").run()
     assert "as you said" in html(at)
     at.selectbox(key="map-gold-0-" + at_label(desk, "Food")).set_value("").run()
     button(at, "Import 5")
@@ -168,3 +168,23 @@ def test_gold_mapped_anew(desk: Desk) -> None:
 def test_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with studio(tmp_path, monkeypatch):
         assert "No project is open" in html(open_room("data"))
+
+
+def test_rating_gold_in_words_is_given_points_and_rows_belong_together(desk: Desk) -> None:
+    desk.store.codebooks.save(load_yaml("{kind: rating, labels: [{name: Clarity}], scale: {min: 1, max: 3}}"))
+    clarity = at_label(desk, "Clarity")
+    at = bring(b"text,Clarity,chat,turn\nnow we talk,high,a,2\nhello there,2,a,1\nwho knows,unsure,b,1\n")
+    at.segmented_control(key="gold_kind").set_value("label").run()
+    at.selectbox(key=f"map-gold-0-{clarity}").set_value("Clarity").run()
+    shown = html(at)
+    assert "no rating on the scale" in shown
+    place = 0 if shown.index("<b>high</b>") < shown.index("<b>unsure</b>") else 1
+    at.selectbox(key=f"map-value-{place}").set_value("3").run()
+    at.selectbox(key="map-group").set_value("chat").run()
+    at.selectbox(key="map-order").set_value("turn").run()
+    button(at, "Import 3")
+    found = desk.store.documents.page(0, 9)
+    assert [(one.text, one.group, one.order) for one in found] == [
+        ("hello there", "a", 1.0), ("now we talk", "a", 2.0), ("who knows", "b", 1.0),
+    ]  # fmt: skip
+    assert [one.gold.get("gold", {}).get(clarity) for one in found] == [2, 3, None]

@@ -142,9 +142,9 @@ window.moot = (() => {
     init(params) { this.e = el("span"); this.refresh(params); }
     getGui() { return this.e; }
     refresh(params) {
-      const value = params.value, words = context(params.api).words;
+      const value = params.value, { words, boxes } = context(params.api);
       this.e.textContent = "";
-      if (value === "1" || value === "0") {
+      if (boxes && (value === "1" || value === "0")) {
         this.e.className = "cb" + (value === "1" ? " y" : "");
         this.e.style.setProperty("--m", params.colDef.headerComponentParams.colour);
         this.e.setAttribute("role", "checkbox");
