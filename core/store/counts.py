@@ -82,11 +82,29 @@ WITH truth AS MATERIALIZED (
     ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id)
 ), said AS MATERIALIZED ({said}),
 counted AS MATERIALIZED (
-    SELECT DISTINCT document_id FROM truth SEMI JOIN said USING (document_id) {decided}
+    SELECT document_id FROM (SELECT DISTINCT document_id FROM truth)
+    SEMI JOIN (SELECT DISTINCT document_id FROM said) USING (document_id) {decided}
 )
 """
 _DECIDED = """
     SEMI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run AND status = 'verdict') USING (document_id)
+"""
+
+
+_COUNTED = """
+pairs AS MATERIALIZED (
+    SELECT document_id, item, truth.value AS true_value, said.value AS said_value
+    FROM truth LEFT JOIN said USING (document_id, item)
+), alike AS MATERIALIZED (
+    SELECT document_id, bool_and(true_value IS NOT DISTINCT FROM said_value) AS exact
+    FROM pairs SEMI JOIN counted USING (document_id) GROUP BY document_id
+)
+SELECT item, true_value, said_value, count(*) FROM pairs SEMI JOIN counted USING (document_id)
+WHERE said_value IS NOT NULL GROUP BY ALL
+UNION ALL SELECT NULL, 'n', NULL, count(*) FROM counted
+UNION ALL SELECT NULL, 'exact', NULL, count(*) FROM alike WHERE exact
+UNION ALL SELECT NULL, 'known', NULL, count(DISTINCT document_id) FROM truth
+ORDER BY ALL
 """
 
 
@@ -114,18 +132,12 @@ class Evaluations:
         Documents that lent their words to the run's codebook are in neither (``guarded``).
         """
         common, params = self._common(run_id, annotator, truth)
-        n, known, exact = self._connection.rows(
-            f"{common} SELECT (SELECT count(*) FROM counted), (SELECT count(DISTINCT document_id) FROM truth), "
-            "(SELECT count(*) FROM counted ANTI JOIN (SELECT document_id FROM truth ANTI JOIN said "
-            "USING (document_id, item, value)) USING (document_id))",
-            params,
-        )[0]
-        rows = self._connection.rows(
-            f"{common} SELECT item, truth.value, said.value, count(*) FROM truth JOIN said USING (document_id, item) "
-            "SEMI JOIN counted USING (document_id) GROUP BY ALL ORDER BY ALL",
-            params,
+        rows = self._connection.rows(f"{common}, {_COUNTED}", params)  # in one pass: a million values take their time
+        totals = {value: count for item, value, _, count in rows if item is None}
+        n, known, exact = totals["n"], totals["known"], totals["exact"]
+        cells = tuple(
+            Cell(item, load(true), load(value), count) for item, true, value, count in rows if item is not None
         )
-        cells = tuple(Cell(item, load(true), load(value), count) for item, true, value, count in rows)
         return Counts(annotator, n, known - n, cells, exact)
 
     def cell(
