@@ -26,6 +26,8 @@ VIEW = "lab_view"
 """Widget: edit, diff or rendered."""
 TRIAL = "lab_trial"
 """Subject -> number of the trial that is shown; the latest one without an entry."""
+TRIED = "lab_tried"
+"""What was tried last: the change and the size of the sample."""
 PICKED = "lab_document"
 """The document whose two debates are shown."""
 PREVIEWED = "lab_previewed"
@@ -90,6 +92,13 @@ def pick(document_id: str | None) -> None:
 def size(default: int) -> int:
     """On how many documents a change is tried."""
     return _get(SIZE, default)
+
+
+def is_news(mark: str) -> bool:
+    """Whether this change was not tried by this tab just before; notes that it is now."""
+    news = _get(TRIED, "") != mark
+    st.session_state[TRIED] = mark
+    return news
 
 
 def life() -> int:

@@ -96,10 +96,11 @@ def attempt(desk: Desk, plan: Plan, slot: Slot | None, *, quietly: bool = False)
     laboratory.forget(laboratory.TROUBLE)
     try:
         change = trying.definition_change(desk, plan) if slot is None else trying.prompt_change(desk, slot, plan)
-        if quietly and change.nothing:
-            return
         size = laboratory.size(lab_outcome.USUAL)
         sample = samples.sample(desk, size, int(st.session_state.get(laboratory.SEED, 0)))
+        news = laboratory.is_news(f"{change.mark} {size}")
+        if quietly and (change.nothing or not news):
+            return  # what is shown meanwhile (one document, a look at the held-out split) stays
         trial = trying.begin(desk, change, sample)
         laboratory.show_trial(change.subject, trial.trial)
         if instant(plan):

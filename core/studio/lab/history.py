@@ -17,6 +17,7 @@ from core.studio import grids
 from core.studio.desk import Desk
 from core.studio.lab import templates
 from core.studio.lab.outcomes import as_codes, hits
+from core.studio.lab.trying import DEFINITIONS
 
 NOTHING = Estimate(None, None)
 _scored: dict[tuple[str, str, int], Score] = {}
@@ -74,7 +75,7 @@ def of_slot(desk: Desk, slot: templates.Slot, protocol: str) -> tuple[Row, ...]:
         rows.append(
             Row("draft", "draft", now.base.name, 0, "", now.drafted_at or 0.0, now.text, False, True, (), None, None)
         )
-    return _filled(desk, slot.key, rows, {row.name: text_mark(row.text) for row in rows})
+    return _filled(desk, slot.slot, slot.key, rows, {row.name: text_mark(row.text) for row in rows})
 
 
 def of_definitions(desk: Desk) -> tuple[Row, ...]:
@@ -92,14 +93,15 @@ def of_definitions(desk: Desk) -> tuple[Row, ...]:
     if now.dirty and versions:
         rows.append(Row("draft", "draft", rows[-1].name, 0, "", 0.0, "", False, True, (), None, None))
         marks["draft"] = codebook_mark(now.codebook)
-    return _filled(desk, "", rows, marks)
+    return _filled(desk, DEFINITIONS, "", rows, marks)
 
 
-def _filled(desk: Desk, key: str, rows: Sequence[Row], marks: Mapping[str, str]) -> tuple[Row, ...]:
+def _filled(desk: Desk, subject: str, key: str, rows: Sequence[Row], marks: Mapping[str, str]) -> tuple[Row, ...]:
     used: dict[str, list[tuple[str, str]]] = {}
     for run_id, purpose, mark in desk.store.lab.uses(key):
         used.setdefault(mark, []).append((run_id, purpose))
-    trials = {run_id: trial for trial in desk.store.lab.trials() for run_id in (trial.before_run, trial.after_run)}
+    own = desk.store.lab.trials(subject)  # those of other subjects differ in more than this
+    trials = {run_id: trial for trial in own for run_id in (trial.before_run, trial.after_run)}
     depths = _depths(rows)
     filled = []
     for row in rows:
