@@ -1,0 +1,78 @@
+"""``moot annotate --protocol panel`` on the sample set, with personas from a file and out of documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core import resources
+from core.studio import personas
+from core.studio.workspace import Workspace
+from tests.core.cli.invoking import moot, rows
+
+SAMPLES = resources.folder("sample_data")
+PANEL = SAMPLES / "panel"
+RATERS = ("ann", "ben", "cara")
+
+
+def rate(folder: Path, *more: object, code: int = 0):
+    gold = [part for rater in RATERS for part in ("--gold", f"Child fit=Child fit_{rater}@{rater}")]
+    return moot(
+        "annotate", SAMPLES / "story_questions.csv", "--id", "id", "--text", "answer", "--context", "question",
+        "--context", "story", "--codebook", SAMPLES / "story_questions.yaml", "--group", "story_id", "--order",
+        "number", "--limit", "4", "--project", folder / "p.duckdb", "--json", "--protocol", "panel", *gold, *more,
+        code=code,
+    )  # fmt: skip
+
+
+def test_personas_from_a_file_rate_debate_and_are_evaluated_against_three_raters(tmp_path: Path) -> None:
+    told = rate(tmp_path, "--param", f"personas={PANEL / 'personas.yaml'}", "--param", "turns=2")
+    assert (told.json["documents"], told.json["verdicts"]) == (4, 4)
+    (report,) = moot("evaluate", "--project", tmp_path / "p.duckdb", "--json").json["runs"]
+    assert set(report["raters"]) == set(RATERS)
+    assert report["labels"]["Child fit"]["n"] == 4
+    assert set(report["overlap"]) == {"question", "story"}
+    (saved,) = rows(tmp_path, "SELECT version, note FROM persona_versions")
+    assert saved == (1, "from the command line")
+    workspace = Workspace()
+    try:
+        desk = workspace.open(tmp_path / "p.duckdb", create=False)
+        run = personas.last_panel(desk)
+        assert run is not None
+        costs = personas.costs(desk, run)
+        assert [one.name for one in costs][:2] == ["Parents", "Teachers and librarians"]
+        assert sum(one.turns for one in costs) == told.json["calls"] + told.json["cached_calls"]
+        assert all(one.per_document == one.tokens / 4 for one in costs)
+    finally:
+        workspace.close()
+
+
+def test_personas_are_made_out_of_documents_first(tmp_path: Path) -> None:
+    sources = f"{PANEL / 'reading_at_home.md'},{PANEL / 'librarians_notes.txt'}"
+    told = rate(tmp_path, "--param", f"sources={sources}", "--param", "groups=2", "--param", "turns=0")
+    assert "personas v1:" in told.stderr
+    assert "in 2 groups" in told.stderr
+    assert told.json["verdicts"] == 4
+    (body,) = rows(tmp_path, "SELECT body FROM persona_versions")[0]
+    groups = json.loads(body)["groups"]
+    assert len(groups) == 2
+    assert rows(tmp_path, "SELECT count(*) FROM persona_sources") == [(2,)]
+    roles = {role for (role,) in rows(tmp_path, "SELECT DISTINCT role FROM turns")}
+    assert roles == {f"persona_{n}" for n in range(1, 1 + sum(len(one["personas"]) for one in groups))} | {"aggregator"}
+
+
+@pytest.mark.parametrize(
+    ("param", "problem"),
+    [
+        ("personas=/no/such.yaml", "cannot be read"),
+        ("sources=/no/such.txt", "There is no file"),
+        ("turns=many", "whole number"),
+        ("style=grand", "cannot be 'grand'"),
+    ],
+)
+def test_what_does_not_fit_stops_before_anything_is_kept(tmp_path: Path, param: str, problem: str) -> None:
+    told = rate(tmp_path, "--param", param, code=2)
+    assert problem in told.stderr
+    assert not (tmp_path / "p.duckdb").exists()
