@@ -10,53 +10,65 @@ from app.views import teach, welcome
 from app.views.notice import error_box
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import definitions, review, student, teaching
+from core.studio import definitions, focus, review, student, teaching
 from core.studio import proof as proofs
 from core.studio.desk import Desk
-from core.studio.teaching import Lesson
+from core.studio.teaching import Effect, Lesson
 
 
 def pays(desk: Desk, run: RunRow, document_id: str | None, actor: str) -> None:
-    """The two lines below the review; ``document_id`` is the one in focus."""
-    with st.container(key="review-pays", gap="small"):
-        if document_id is not None:
-            _teach(desk, run, document_id, actor)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-proof"):
-            found = proofs.proof(desk, run)
-            with st.container(width="stretch"):
-                proof_view.line(found)
-            if st.button("What it proves", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
-                _proof(desk, run)
-
-
-def _teach(desk: Desk, run: RunRow, document_id: str, actor: str) -> None:
-    """The first correction of the document that has words to suggest; without one, a way to choose some."""
+    """The line below the review: what the last correction could teach, else what is proven; and the way to all of it.
+    ``document_id`` is the one in focus."""
     asked = state.words_to_change()
     if asked is not None:
         _words(desk, run, asked, actor)
-    found = review.dossier(desk, run, document_id)
-    if found is None or not found.reviews:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pays"):
+        if not _teach(desk, run, document_id, actor):
+            with st.container(width="stretch"):
+                proof_view.line(proofs.proof(desk, run))
+        if st.button("What it proves", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
+            _proof(desk, run)
+
+
+def _teach(desk: Desk, run: RunRow, document_id: str | None, actor: str) -> bool:
+    """The first correction of the document in focus that could teach something, or of the one corrected before it;
+    whether there is one."""
+    for place in dict.fromkeys((document_id, state.corrected())):
+        lessons = _lessons(desk, run, place, actor) if place is not None else []
+        if lessons:
+            state.note_corrected(place)
+            _offer(desk, run, lessons, actor, elsewhere=place != document_id)
+            return True
+    return False
+
+
+def _offer(
+    desk: Desk, run: RunRow, lessons: list[tuple[Lesson, Effect | None]], actor: str, *, elsewhere: bool
+) -> None:
+    """The first that has words, else a way to choose some."""
+    lesson, effect = next((one for one in lessons if one[1] is not None), lessons[0])
+    if effect is None:
+        words = f"Your correction of {lesson.document_id} can become an example of its label."
+        teach.nothing(words, on_change=lambda: state.change_words(lesson), key="review-teach")
         return
-    codebook = definitions.shown(desk, run.settings.codebook)
-    lessons = teaching.open_lessons(desk, run, found)
-    offered = next(((lesson, effect) for lesson, effect in lessons if effect is not None), None)
-    if offered is not None:
-        lesson, effect = offered
-        teach.card(
-            lesson,
-            effect,
-            codebook,
-            on_teach=lambda: _keep(desk, run, lesson, actor),
-            on_change=lambda: state.change_words(lesson),
-            more=len(lessons) - 1,
-            key="review-teach",
-        )
-    elif lessons:
-        teach.nothing(
-            "Your correction can become an example of its label: choose the words.",
-            on_change=lambda: state.change_words(lessons[0][0]),
-            key="review-teach",
-        )
+    teach.card(
+        lesson,
+        effect,
+        definitions.shown(desk, run.settings.codebook),
+        on_teach=lambda: _keep(desk, run, lesson, actor),
+        on_change=lambda: state.change_words(lesson),
+        more=len(lessons) - 1,
+        elsewhere=elsewhere,
+        key="review-teach",
+    )
+
+
+def _lessons(desk: Desk, run: RunRow, document_id: str, actor: str) -> list[tuple[Lesson, Effect | None]]:
+    """What a document's corrections could teach; nothing while its verdict is still hidden from the person."""
+    found = review.dossier(desk, run, document_id, actor=actor)
+    if found is None or not found.reviews or focus.hidden(desk, run, found, actor):
+        return []
+    return teaching.open_lessons(desk, run, found)
 
 
 def _keep(desk: Desk, run: RunRow, lesson: Lesson, actor: str) -> None:

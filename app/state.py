@@ -246,6 +246,8 @@ def review_problem() -> tuple[str, str] | None:
     return cast("tuple[str, str] | None", st.session_state.pop(PROBLEM, None))
 
 
+CORRECTED = "review_corrected"
+"""The document whose correction was offered to be taught last."""
 LESSON = "review_lesson"
 """The words of a correction that a person wants to change before they are kept."""
 
@@ -258,3 +260,13 @@ def change_words(lesson: Any) -> None:
 def words_to_change() -> Any:
     """The correction whose words are to be changed, None without one. Asking forgets it."""
     return st.session_state.pop(LESSON, None)
+
+
+def corrected() -> str | None:
+    """The document whose correction was offered last: it stays on offer when the person goes on."""
+    return _get(CORRECTED, cast("str | None", None))
+
+
+def note_corrected(document: str | None) -> None:
+    """Remember whose correction is on offer."""
+    st.session_state[CORRECTED] = document

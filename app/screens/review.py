@@ -69,6 +69,13 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
 
 
 def _focus(desk: Desk, run: RunRow, actor: str, wanted: queue.Wanted) -> None:
+    key = f"review-focus-{run.run_id}"
+
+    def settled() -> None:
+        """The person has gone on: what was corrected there stays on offer below."""
+        document = st.session_state[key].get("settled")
+        state.note_corrected(document if isinstance(document, str) else None)
+
     shown = focus.focus(
         wiring.watched(desk, run.run_id),
         run.settings.codebook,
@@ -77,7 +84,9 @@ def _focus(desk: Desk, run: RunRow, actor: str, wanted: queue.Wanted) -> None:
         queue.manner(desk),
         actor=actor,
         asked=state.opened(),
-        key=f"review-focus-{run.run_id}",
+        height="calc(100vh - 204px)",  # leaves room for the line below it
+        on_settled=settled,
+        key=key,
     )
     if shown is not None:
         state.focus_on(shown)

@@ -27,21 +27,21 @@ def card(
     on_teach: Callable[[], None],
     on_change: Callable[[], None],
     more: int = 0,
+    elsewhere: bool = False,
     key: str = "teach",
 ) -> None:
-    """One line: the words, where they would go, what that touches; one button keeps it, another opens the words to be
-    changed. ``more`` is how many further corrections of the document could teach something."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
-        st.html(f'<div class="moot-teach">{_sentence(lesson, effect, codebook, more)}</div>', width="stretch")
-        st.button("Change words", type="tertiary", on_click=on_change, key=f"{key}-change")
-        st.button(f"Add as {PARTS[lesson.part]}", icon=":material/add:", on_click=on_teach, key=f"{key}-add")
+    """Into a horizontal container: the words, where they would go, what that touches; one button keeps it, another
+    opens the words to be changed. ``more`` is how many further corrections could teach something, ``elsewhere`` says
+    that another document is in focus by now."""
+    st.html(f'<div class="moot-teach">{_sentence(lesson, effect, codebook, more, elsewhere)}</div>', width="stretch")
+    st.button("Change words", type="tertiary", on_click=on_change, key=f"{key}-change")
+    st.button(f"Add as {PARTS[lesson.part]}", icon=":material/add:", on_click=on_teach, key=f"{key}-add")
 
 
 def nothing(words: str, *, on_change: Callable[[], None], key: str = "teach") -> None:
-    """The same line where there are no words to suggest."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
-        st.html(f'<div class="moot-teach">{escape(words)}</div>', width="stretch")
-        st.button("Teach from this document", type="tertiary", on_click=on_change, key=f"{key}-change")
+    """The same where there are no words to suggest."""
+    st.html(f'<div class="moot-teach">{escape(words)}</div>', width="stretch")
+    st.button("Choose words", on_click=on_change, key=f"{key}-change")
 
 
 def form(lesson: Lesson, codebook: Codebook, *, key: str = "teach-form") -> Lesson:
@@ -69,12 +69,13 @@ def effect(found: Effect) -> None:
     st.html(f'<div class="moot-proof">{_touched(found)} It becomes version {found.version} of the codebook.</div>')
 
 
-def _sentence(lesson: Lesson, found: Effect, codebook: Codebook, more: int) -> str:
+def _sentence(lesson: Lesson, found: Effect, codebook: Codebook, more: int, elsewhere: bool) -> str:
     label = codebook.label(lesson.label_id)
     others = f" {more} more correction{'' if more == 1 else 's'} here." if more else ""
+    source = f" of {escape(lesson.document_id)}" if elsewhere else ""
     return (
-        f"<b>Make it count</b> Add <q>{escape(lesson.text)}</q> {_WHERE[lesson.part]} {swatch_html(label.colour)}"
-        f"<b>{escape(label.name)}</b>. {_touched(found)}{others}"
+        f"<b>Make it count</b> Add <q>{escape(lesson.text)}</q>{source} {_WHERE[lesson.part]} "
+        f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {_touched(found)}{others}"
     )
 
 

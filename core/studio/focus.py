@@ -49,7 +49,7 @@ def document(desk: Desk, run: RunRow, document_id: str, *, actor: str) -> Json |
     if found is None:
         return None
     dossier, codebook = found.dossier, run.settings.codebook
-    hidden = _hidden(desk, run, dossier, actor)
+    quiet = hidden(desk, run, dossier, actor)
     own = dossier.reviews
     marks = desk.store.reviews.marks(document_id)
     text = desk.document(run.run_id, document_id)
@@ -61,17 +61,17 @@ def document(desk: Desk, run: RunRow, document_id: str, *, actor: str) -> Json |
         "values": {item: own[item].value if item in own else None for item in codebook.items},
         "own": sorted(own),
         "stale": sorted(item for item, one in own.items() if (item, one.codebook_version) in set(view.outdated)),
-        "hidden": hidden,
-        "revealed": not hidden and desk.store.reviews.seen(document_id, actor, run.run_id),
+        "hidden": quiet,
+        "revealed": not quiet and desk.store.reviews.seen(document_id, actor, run.run_id),
         "comment": marks.get("note") or "",
         "tags": marks.get("tags") or [],
         "flag": bool(marks.get("flag")),
         "skip": bool(marks.get("skip")),
         "history": len(desk.store.reviews.history(document_id)),
-        "ended": "hidden" if hidden else dossier.status or "open",
+        "ended": "hidden" if quiet else dossier.status or "open",
         "verdict": {}, "unread": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "fault": "",
     }  # fmt: skip
-    if hidden:
+    if quiet:
         return told
     return told | {
         "values": {item: dossier.value(item) for item in codebook.items},
@@ -89,7 +89,7 @@ def transcript(desk: Desk, run: RunRow, document_id: str, *, actor: str) -> Json
     """The debate on a document as own components take it; no events while the verdict is hidden."""
     found = review.dossier(desk, run, document_id, actor=actor)
     replay = desk.replay(run.run_id, document_id)
-    if found is None or replay is None or _hidden(desk, run, found, actor):
+    if found is None or replay is None or hidden(desk, run, found, actor):
         return {"events": []}
     return {"events": told_from_store(replay)}
 
@@ -118,7 +118,7 @@ def guideline(desk: Desk, run: RunRow) -> Json:
     }
 
 
-def _hidden(desk: Desk, run: RunRow, found: Dossier, actor: str) -> bool:
+def hidden(desk: Desk, run: RunRow, found: Dossier, actor: str) -> bool:
     """Whether the person is to decide before the verdict is shown."""
     if not queue.manner(desk).blind or found.review_status in SETTLED or found.status is None:
         return False
