@@ -7,7 +7,7 @@ import json
 import streamlit as st
 
 from app import desks, state
-from app.views import cells, charts, debate_worth, deeper, empty, flow, header, panel, rated
+from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, header, panel, rated
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
@@ -77,6 +77,7 @@ def main() -> None:
             deeper.errors(desk, run, truth, cells.case)
         case "stability":
             deeper.repeated(desk, run, truth)
+            apart.apart(desk, run)
         case "who":
             deeper.seats_and_people(desk, run, truth)
         case _ if rating:
