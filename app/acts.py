@@ -29,8 +29,8 @@ from core.studio.queue import Wanted
 
 LONGEST = 262_144
 """Bytes of a request."""
-SHOWN = 5
-"""Documents that an answer brings along: an act on many is looked at in the next page."""
+SHOWN, OPENED = 60, 5
+"""Documents of which an answer brings the cells of the grid along, or all of it."""
 
 Json: TypeAlias = dict[str, Any]
 Find: TypeAlias = Callable[[str], tuple[Desk | None, str]]
@@ -75,7 +75,23 @@ def _answer(find: Find, message: Json) -> Json:
         return {"gone": True}
     if "ask" in message:
         return _asked(desk, run, message, actor)
-    return {"answers": [_done(desk, run, act, actor) for act in message["acts"]]}
+    told: Json = {"answers": [_done(desk, run, act, actor) for act in message["acts"]], "read": time.time()}
+    for show, shown in (("cells", _cells), ("documents", _documents)):
+        pairs = zip(message["acts"], told["answers"], strict=True)
+        touched = [id for act, answer in pairs if act.get("show") == show for id in answer.get("touched", ())]
+        if touched:
+            told[show] = shown(desk, run, list(dict.fromkeys(touched))[:SHOWN], actor)
+    return told
+
+
+def _cells(desk: Desk, run: RunRow, ids: list[str], actor: str) -> list[Json]:
+    speakers = review.roles(run)
+    return [cells_of(row, run.settings.codebook, speakers) for row in queue.rows(desk, run, ids, actor=actor)]
+
+
+def _documents(desk: Desk, run: RunRow, ids: list[str], actor: str) -> list[Json]:
+    documents = (focus.document(desk, run, id, actor=actor) for id in ids[:OPENED])
+    return [one for one in documents if one is not None]
 
 
 def _asked(desk: Desk, run: RunRow, message: Json, actor: str) -> Json:
@@ -97,23 +113,14 @@ def _asked(desk: Desk, run: RunRow, message: Json, actor: str) -> Json:
 
 
 def _done(desk: Desk, run: RunRow, message: Json, actor: str) -> Json:
-    """Do it; what was saved, and each document that it touched as it is then, in the form that was asked for."""
+    """Do it; what was saved and which documents it touched, or why it could not be done."""
     seconds = message.get("seconds")
     telling = review.Telling(None if seconds is None else float(seconds), _text(message["once"])[:80])
     try:
         saved = _act(desk, run.run_id, message, actor, telling)
     except MootError as error:
         return {"problem": error.message, "remedy": error.remedy}
-    touched = list(saved.documents) if saved else []
-    told: Json = {"saved": saved.words if saved else "", "touched": touched, "read": time.time()}
-    if message.get("show") == "cells":
-        speakers = review.roles(run)
-        rows = (queue.row(desk, run, id, actor=actor) for id in touched[:SHOWN])
-        told["rows"] = [cells_of(row, run.settings.codebook, speakers) for row in rows if row is not None]
-    elif message.get("show") == "documents":
-        documents = (focus.document(desk, run, id, actor=actor) for id in touched[:SHOWN])
-        told["documents"] = [one for one in documents if one is not None]
-    return told
+    return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
 
 
 def _act(desk: Desk, run_id: str, message: Json, actor: str, telling: review.Telling) -> review.Saved | None:

@@ -190,11 +190,16 @@ def page(desk: Desk, run: RunRow, wanted: Wanted, *, actor: str | None = None) -
     return Page(rows, total, number, pages)
 
 
+def rows(desk: Desk, run: RunRow, document_ids: Sequence[str], *, actor: str | None = None) -> tuple[Row, ...]:
+    """Documents as the grid shows them, in the order of the run; those that it does not have are left out."""
+    view = viewpoint(desk, run, actor)
+    found = desk.store.pages.review(view, limit=len(document_ids), filter=Filter(ids=tuple(document_ids))).rows
+    return tuple(_row(one, run.settings.codebook, tuple(roles(run))) for one in found)
+
+
 def row(desk: Desk, run: RunRow, document_id: str, *, actor: str | None = None) -> Row | None:
     """One document as the grid shows it, None when the run does not have it."""
-    view = viewpoint(desk, run, actor)
-    found = desk.store.pages.review(view, limit=1, filter=Filter(ids=(document_id,))).rows
-    return _row(found[0], run.settings.codebook, tuple(roles(run))) if found else None
+    return next(iter(rows(desk, run, [document_id], actor=actor)), None)
 
 
 def open_count(desk: Desk, run: RunRow, *, actor: str | None = None) -> int:

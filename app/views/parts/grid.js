@@ -44,7 +44,7 @@ window.moot = (() => {
   function tell(api, act, more, heard) {
     teller.act(act, { show: "cells", ...more }).then((answer) => {
       if (heard) heard(answer);
-      for (const row of (answer && answer.rows) || []) {
+      for (const row of (answer && answer.cells) || []) {
         const node = api.getRowNode(row._id);
         if (node) Object.assign(node.data, row);
       }

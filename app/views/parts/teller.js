@@ -35,7 +35,8 @@ class Teller {
         const { status, told } = await this.post({ acts: batch.map((each) => each.message) });
         this.open.splice(0, batch.length);
         tries = 0;
-        batch.forEach(({ done }, i) => this.heard(status === 200 && told.answers ? told.answers[i] : null, done));
+        const more = { read: told.read, cells: told.cells || [], documents: told.documents || [] };
+        batch.forEach(({ done }, i) => this.heard(status === 200 && told.answers ? { ...told.answers[i], ...more } : null, done));
       } catch {
         this.onState("lost", "Not saved yet: the studio does not answer. Trying again.");
         await new Promise((done) => setTimeout(done, Math.min(2000, 250 * 2 ** Math.min(tries++, 3))));
@@ -50,8 +51,7 @@ class Teller {
       done(null);
       return;
     }
-    if (answer.saved) this.onState("saved", answer.saved);
-    else this.onState("idle", "");
+    if (!this.open.length) this.onState(answer.saved ? "saved" : "idle", answer.saved || ""); // not before all of it is
     done(answer);
   }
 

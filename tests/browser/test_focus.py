@@ -1,0 +1,117 @@
+"""Review in a real browser as a person goes through it: thirty documents by keyboard, fifty cells of the grid, and a
+crash right after "Saved". One studio, one walk, and then what the file holds."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.store.project import Project
+from tests.browser.studios import studio
+from tests.core.store.helpers import hold_debate, make_settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+COUNT = 40
+ITEMS = "abcde"
+SLOW = 60_000
+
+pytestmark = pytest.mark.browser
+
+
+def fill(path: Path) -> None:
+    """Forty documents, each with a debate that found nothing."""
+    book = Codebook(labels=tuple(Label(name=f"Label {item}", id=item) for item in ITEMS))
+    absent = dict.fromkeys(ITEMS, False)
+    with Project.open(path) as project:
+        project.store.documents.add(Document(f"d{n:02}", {"text": f"What guest {n} wrote."}) for n in range(COUNT))
+        run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
+
+        async def debates() -> None:
+            for document in project.store.documents.ids():
+                await hold_debate(project, run.run_id, document, {"extractor": absent, "judge": None}, absent)
+
+        asyncio.run(debates())
+
+
+def focus(page: Page) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+    page.locator(".focus-root .vf").first.wait_for()
+
+
+def done(page: Page, count: int) -> None:
+    page.locator(".keys", has_text=f"{count} of {COUNT} done").wait_for()
+
+
+def test_thirty_by_keyboard_fifty_in_the_grid_and_a_crash(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "forty.duckdb"
+    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
+        pool.submit(fill, path).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.goto(running.entrance)
+        focus(page)
+        by_keyboard(page)
+        page.reload()
+        focus(page)
+        done(page, 25)
+        fifty_cells(page)
+        page.get_by_role("radio", name="Focus").click()
+        page.locator(".focus-root .vf").first.wait_for()
+        document = page.locator(".middle .mono").inner_text()
+        page.keyboard.press("2")
+        page.locator(".state.saved").wait_for()
+        running.kill()
+        context.close()
+    with Project.open(path) as project:
+        store = project.store
+        made = store.events.all(kinds=["review"])
+        assert (made[0].document_id, made[0].item, made[0].after) == (document, "b", True)
+        clicked = made[1:51]
+        assert len({(event.document_id, event.item) for event in clicked}) == 50
+        assert all(event.after is not event.before for event in clicked)
+        assert store.reviews.status_counts()["Submitted"] == 25
+        assert len(store.events.all(kinds=["undo"])) == 5
+        rows = project._connection.rows("SELECT how, count(*) FROM selections GROUP BY how")
+        assert sum(count for how, count in rows if how in ("queue", "audit")) == 25
+        spent = project._connection.rows("SELECT min(seconds) FROM selections")
+        assert spent[0][0] > 0
+
+
+def by_keyboard(page: Page) -> None:
+    """Thirty documents submitted, every third with a label turned, a note on the first; the last five undone."""
+    page.keyboard.press("n")
+    page.keyboard.type("1 and s are words here, no keys")
+    page.keyboard.press("Escape")
+    for number in range(30):
+        before = page.locator(".middle .mono").inner_text()
+        if number % 3 == 0 and number < 25:
+            page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        page.locator(".middle .mono").filter(has_not_text=re.compile(f"^{before}$")).wait_for()
+    done(page, 30)
+    for number in range(5):
+        page.keyboard.press("u")
+        done(page, 29 - number)
+
+
+def fifty_cells(page: Page) -> None:
+    """Ten rows by five labels, each clicked once without waiting for an answer."""
+    page.get_by_role("radio", name="Grid").click()
+    grid = page.frame_locator("iframe")
+    grid.locator(".ag-row").first.wait_for()
+    rows = grid.locator(".ag-row[row-id]").evaluate_all("rows => rows.map(row => row.getAttribute('row-id'))")[:10]
+    for row in rows:
+        for item in ITEMS:
+            grid.locator(f'[row-id="{row}"] [col-id="v_{item}"]').click(no_wait_after=True)
+    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
