@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from weakref import WeakSet
 
 import duckdb
+import numpy.typing as npt
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
@@ -96,6 +97,14 @@ class Connection:
         try:
             table: pa.Table = self._reader().sql(sql, params=params or None).to_arrow_table()
             return table
+        except (duckdb.Error, OSError) as error:
+            raise translated(error, self.path) from error
+
+    def numbers(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, npt.NDArray[Any]]:
+        """The columns of a query of numbers without NULL, as arrays. (Arrow would import pandas on the way to numpy.)"""
+        try:
+            found: dict[str, npt.NDArray[Any]] = self._reader().execute(sql, params).fetchnumpy()
+            return found
         except (duckdb.Error, OSError) as error:
             raise translated(error, self.path) from error
 

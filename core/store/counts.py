@@ -210,7 +210,9 @@ class Evaluations:
             said.setdefault(document, {})[item] = [load(value) for value in values]
         return said
 
-    def placed(self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()) -> pa.Table:
+    def placed(
+        self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()
+    ) -> dict[str, npt.NDArray[Any]]:
         """What an annotator (as for ``counts``) says of the run's documents, ready to be put into a matrix.
 
         (row, column, value): the document's place in the run, the item's in ``items``, and the value's place among the
@@ -220,7 +222,7 @@ class Evaluations:
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
         if values:
             params["values"] = list(values)
-        return self._connection.arrow(
+        return self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
                    ({value})::DOUBLE AS value
@@ -232,12 +234,12 @@ class Evaluations:
 
     def words(self, run_id: str) -> npt.NDArray[np.int64]:
         """Words of the text of each document of the run, in its order."""
-        table = self._connection.arrow(
+        found = self._connection.numbers(
             "SELECT coalesce(words, 0)::BIGINT AS words FROM run_documents LEFT JOIN documents ON id = document_id "
             "WHERE run_id = $run ORDER BY run_documents.position",
             {"run": run_id},
         )
-        counts: npt.NDArray[np.int64] = table["words"].to_numpy()
+        counts: npt.NDArray[np.int64] = found["words"]
         return counts
 
     def tags(self, run_id: str) -> list[tuple[str, str]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import pyarrow as pa
+import numpy.typing as npt
 
 from core.store.annotators import select, source_of
 from core.store.connection import Connection
@@ -51,7 +52,9 @@ class Stages:
         )
         return [Speech(*row) for row in rows]
 
-    def values(self, run_id: str, speeches: Sequence[Speech], items: Sequence[str], values: Sequence[str]) -> pa.Table:
+    def values(
+        self, run_id: str, speeches: Sequence[Speech], items: Sequence[str], values: Sequence[str]
+    ) -> dict[str, npt.NDArray[Any]]:
         """(speech, row, column, value) of what was said, the last word of a role in a round: ``speech`` is the place in
         ``speeches``, the others as in ``Evaluations.placed``."""
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
@@ -62,7 +65,7 @@ class Stages:
         }
         if values:
             params["values"] = list(values)
-        return self._connection.arrow(
+        return self._connection.numbers(
             f"""
             WITH said AS (
                 SELECT document_id, list_position($speeches, round || '/' || role) - 1 AS speech, item,

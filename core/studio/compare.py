@@ -19,7 +19,7 @@ from core.evaluation.intervals import Estimate, Interval
 from core.evaluation.several import CochranQ, cochrans_q, holm
 from core.evaluation.significance import McNemar, TTest, mcnemar_of, paired_t, welch_t
 from core.runs import RunRow
-from core.studio import evaluate, grids, repeats, reports, scoring, stages
+from core.studio import evaluate, looked, repeats, reports, scoring, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
 
@@ -131,8 +131,7 @@ def alike(one: Codebook, other: Codebook) -> bool:
 
 def aligned(desk: Desk, runs: Sequence[RunRow], truth: Truth) -> tuple[tuple[str, ...], Grid, list[Grid]]:
     """The documents that all runs share, in the order of the first, with the truth and each run's verdicts."""
-    codebook = runs[0].settings.codebook
-    loaded = [grids.load(desk.store, run.run_id, codebook, [VERDICT], truth) for run in runs]
+    loaded = [looked.verdicts(desk, run, truth) for run in runs]
     places = [{document: row for row, document in enumerate(one.documents)} for one in loaded]
     shared = [document for document in loaded[0].documents if all(document in place for place in places)]
     if not shared:

@@ -14,7 +14,7 @@ from core.errors import UsageError
 from core.evaluation.arrays import Mask
 from core.evaluation.intervals import Estimate, wilson
 from core.runs import RunRow
-from core.studio import grids, repeats
+from core.studio import grids, looked, repeats
 from core.studio.desk import Desk
 
 CANARIES = 30
@@ -76,7 +76,7 @@ def again(desk: Desk, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunR
 
 def canary_runs(desk: Desk, run: RunRow) -> list[RunRow]:
     """The canary runs of a run, oldest first."""
-    return [row for row in desk.store.runs.all() if row.experiment_id == f"{PREFIX}{run.run_id}"]
+    return [row for row in looked.runs(desk) if row.experiment_id == f"{PREFIX}{run.run_id}"]
 
 
 def drifts(desk: Desk, run: RunRow) -> tuple[Drift, ...]:
@@ -84,8 +84,7 @@ def drifts(desk: Desk, run: RunRow) -> tuple[Drift, ...]:
     later = canary_runs(desk, run)
     if not later:
         return ()
-    codebook = run.settings.codebook
-    first = grids.load(desk.store, run.run_id, codebook, [VERDICT])
+    first = looked.verdicts(desk, run)
     chance = _chance(desk, run)
     return tuple(_drift(desk, run, row, first, chance) for row in later)
 
@@ -108,7 +107,7 @@ def to_json(found: Sequence[Drift]) -> list[dict[str, Any]]:
 
 
 def _drift(desk: Desk, run: RunRow, later: RunRow, first: grids.Grids, chance: float | None) -> Drift:
-    now = grids.load(desk.store, later.run_id, run.settings.codebook, [VERDICT])
+    now = looked.verdicts(desk, later)
     places = {document: row for row, document in enumerate(first.documents)}
     rows = [places[document] for document in now.documents if document in places]
     before, after = first.of(VERDICT)[rows], now.of(VERDICT)
@@ -134,7 +133,7 @@ def _chance(desk: Desk, run: RunRow) -> float | None:
     rows = repeats.siblings(desk, run)
     if len(rows) < 2:
         return None
-    loaded = [grids.load(desk.store, row.run_id, run.settings.codebook, [VERDICT]) for row in rows[:2]]
+    loaded = [looked.verdicts(desk, row) for row in rows[:2]]
     _, (one, two) = repeats.aligned(loaded)
     whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     return float((one[whole] != two[whole]).any(axis=1).mean()) if whole.any() else None

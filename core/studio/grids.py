@@ -52,7 +52,7 @@ def one(store: Store, run_id: str, codebook: Codebook, annotator: str, documents
     """What one annotator says of the run's ``documents`` documents."""
     grid = np.full((documents, len(codebook.items)), np.nan)
     table = store.evaluations.placed(run_id, annotator, codebook.items, values_of(codebook))
-    rows, columns, values = (table[name].to_numpy() for name in ("row", "column", "value"))
+    rows, columns, values = (table[name] for name in ("row", "column", "value"))
     grid[rows, columns] = values
     return grid
 

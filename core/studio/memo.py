@@ -15,12 +15,13 @@ KEPT = 24
 
 _guard = threading.Lock()
 _known: OrderedDict[Hashable, Any] = OrderedDict()
+"""Keyed by the store itself, so that none that is open later can be taken for it."""
 
 
 def remembered(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
     """What ``make`` gave last for ``what`` (name it whole: function and arguments) in this project, made anew when
     something was committed to the file since. Safe from any thread; two that ask at once may both make it."""
-    key = (str(desk.path), id(desk.store), desk.saved_at(), *what)
+    key = (desk.store, desk.saved_at(), *what)
     with _guard:
         if key in _known:
             _known.move_to_end(key)

@@ -10,13 +10,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT
 from core.errors import UsageError
 from core.evaluation.arrays import Codes, Mask
 from core.evaluation.mistakes import Band, Cue, by_number, cues
 from core.evaluation.rounds import is_right
 from core.runs import RunRow
-from core.studio import grids, repeats
+from core.studio import looked, repeats
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
 
@@ -190,9 +189,7 @@ def _judged(desk: Desk, run: RunRow, label_id: str, truth: Truth) -> _Judged:
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else place
     rows = repeats.siblings(desk, run) or [run]
-    gold, said = repeats.aligned(
-        [grids.load(desk.store, row.run_id, codebook, [VERDICT], truth) for row in sorted(rows, key=lambda r: r != run)]
-    )
+    gold, said = repeats.aligned([looked.verdicts(desk, row, truth) for row in sorted(rows, key=lambda r: r != run)])
     true, first = gold[:, column], said[0][:, column]
     judged: Mask = ~np.isnan(true) & ~np.isnan(first)
     each = [_sides(codebook.kind, true, grid[:, column], place) for grid in said]

@@ -21,6 +21,8 @@ def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
     the raters, and ``agreement``, Krippendorff's ordinal alpha among the raters per dimension (nominal per label for
     the other kinds): what the best annotator could be expected to reach.
     """
+    if len(desk.store.evaluations.raters()) < 2:
+        return {}
     codebook = run.settings.codebook
     values = grids.load(desk.store, run.run_id, codebook, [annotator])
     golds = grids.raters(desk.store, run.run_id, codebook, len(values.documents))

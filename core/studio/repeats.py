@@ -12,7 +12,7 @@ from core.annotations import VERDICT
 from core.evaluation.calibration import Calibration, calibration
 from core.evaluation.iterations import STANDINGS, Repeated, Stability, repeated, stability
 from core.runs import RunRow
-from core.studio import evaluate, grids, stages
+from core.studio import evaluate, grids, looked, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
 
@@ -49,7 +49,7 @@ class Certainty:
 
 def siblings(desk: Desk, run: RunRow) -> list[RunRow]:
     """The iterations of the run's experiment that have a verdict, in their order; itself among them."""
-    rows = [row for row in desk.store.runs.all() if row.experiment_id == run.experiment_id and row.verdicts]
+    rows = [row for row in looked.runs(desk) if row.experiment_id == run.experiment_id and row.verdicts]
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 
 
@@ -86,7 +86,7 @@ def repeats(desk: Desk, run: RunRow, truth: Truth = "gold") -> Repeats | None:
     by_label = {
         label: {id: report["labels"][label][main] for id, report in reports.items()} for label in codebook.names
     }
-    loaded = [grids.load(desk.store, row.run_id, codebook, [VERDICT], truth) for row in rows]
+    loaded = [looked.verdicts(desk, row, truth) for row in rows]
     gold, said = aligned(loaded)
     return Repeats(
         runs=tuple(reports),
@@ -110,12 +110,12 @@ def certainty(desk: Desk, run: RunRow, truth: Truth = "gold") -> Certainty:
     if codebook.kind == "rating":
         return Certainty("", None, "Ratings have a distance and no certainty.")
     rows = siblings(desk, run)
-    own = grids.load(desk.store, run.run_id, codebook, [VERDICT], truth)
+    own = looked.verdicts(desk, run, truth)
     if len(rows) >= LEAST_VOTES:
-        loaded = [grids.load(desk.store, row.run_id, codebook, [VERDICT], truth) for row in rows]
+        loaded = [looked.verdicts(desk, row, truth) for row in rows]
         _, voters = aligned(loaded)
         return Certainty(f"{len(rows)} iterations", _votes(loaded[0].truth, voters), "")
-    panels = [stage for stage in stages.stages(desk, run) if len(stage.members) >= LEAST_VOTES]
+    panels = [stage for stage in looked.steps(desk, run) if len(stage.members) >= LEAST_VOTES]
     if panels:
         members = list(panels[-1].members.values())
         return Certainty(f"{len(members)} {panels[-1].title.lower()}", _votes(own.truth, members), "")

@@ -10,7 +10,7 @@ from core.debate.protocols import family
 from core.evaluation import bootstrap
 from core.evaluation.intervals import Estimate
 from core.runs import RunRow
-from core.studio import advice, drift, evaluate, grids, mistakes, people, repeats, scoring, worth
+from core.studio import advice, drift, evaluate, grids, looked, mistakes, people, repeats, scoring, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
@@ -33,8 +33,9 @@ def full(
     if run.settings.codebook.kind != "rating":
         told["intervals"] = _intervals(desk, run, truth, annotator)
     told["debate"] = worth.to_json(worth.worth(desk, run, truth))
-    again = repeats.repeats(desk, run, truth)
-    told["iterations"] = repeats.to_json(again) if again is not None and len(again.runs) > 1 else None
+    several = len(repeats.siblings(desk, run)) > 1
+    again = repeats.repeats(desk, run, truth) if several else None
+    told["iterations"] = repeats.to_json(again) if again is not None else None
     told["certainty"] = repeats.certainty_json(repeats.certainty(desk, run, truth))
     told["replace_people"] = people.to_json(people.may_replace(desk, run))
     told["drift"] = drift.to_json(drift.drifts(desk, run))
@@ -81,8 +82,11 @@ def left_out(desk: Desk, run: RunRow, truth: Truth) -> dict[str, int]:
 
 def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str) -> dict[str, Any]:
     codebook = run.settings.codebook
-    values = grids.load(desk.store, run.run_id, codebook, [annotator], truth)
-    gold, said = (scoring.present(codebook, grid) for grid in (values.truth, values.of(annotator)))
+    values = looked.verdicts(desk, run, truth)
+    grid = values.of(VERDICT)
+    if annotator != VERDICT:
+        grid = grids.one(desk.store, run.run_id, codebook, annotator, len(values.documents))
+    gold, said = (scoring.present(codebook, each) for each in (values.truth, grid))
     drawn = bootstrap.scores(gold, said, codebook.names, resamples=DRAWN)
 
     def three(summary: bootstrap.Summary) -> dict[str, list[float] | None]:

@@ -20,7 +20,7 @@ from core.evaluation.flips import Ledger, Trace
 from core.evaluation.intervals import Estimate
 from core.evaluation.multilabel import Averages, macro_average
 from core.runs import RunRow
-from core.studio import evaluate, grids, stages
+from core.studio import evaluate, looked, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
 from core.studio.worth import Worth, noun, worth
@@ -141,7 +141,7 @@ def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
     if codebook.kind == "rating":
         raise UsageError(f"{run_id} has a codebook of kind rating.", "Its scores are in the report.")
     roles = evaluate.speakers(desk, run)
-    values = grids.load(desk.store, run_id, codebook, [VERDICT], truth)
+    values = looked.verdicts(desk, run, truth)
     gold, said = (present(codebook, grid) for grid in (values.truth, values.of(VERDICT)))
     drawn = bootstrap.scores(gold, said, codebook.names)
     counts, n, exact = _counts(desk, run, VERDICT, truth)
@@ -205,8 +205,8 @@ def cases(
     found = desk.store.evaluations.cell(run_id, item, true, value, truth=truth, offset=offset, limit=limit)
     lost: dict[str, str] = {}
     if true != value and found:
-        values = grids.load(desk.store, run_id, codebook, [VERDICT], truth)
-        steps = stages.steps(run, stages.stages(desk, run), values.of(VERDICT))
+        values = looked.verdicts(desk, run, truth)
+        steps = stages.steps(run, looked.steps(desk, run), values.of(VERDICT))
         if len(steps) > 1:
             coded = [(name, stages.as_codes(values.truth, said, measured=False)) for name, _, said in steps]
             way = flips.trace(stages.truth_codes(values.truth, measured=False), coded)
@@ -223,7 +223,7 @@ def meeting(
     scale = codebook.scale
     if scale is None:
         raise UsageError(f"{run.run_id} does not rate.", "Its matrix is that of its labels.")
-    values = grids.load(desk.store, run.run_id, codebook, [VERDICT], truth)
+    values = looked.verdicts(desk, run, truth)
     column = codebook.items.index(dimension)
     true, said = values.truth[:, column], values.of(VERDICT)[:, column]
     known = ~np.isnan(true) & ~np.isnan(said)

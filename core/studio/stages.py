@@ -37,7 +37,7 @@ def stages(desk: Desk, run: RunRow) -> tuple[Stage, ...]:
     codebook = run.settings.codebook
     speeches = [speech for speech in desk.store.stages.speeches(run.run_id) if speech.lists]
     table = desk.store.stages.values(run.run_id, speeches, codebook.items, grids.values_of(codebook))
-    which, rows, columns, values = (table[name].to_numpy() for name in ("speech", "row", "column", "value"))
+    which, rows, columns, values = (table[name] for name in ("speech", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}
     for place, speech in enumerate(speeches):

@@ -16,7 +16,7 @@ from core.evaluation.objections import Objections, objections
 from core.evaluation.rounds import Bound, Round, bound, rounds
 from core.runs import RunRow
 from core.store.stages import Spent
-from core.studio import grids, stages
+from core.studio import looked, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
 from core.studio.stages import Stage
@@ -67,8 +67,8 @@ def worth(desk: Desk, run: RunRow, truth: Truth = "gold") -> Worth:
     """Everything that tells whether the debate was worth it, for any protocol and kind of label."""
     codebook = run.settings.codebook
     measured = codebook.kind == "rating"
-    found = stages.stages(desk, run)
-    loaded = grids.load(desk.store, run.run_id, codebook, [VERDICT], truth)
+    found = looked.steps(desk, run)
+    loaded = looked.verdicts(desk, run, truth)
     gold, said = loaded.truth, loaded.of(VERDICT)
     verdict = np.where(np.isnan(said).any(axis=1, keepdims=True), np.nan, said)  # what is half read ended in nothing
     way = stages.steps(run, found, verdict)

@@ -72,7 +72,7 @@ def test_any_against_any(project):
         "gold": 3, "gold@ann": 3, "gold@bob": 2, "reviewed": 1, f"run:{runs[1]}": 3,
     }  # fmt: skip
     table = read.placed(runs[0], "gold@bob", [item], ["false", "true"])
-    assert sorted(zip(*(table[name].to_pylist() for name in ("row", "column", "value")), strict=True)) == [
+    assert sorted(zip(*(table[name].tolist() for name in ("row", "column", "value")), strict=True)) == [
         (0, 0, 1.0), (1, 0, 0.0),
     ]  # fmt: skip
 

@@ -75,5 +75,6 @@ def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
 def desk_on(project: Project) -> Desk:
     """As much of a desk as the three rooms use."""
     tutor = SimpleNamespace(notice=lambda: None)
-    desk = SimpleNamespace(store=project.store, name="small", path=Path("/projects/small.duckdb"), tutor=tutor)
+    path = Path("/projects/small.duckdb")
+    desk = SimpleNamespace(store=project.store, name="small", path=path, tutor=tutor, saved_at=lambda: project.saved_at)
     return cast(Desk, desk)

@@ -1,0 +1,32 @@
+"""What several parts of an evaluation look at: loaded once for as long as nothing is written to the project."""
+
+from __future__ import annotations
+
+from core.annotations import VERDICT
+from core.runs import RunRow
+from core.studio import grids, stages
+from core.studio.desk import Desk
+from core.studio.grids import Grids, Truth
+from core.studio.memo import remembered
+from core.studio.stages import Stage
+
+
+def runs(desk: Desk) -> list[RunRow]:
+    """All runs, oldest first."""
+    return remembered(desk, desk.store.runs.all, "runs")
+
+
+def verdicts(desk: Desk, run: RunRow, truth: Truth = "gold") -> Grids:
+    """The truth and the run's verdicts. Nobody changes these arrays."""
+    return remembered(
+        desk,
+        lambda: grids.load(desk.store, run.run_id, run.settings.codebook, [VERDICT], truth),
+        "verdicts",
+        run.run_id,
+        truth,
+    )
+
+
+def steps(desk: Desk, run: RunRow) -> tuple[Stage, ...]:
+    """The steps of the run's debates."""
+    return remembered(desk, lambda: stages.stages(desk, run), "stages", run.run_id)
