@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from weakref import WeakSet
 
 import duckdb
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
@@ -101,10 +102,10 @@ class Connection:
             raise translated(error, self.path) from error
 
     def numbers(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, npt.NDArray[Any]]:
-        """The columns of a query of numbers without NULL, as arrays. (Arrow would import pandas on the way to numpy.)"""
+        """The columns of a query of numbers without NULL, as arrays (on its way to numpy Arrow would import pandas)."""
         try:
-            found: dict[str, npt.NDArray[Any]] = self._reader().execute(sql, params).fetchnumpy()
-            return found
+            found = self._reader().execute(sql, params).fetchnumpy()
+            return {name: np.asarray(column) for name, column in found.items()}
         except (duckdb.Error, OSError) as error:
             raise translated(error, self.path) from error
 
