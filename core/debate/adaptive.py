@@ -20,12 +20,12 @@ from core.debate.turns import Course, Reply, Step, Verdict
 SECOND = "extractor_b"
 
 PARAMS = (
-    Param("adaptive", "Debate only where it matters", False,
+    Param("adaptive", "Adaptive", False,
           "Critic and judge are left out where the extractor is sure and its quotations are in the text."),
-    Param("second", "A second extractor", False,
+    Param("second", "Two extractors", False,
           "Two extractors, perhaps cheap ones, must say the same before a debate is left out.",
           matters=lambda params: bool(params["adaptive"])),
-    Param("audit", "Debated all the same", 0.1,
+    Param("audit", "Audited share", 0.1,
           "The random share of those documents that is debated in full, so that the loss is measured.",
           least=0.0, most=1.0, matters=lambda params: bool(params["adaptive"])),
 )  # fmt: skip

@@ -44,6 +44,10 @@ class Replies:
         """Whether a reply with this key is on disk. From memory."""
         return key in self._keys
 
+    def keys(self) -> frozenset[str]:
+        """The keys of all replies on disk."""
+        return frozenset(self._keys)
+
     def get(self, key: str) -> StoredReply | None:
         """The reply with this key, or None."""
         if key not in self._keys:
