@@ -74,6 +74,17 @@ def heard(page: Page, before: str) -> None:
     assert len(words(page)) >= len(before) - 2
 
 
+def test_the_form_of_the_debate_marks_who_has_the_floor(page: Page) -> None:
+    speaking(page)
+    page.wait_for_selector(".shape .seat.on")
+    assert page.locator(".shape .seat.on").first.get_attribute("title").endswith("has the floor")  # type: ignore[union-attr]
+    page.wait_for_selector(".ruling .badge")
+    assert [seat.get_attribute("title") for seat in page.locator(".shape .seat").all()] == [
+        "Extractor", "Critic", "Judge",
+    ]  # fmt: skip
+    assert page.locator(".shape .vote").count() == 3
+
+
 def speaking(page: Page) -> None:
     """Look at a debate that has just begun, and stay there."""
     page.locator(".wt", has=page.locator(".av.extractor")).last.click()

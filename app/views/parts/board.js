@@ -128,7 +128,7 @@ class BoardView {
     this.root.setAttribute("role", "region");
     this.root.setAttribute("aria-label", "Debate board");
     const letters = [...this.roles.values()];
-    if (letters.length <= 6) letters.forEach((r, i) => this.order.append(i ? icon("chevron") : "", avatar(r, "s", false)));
+    if (letters.length <= 6 && (this.data.form || "chain") === "chain") letters.forEach((r, i) => this.order.append(i ? icon("chevron") : "", avatar(r, "s", false)));
     this.setMode(this.mode, true);
     this.drawPin();
   }

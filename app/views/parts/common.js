@@ -77,6 +77,7 @@ function roleBook(roles) {
     if (seen.get(r.letter) < 2) continue;
     const number = r.name.match(/(\d{1,2})\D*$/);
     const words = r.name.split(/\s+/);
+    if (/^[A-Z]$/.test(words[words.length - 1])) { r.letter = words[words.length - 1]; continue; } // Annotator B is known as B
     r.letter = number ? r.letter + number[1].slice(-1) : words[1] ? r.letter + words[1][0].toUpperCase() : r.name.slice(0, 2);
   }
   return book;
