@@ -76,3 +76,16 @@ def test_a_run_gets_through_limits_cuts_and_faults(tmp_path: Path, program: Path
     assert told["prompt_tokens"] > 12 < told["completion_tokens"]
     assert listed["probe"]["error"] is None
     assert listed["probe"]["in_format"] is True
+
+
+def test_files_and_batches_as_aimock_understands_them(tmp_path: Path, program: Path) -> None:
+    write(tmp_path, "Text 0.", "Text 1.")
+    with aimock(program, tmp_path, ANSWERS) as url:
+        chosen = ("--connection", f"openai={url}/v1", "--model", "openai/gpt-4o", "--engine", "batch")
+        told = annotate(tmp_path, *chosen).json
+    # its batches all say the same, which is no decision: extractor and judge are asked twice
+    assert (told["unresolved"], told["failed"], told["calls"], told["status"]) == (2, 0, 10, "done")
+    assert rows(tmp_path, "SELECT DISTINCT text FROM replies") == [("Mock batch completion",)]
+    assert rows(tmp_path, "SELECT count(*), count(DISTINCT remote) FROM batches WHERE outcome = 'collected'") == [
+        (5, 5)
+    ]
