@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import streamlit as st
 
 from app import state
 from app.views import proof as proof_view
-from app.views import teach, welcome
+from app.views import teach
 from app.views.notice import error_box
 from core.errors import MootError
 from core.runs import RunRow
@@ -23,7 +25,10 @@ def pays(desk: Desk, run: RunRow, document_id: str | None, actor: str) -> None:
     if asked is not None:
         _words(desk, run, asked, actor)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pays"):
-        if not _teach(desk, run, document_id, actor):
+        taught = state.taught()
+        if taught:
+            st.html(f'<div class="moot-proof" role="status">{escape(taught)}</div>', width="stretch")
+        elif not _teach(desk, run, document_id, actor):
             with st.container(width="stretch"):
                 proof_view.line(proofs.proof(desk, run))
         if st.button("What it proves", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
@@ -72,17 +77,17 @@ def _lessons(desk: Desk, run: RunRow, document_id: str, actor: str) -> list[tupl
 
 
 def _keep(desk: Desk, run: RunRow, lesson: Lesson, actor: str) -> None:
+    """Teach it; the line says what came of it when it is drawn next."""
     try:
         version = teaching.teach(desk, run, lesson, actor=actor)
     except MootError as error:
-        state.note_problem(error.message, error.remedy)
+        state.note_taught(str(error))
     else:
-        st.toast(f"Kept as version {version} of the codebook.", icon=":material/check:")
+        state.note_taught(f"Kept as version {version} of the codebook; runs from now on know it.")
 
 
 @st.dialog("Make it count", width="large")
 def _words(desk: Desk, run: RunRow, lesson: Lesson, actor: str) -> None:
-    welcome.styles()
     chosen = teach.form(lesson, definitions.shown(desk, run.settings.codebook))
     if not chosen.text.strip():
         st.html(

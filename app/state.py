@@ -248,6 +248,8 @@ def review_problem() -> tuple[str, str] | None:
 
 CORRECTED = "review_corrected"
 """The document whose correction was offered to be taught last."""
+TAUGHT = "review_taught"
+"""What came of the last correction that was to be taught, to be said once."""
 LESSON = "review_lesson"
 """The words of a correction that a person wants to change before they are kept."""
 
@@ -270,3 +272,13 @@ def corrected() -> str | None:
 def note_corrected(document: str | None) -> None:
     """Remember whose correction is on offer."""
     st.session_state[CORRECTED] = document
+
+
+def note_taught(words: str) -> None:
+    """Have Review say what came of teaching a correction."""
+    st.session_state[TAUGHT] = words
+
+
+def taught() -> str:
+    """What came of it, and forget it; empty when there is nothing to say."""
+    return cast(str, st.session_state.pop(TAUGHT, ""))

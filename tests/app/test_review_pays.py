@@ -76,7 +76,9 @@ def test_a_correction_is_kept_in_one_click(desk: Desk) -> None:
     assert latest is not None
     assert (latest.version, latest.actor) == (2, "ada")
     assert latest.codebook.label(PRICE).exclude[0].startswith("A fee again")
-    assert "Make it count" not in html(at)  # kept: nothing more to teach here
+    assert "Kept as version 2 of the codebook" in html(at)
+    at.run()
+    assert "Make it count" not in html(at)  # nothing more to teach here
 
 
 def test_what_it_proves_and_the_student(desk: Desk) -> None:
