@@ -19,7 +19,7 @@ from core.runs import BUILTIN
 from core.studio import codebook as codebooks
 from core.studio import finding, runs
 from core.studio.desk import Desk
-from core.studio.lab import samples, templates, trying
+from core.studio.lab import guard, samples, templates, trying
 from core.studio.lab.templates import Slot
 from core.studio.runs import Plan
 
@@ -141,23 +141,24 @@ def top(desk: Desk, plan: Plan, slot: Slot | None) -> None:
 def one(desk: Desk, plan: Plan, slot: Slot | None) -> None:
     """One document, live, beside what was said before."""
     st.html('<div class="moot-line">One document, word by word, beside the answer before.</div>')
-    ids = lab_prompt.seen(desk)
-    if not ids:
+    count = guard.seen(desk)
+    if not count:
         st.html('<div class="moot-line">There is no document that may be looked at.</div>')
         return
-    number = st.number_input("Document", 1, len(ids), key=laboratory.shown(laboratory.ONE, 1))
-    st.html(f'<div class="moot-line q">{lab_prompt.document_words(desk, ids[int(number) - 1])}</div>')
+    number = st.number_input("Document", 1, count, key=laboratory.shown(laboratory.ONE, 1))
+    chosen = guard.nth(desk, int(number))
+    st.html(f'<div class="moot-line q">{lab_prompt.document_words(desk, chosen)}</div>')
     if st.button("Try this one", type="primary", key="lab-one"):
         laboratory.forget(laboratory.TROUBLE)
         try:
             change = trying.definition_change(desk, plan) if slot is None else trying.prompt_change(desk, slot, plan)
-            trial = trying.begin(desk, change, samples.one(desk, ids[int(number) - 1]), pace=plan.pace)
+            trial = trying.begin(desk, change, samples.one(desk, chosen), pace=plan.pace)
         except MootError as error:
             error_box(error)
         else:
             laboratory.show_trial(change.subject, trial.trial)
             laboratory.pick(None)
-            laboratory.pick(ids[int(number) - 1])
+            laboratory.pick(chosen)
             st.rerun()
 
 

@@ -210,7 +210,7 @@ def _talk(desk: Desk, run: RunRow, document_id: str, name: str, version: str) ->
 
 def _guard(desk: Desk, plan: Plan, slot: Slot | None) -> None:
     split = guard.split(desk)
-    count = len(split.held_out)
+    count = split.held_out
     times = "1 time" if split.looks == 1 else f"{split.looks} times"
     words = (
         f"Held-out split of {count}: looked at {times}" if count else "No held-out split: nothing has gold or review"

@@ -22,8 +22,6 @@ from core.studio.lab.templates import Slot, Standing
 from core.studio.runs import Plan
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
-MOST_SEEN = 2_000
-"""Documents that can be chosen to look at."""
 
 
 def prompt(desk: Desk, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> None:
@@ -53,12 +51,6 @@ def prompt(desk: Desk, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> Non
             on_promote=lambda: _promote(desk, plan, slot),
         )  # fmt: skip
         _foot(desk, plan, now)
-
-
-def seen(desk: Desk) -> list[str]:
-    """The documents that may be looked at: none that is held out; those with gold or review when there are any."""
-    split = guard.split(desk)
-    return list(split.development) or desk.store.lab.unknown(split.seed, split.share, MOST_SEEN)
 
 
 def document_words(desk: Desk, document_id: str) -> str:
@@ -109,13 +101,13 @@ def _difference(desk: Desk, plan: Plan, now: Standing) -> None:
 
 
 def _rendered(desk: Desk, plan: Plan, now: Standing) -> None:
-    ids = seen(desk)
-    if not ids:
+    count = guard.seen(desk)
+    if not count:
         st.html('<div class="moot-line q">There is no document that may be looked at.</div>')
         return
     key = laboratory.shown(laboratory.PREVIEWED, 1)
-    number = st.number_input("Document", 1, len(ids), key=key, width=140)
-    document = desk.store.documents.get(ids[int(number) - 1])
+    number = st.number_input("Document", 1, count, key=key, width=140)
+    document = desk.store.documents.get(guard.nth(desk, int(number)))
     if document is None:
         return
     try:

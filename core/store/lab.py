@@ -121,17 +121,25 @@ class Lab:
 
     # -- whom to draw from
 
-    def known(self, seed: str, share: float, *, held_out: bool) -> list[str]:
-        """Documents in position order that have gold or were reviewed, of one side of the split.
+    def sizes(self, seed: str, share: float) -> tuple[int, int]:
+        """How many documents with gold or review are on the development side, and how many are held out."""
+        rows = self._connection.rows(
+            f"WITH sides AS (SELECT {_HELD_OUT} AS held FROM {_KNOWN}) "
+            "SELECT count(*) FILTER (NOT held), count(*) FILTER (held) FROM sides",
+            {"seed": seed, "limit": _limit(share)},
+        )
+        return rows[0][0], rows[0][1]
+
+    def known(self, seed: str, share: float, *, held_out: bool, offset: int = 0, most: int | None = None) -> list[str]:
+        """Documents in position order that have gold or were reviewed, of one side of the split: ``most`` of them after
+        the first ``offset``.
 
         A document is held out when the hash of seed and id falls into the first ``share`` of all hashes: documents that
         come later fall on either side in the same way.
         """
         rows = self._connection.rows(
-            f"""SELECT id FROM documents
-            SEMI JOIN (SELECT document_id AS id FROM gold UNION SELECT document_id FROM reviewed_labels) USING (id)
-            WHERE {_HELD_OUT} = $held ORDER BY position""",
-            {"seed": seed, "limit": _limit(share), "held": held_out},
+            f"SELECT id FROM {_KNOWN} WHERE {_HELD_OUT} = $held ORDER BY position LIMIT $most OFFSET $offset",
+            {"seed": seed, "limit": _limit(share), "held": held_out, "most": most, "offset": offset},
         )
         return [id for (id,) in rows]
 
@@ -142,6 +150,13 @@ class Lab:
             {"seed": seed, "limit": _limit(share), "most": most},
         )
         return [id for (id,) in rows]
+
+    def ended(self, run_id: str) -> set[str]:
+        """Documents of a run whose debate has ended otherwise than by a provider's fault."""
+        rows = self._connection.rows(
+            "SELECT document_id FROM verdicts WHERE run_id = ? AND status <> 'failed'", [run_id]
+        )
+        return {id for (id,) in rows}
 
     def standing(self, run_id: str) -> dict[str, tuple[bool | None, bool]]:
         """Of each document that has ended in a run: whether its verdict is right (None without truth; what a person
@@ -198,6 +213,8 @@ class Lab:
         return [SweepRow(number, at, load(spec), load(way), state, why) for number, at, spec, way, state, why in rows]
 
 
+_KNOWN = """(SELECT id, position FROM documents
+    SEMI JOIN (SELECT document_id AS id FROM gold UNION ALL SELECT document_id FROM reviewed_labels) USING (id))"""
 _HELD_OUT = "(substr(md5($seed || id), 1, 8) < $limit)"
 
 

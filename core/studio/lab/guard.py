@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from typing import Any
 
-from core.store.lab import SPLIT
 from core.studio.desk import Desk
 
+SPLIT = "held-out split"
+"""The project setting that keeps how the split was drawn: once, by the first use of the lab."""
 SEED, SHARE = "moot", 0.3
+MOST_SEEN = 2_000
+"""Documents without truth that can be chosen to look at."""
+
+_sizes: dict[tuple[Any, ...], tuple[int, int]] = {}
+KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How the documents with gold or review are divided. A document's side depends on ``seed``, ``share`` and its id
-    alone, so that documents that get a truth later fall on either side without anybody choosing."""
+    """How the documents with gold or review are divided, in numbers. A document's side depends on ``seed``, ``share``
+    and its id alone, so that documents that get a truth later fall on either side without anybody choosing."""
 
     seed: str
     share: float
-    development: tuple[str, ...]
-    held_out: tuple[str, ...]
+    development: int
+    held_out: int
     looks: int
     """How often the held-out side was scored."""
+
+    def holds(self, document_id: str) -> bool:
+        """Whether a document is on the held-out side, be its truth known or not."""
+        mark = hashlib.md5(f"{self.seed}{document_id}".encode(errors="replace")).hexdigest()
+        return int(mark[:8], 16) < round(self.share * 0x100000000)
 
 
 def split(desk: Desk) -> Split:
@@ -30,5 +43,42 @@ def split(desk: Desk) -> Split:
         kept = {"seed": SEED, "share": SHARE}
         desk.store.settings.set(SPLIT, kept)
     seed, share = str(kept["seed"]), float(kept["share"])
-    known = {side: tuple(desk.store.lab.known(seed, share, held_out=side)) for side in (False, True)}
-    return Split(seed, share, known[False], known[True], desk.store.lab.looks())
+    return Split(seed, share, *_counted(desk, seed, share), desk.store.lab.looks())
+
+
+def held_out(desk: Desk) -> list[str]:
+    """The documents with truth that are held out."""
+    now = split(desk)
+    return desk.store.lab.known(now.seed, now.share, held_out=True)
+
+
+def development(desk: Desk) -> list[str]:
+    """The documents with truth that one may tune on."""
+    now = split(desk)
+    return desk.store.lab.known(now.seed, now.share, held_out=False)
+
+
+def seen(desk: Desk) -> int:
+    """How many documents may be looked at: those to tune on, or without any truth some of all."""
+    now = split(desk)
+    return now.development or len(desk.store.lab.unknown(now.seed, now.share, MOST_SEEN))
+
+
+def nth(desk: Desk, number: int) -> str:
+    """The id of one of the documents that may be looked at, counted from 1. IndexError past the last."""
+    now = split(desk)
+    if now.development:
+        return desk.store.lab.known(now.seed, now.share, held_out=False, offset=number - 1, most=1)[0]
+    return desk.store.lab.unknown(now.seed, now.share, MOST_SEEN)[number - 1]
+
+
+def _counted(desk: Desk, seed: str, share: float) -> tuple[int, int]:
+    """The sizes of both sides, counted anew when documents came or something was reviewed."""
+    reviews = desk.store.events.all(kinds=["review", "review_status", "undo", "redo"], limit=1)
+    imports = len(desk.store.documents.imports())
+    mark = (str(desk.path), seed, share, desk.store.documents.count(), imports, reviews[0].seq if reviews else 0)
+    if mark not in _sizes:
+        if len(_sizes) >= KEPT:
+            _sizes.clear()
+        _sizes[mark] = desk.store.lab.sizes(seed, share)
+    return _sizes[mark]

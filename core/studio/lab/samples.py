@@ -81,7 +81,7 @@ def sample(desk: Desk, size: int, seed: int = 0) -> Sample:
         if len(desk.store.documents.load(found.ids, gold=False)) == len(found.ids):  # none was deleted since
             return found
     split = guard.split(desk)
-    known: Sequence[str] = split.development or desk.store.lab.unknown(split.seed, split.share, 20 * size)
+    known: Sequence[str] = guard.development(desk) or desk.store.lab.unknown(split.seed, split.share, 20 * size)
     if not known:
         raise UsageError("There are no documents to try this on.", "Import some on the Data page.")
     run_id = _judged(desk)
@@ -92,17 +92,17 @@ def sample(desk: Desk, size: int, seed: int = 0) -> Sample:
 
 def held_out(desk: Desk) -> Sample:
     """All of the held-out side. UsageError when it is empty."""
-    split = guard.split(desk)
-    if not split.held_out:
+    held = guard.held_out(desk)
+    if not held:
         raise UsageError(
             "No document of the held-out split has gold or review.", "Map a gold column, or review some more."
         )
-    return Sample(dict.fromkeys(split.held_out, "random"), 0, held_out=True)
+    return Sample(dict.fromkeys(held, "random"), 0, held_out=True)
 
 
 def one(desk: Desk, document_id: str) -> Sample:
     """A single document. UsageError for one that is held out or not there."""
-    if document_id in guard.split(desk).held_out:
+    if guard.split(desk).holds(document_id):
         raise UsageError(f"{document_id} is held out.", "Choose another, so that the held-out score stays honest.")
     if desk.store.documents.get(document_id) is None:
         raise UsageError(f"There is no document '{document_id}'.", "Choose another.")

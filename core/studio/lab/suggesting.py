@@ -111,8 +111,8 @@ def errors(desk: Desk, now: Codebook) -> Iterator[tuple[Label, dict[str, Side]]]
     gold = grids.load(desk.store, run_id, now, (VERDICT,))
     reviewed = grids.load(desk.store, run_id, now, (), "reviewed").truth
     truth, said = np.where(np.isnan(reviewed), gold.truth, reviewed), gold.of(VERDICT)
-    open_ = set(guard.split(desk).development)
-    rows = [row for row, id in enumerate(gold.documents) if id in open_][:READ]
+    split = guard.split(desk)
+    rows = [row for row, id in enumerate(gold.documents) if not split.holds(id)][:READ]
     documents = desk.store.documents.load([gold.documents[row] for row in rows], gold=False)
     texts = [document.text for document in documents]
     ids = [document.id for document in documents]

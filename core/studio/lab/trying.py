@@ -298,7 +298,7 @@ def outcome(desk: Desk, trial: Trial) -> Outcome:
     loaded = [grids.load(desk.store, row.run_id, codebook, (VERDICT,)) for row in (before, after)]
     reviewed = grids.load(desk.store, after.run_id, codebook, (), "reviewed").truth
     truth = np.where(np.isnan(reviewed), loaded[1].truth, reviewed)
-    heard = [set(desk.store.lab.standing(row.run_id)) for row in (before, after)]
+    heard = [desk.store.lab.ended(row.run_id) for row in (before, after)]
     rows = [row for row, id in enumerate(loaded[0].documents) if id in heard[0] and id in heard[1]]
     return outcomes.outcome(
         [loaded[0].documents[row] for row in rows],

@@ -40,17 +40,20 @@ def test_a_sample_is_kept_and_never_held_out(tmp_path):
         made = [Document(f"g{n}", {"text": "clean"}, gold={"gold": {label: True}}) for n in range(60)]
         desk.store.documents.add([*made, Document("free", {"text": "x"})])
         first = samples.sample(desk, 10, seed=3)
-        split = guard.split(desk)
+        split, development, held = guard.split(desk), guard.development(desk), guard.held_out(desk)
+        assert (split.development, split.held_out) == (len(development), len(held))
+        assert [id for id in (*development, *held) if split.holds(id)] == held
+        assert [guard.nth(desk, 1), guard.nth(desk, guard.seen(desk))] == [development[0], development[-1]]
         assert len(first.ids) == 10
-        assert set(first.ids) <= set(split.development)
-        assert 8 <= len(split.held_out) <= 28  # three of ten, by hash
+        assert set(first.ids) <= set(development)
+        assert 8 <= len(held) <= 28  # three of ten, by hash
         (run,) = make(desk)
         desk.go(run.run_id).result()
         assert samples.sample(desk, 10, seed=3) == first  # a later run does not change who is in it
         assert samples.sample(desk, 10, seed=4).run_id == run.run_id
-        assert set(samples.held_out(desk).ids) == set(split.held_out)
+        assert set(samples.held_out(desk).ids) == set(held)
         with pytest.raises(UsageError, match="held out"):
-            samples.one(desk, split.held_out[0])
+            samples.one(desk, held[0])
 
 
 def test_without_truth_anybody_will_do_and_without_documents_nobody(tmp_path):
