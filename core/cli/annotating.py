@@ -65,6 +65,8 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
     settings = runs.settle(plan, codebook, 0, workspace.models)
     if path.exists():
         workspace.open(path, create=False)  # a locked or foreign file is found out before anything is asked
+    if plan.ambiguous:
+        ambiguity.rates(workspace.open(path, create=False), plan.ambiguous)  # no pre-pass, nothing written
     for note in (*imported.notes, *runs.warnings(settings)):
         say(f"moot: {note}")
     if imported.rejected:

@@ -37,6 +37,7 @@ def test_a_file_is_a_protocol_and_frozen_into_the_run(tmp_path: Path) -> None:
         (("--protocol", "custom"), "--protocol FILE.yaml"),
         (("--protocol", "nowhere.yaml"), "cannot be read"),
         (("--param", "theta=2"), "no number from 0 to 1"),
+        (("--param", "ambiguous=r0001"), "There is no project at"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_there_is(tmp_path: Path, options: tuple[str, ...], says: str) -> None:
