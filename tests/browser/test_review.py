@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
 
+SLOW = 60_000
+"""Milliseconds that a page may take on a busy machine."""
+
 pytestmark = pytest.mark.browser
 
 
@@ -37,8 +40,11 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser: Browser, entrance: str) -> Iterator[Page]:
+    from playwright.sync_api import expect
+
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(SLOW)
+    expect.set_options(timeout=SLOW)
     page = context.new_page()
     page.goto(entrance)
     yield page
