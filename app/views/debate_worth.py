@@ -19,7 +19,11 @@ SERIES = {"vote": "bar", "mean of the agents": "tx3", "some agent is right": "ri
 def worth(told: Worth, noun: str, agents: Mapping[str, str]) -> None:
     """Draw all that there is; ``noun`` is what a cell of the ledger is, ``agents`` the roles' titles."""
     if told.ledger is None:
-        st.caption("One agent spoke, so there is no debate to judge. Compare this run with one that debates.")
+        st.caption(
+            "All was said side by side and nobody changed a word, so no step mended or broke anything."
+            if told.rounds
+            else "One agent spoke, so there is no debate to judge. Compare this run with one that debates."
+        )
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         if told.ledger is not None:

@@ -1,11 +1,13 @@
 """Charts of findings, in Altair: one look, explicit domains, intervals drawn, values written beside the marks.
 
-Each chart offers its rows as a csv file; its picture is saved from the chart's own menu.
+Each chart offers its picture as SVG and its rows as csv.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import streamlit as st
@@ -38,11 +40,23 @@ def draw(chart: Any, rows: Rows, *, key: str, height: int, select: str = "") -> 
     else:
         st.altair_chart(chart, width="stretch", theme=None, key=key)
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
+        if find_spec("vl_convert") is not None:
+            st.download_button(
+                "SVG", lambda: _picture(chart), f"{key}.svg", "image/svg+xml", key=f"{key}-svg", on_click="ignore",
+                type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
+            )  # fmt: skip
         st.download_button(
             "CSV", lambda: tables.as_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
             type="tertiary", icon=":material/download:", help="The numbers of this chart",
         )  # fmt: skip
     return picked
+
+
+def _picture(chart: Any) -> str:
+    """The chart as SVG, as wide as a column of a page."""
+    out = io.StringIO()
+    chart.properties(width=640).save(out, format="svg")
+    return out.getvalue()
 
 
 def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
@@ -163,7 +177,7 @@ def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = 
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
     across = alt.Scale(domain=[0, most * 1.35], nice=False)
     y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
-    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
+    x = alt.X("value:Q", scale=across, axis=_axis(unit, share))
     chosen = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame)
     tip = [alt.Tooltip("name:N", title="What"), alt.Tooltip("words:N", title="Value")]
@@ -191,6 +205,14 @@ def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = 
         alt.layer(*layers), rows, key=key, height=ROW * max(1, len(rows)) + 46, select="name" if select else ""
     )
     return picked.get("name", "")
+
+
+def _axis(unit: str, share: bool) -> Any:
+    import altair as alt
+
+    if share:  # room for words beyond 1 is no place for a tick
+        return alt.Axis(title=unit, format=".0%", values=[tick / 10 for tick in range(0, 11, 2)])
+    return alt.Axis(title=unit, format=",", tickCount=5)
 
 
 def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:

@@ -147,3 +147,15 @@ def test_compare_opens_both_debates_of_a_document(desk, project):
     app = draw(desk, "compare", compare__runs=[first, second], evaluate_document="d1")
     names = [element.proto.component_name for element in app.get("bidi_component")]
     assert names.count("moot_transcript") == 2
+
+
+def test_a_chart_is_offered_as_a_picture():
+    """What the SVG button gives, on the very converter that is installed with Moot."""
+    alt = pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    import pandas as pd
+
+    from app.views import plots
+
+    chart = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_bar().encode(x="share:Q")
+    assert plots._picture(chart).startswith("<svg")
