@@ -26,6 +26,8 @@ PROBES = "probes"
 """What the last preflight found, shown until the next one."""
 STARTED = "started_at"
 """When this tab last started a run, so that a double click starts one."""
+DOUBLE_CLICK_SECONDS = 2.0
+"""How long a second press of a button that starts something counts as the first one's."""
 TESTED = "tested"
 """Connection name -> what its last test on the Models screen told."""
 PLAN_SAVED = "plan_saved_at"
@@ -206,10 +208,10 @@ def keep_probes(found: tuple[Any, ...]) -> None:
     st.session_state[PROBES] = found
 
 
-def first_click(seconds: float = 2.0) -> bool:
-    """Whether this tab started nothing within the last seconds; notes that it does now."""
+def first_click() -> bool:
+    """Whether this tab started nothing within the last ``DOUBLE_CLICK_SECONDS``; notes that it does now."""
     now = time.monotonic()
-    first = now - _get(STARTED, -seconds) >= seconds
+    first = now - _get(STARTED, -DOUBLE_CLICK_SECONDS) >= DOUBLE_CLICK_SECONDS
     if first:
         st.session_state[STARTED] = now
     return first

@@ -224,7 +224,10 @@ def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(workspace: W
     assert desk.store.runs.all() == []
 
 
-def test_a_price_that_nobody_knows_asks_first(workspace: Workspace, desk: Desk) -> None:
+def test_a_price_that_nobody_knows_asks_first(
+    workspace: Workspace, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # a person takes longer than this test
     models.add(workspace, "far", "https://models.invalid/v1")
     runs.remember(desk, runs.Plan().everywhere(FAR))
     at = screen("run")

@@ -95,6 +95,7 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
 
     # a verdict is corrected, and what was decided is submitted
     visit(page, "Review")
+    page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
     first = grid.locator('[row-id="1"] [role=checkbox], [row-id="1"] input[type=checkbox]')
     first.first.wait_for()

@@ -141,7 +141,7 @@ def test_models_are_listed_and_probed_in_the_form_that_runs_expect(mock: str, ot
     for one in (a, ollama):
         assert [model["name"] for model in one["models"]] == ["gpt-4o-mini", "mock"]
         assert one["error"] is None
-        assert set(one["probe"]) == {"model", "error", "in_format", "seconds", "dropped"}
+        assert set(one["probe"]) == {"model", "error", "in_format", "seconds", "dropped", "capabilities"}
         assert (one["probe"]["model"], one["probe"]["error"]) == ("gpt-4o-mini", None)
     assert (ollama["models"][0]["parameters"], ollama["models"][0]["size_bytes"]) == ("7B", 4_000_000_000)
     assert (c["kind"], c["models"], "probe" in c) == ("unreachable", [], False)

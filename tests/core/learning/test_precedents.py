@@ -81,11 +81,11 @@ def test_any_texts_can_be_compared(texts: list[str], asked: str, k: int) -> None
     assert found == made.nearest(asked, "v", 0, k)
 
 
+@pytest.mark.minilm
 def test_minilm_on_this_machine() -> None:
     """The figures are those that the model gives for these sentences elsewhere (its card's own example, 0.7553)."""
-    minilm = pytest.importorskip("core.llm.minilm")
-    if not minilm.available():
-        pytest.skip("the weights are not installed (extra minilm)")
+    from core.llm import minilm
+
     vectors = minilm.embed(["A man is eating food.", "A man is eating a piece of bread.", "The girl carries a baby."])
     cosines = vectors @ vectors.T
     assert cosines[0, 1] == pytest.approx(0.7553, abs=5e-4)

@@ -378,7 +378,7 @@ class TestRoles:
         ("position", "argument"),
         [
             ("the aspect #Cleanliness is present", 'For Cleanliness speaks "Clean room", by the words clean, room.'),
-            ("the aspect #Cleanliness is not present", "For Cleanliness there is nothing but clean, and"),
+            ("the aspect #Cleanliness is not present", "For Cleanliness there is nothing but clean, room, and"),
             ("the aspect #Bar is present", "No word of Bar is in the text, which leaves little to say for it."),
             ("the aspect #Bar is not present", "No word of Bar is in the text."),
             ("the sky is blue", "knows no word for that answer"),

@@ -9,11 +9,13 @@ import pytest
 from core import resources
 from core.debate import protocols
 from core.debate.personas import load_yaml
+from core.debate.protocols import custom
 from core.errors import CodebookError
 from core.studio import evaluate, runs, samples
 from core.studio.workspace import Workspace
 
 FOLDER = resources.folder("sample_data")
+CHAIN = (FOLDER / "protocols" / "second_reading.yaml").read_text(encoding="utf-8")
 LEAST = {"hotel-aspects": 90, "central-bank": 60, "sentence-pairs": 30, "story-questions": 40}
 
 
@@ -47,8 +49,9 @@ def test_every_protocol_does_every_sample(workspace: Workspace, sample: samples.
     desk = workspace.open(samples.ensure_sample(workspace, sample.key))
     version = desk.store.codebooks.latest()
     assert version is not None
-    plan = runs.Plan(protocol=protocol, limit=6)
-    card, kind = protocols.find(protocol), version.codebook.kind
+    params = {custom.SCRIPT: CHAIN} if protocol == "custom" else {}
+    plan = runs.Plan(protocol=protocol, params=params, limit=6)
+    card, kind = protocols.find(protocol, params), version.codebook.kind
     if kind not in card.kinds:
         with pytest.raises(CodebookError) as refused:
             runs.settle(plan, version.codebook, version.version, desk.models)
