@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from core.codebook import Codebook
+from core.debate.folding import fold
 from core.debate.jsonblocks import Block, blocks_in
+from core.debate.names import Names, names_of
 from core.debate.quotes import Span, double_quoted, outermost
 
 Kind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided"]
@@ -80,7 +82,7 @@ _OTHERWISE = re.compile(
     r"\b(?:other|remaining|additional|further|absent|missing|rejected|excluded|possible|potential|what|which|how many"
     r"|these|those|each|every|any|no|not|non-?|(?:extractor|critic|opponent)(?:['’]s)?|their|his|her)[ -]*$"
 )
-_NOT_SO = re.compile(r" *+(?:not|no longer|never|neither)\b", re.IGNORECASE)
+_NOT_SO = re.compile(r" *+\b(?=(?:not|no longer|never|neither)\b)", re.IGNORECASE)
 
 _BEGINNINGS = (
     "the aspects present in", "the labels present in", "the present aspects are", "the present labels are",
@@ -154,17 +156,19 @@ def open_page(text: str, codebook: Codebook) -> Page:
 
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
-    return _opened(text, codebook.unit, codebook.find("Undecided") is None)
+    denying = any(_NOT_SO.match(name) for name in codebook.names)
+    return _opened(text, codebook.unit, codebook.find("Undecided") is None, names_of(codebook) if denying else None)
 
 
 @lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
-def _opened(text: str, unit: str, may_leave_open: bool) -> Page:
+def _opened(text: str, unit: str, may_leave_open: bool, denying: Names | None) -> Page:
+    """``denying`` are the names when one begins like a denial: "The label is neither" chooses the label Neither."""
     text = spoken(text)
     blocks, unclosed = blocks_in(text)
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
     lines = _without(lines, blocks)
     quoted = outermost(double_quoted(lines))
-    found = [m for m in _found(lines, unit, quoted) if may_leave_open or m.kind != "undecided"]
+    found = [m for m in _found(lines, unit, quoted, denying) if may_leave_open or m.kind != "undecided"]
     return Page(
         text=text,
         lines=lines,
@@ -184,7 +188,7 @@ def _without(lines: str, blocks: Sequence[Block]) -> str:
     return "".join(parts) + lines[position:]
 
 
-def _found(lines: str, unit: str, quoted: Sequence[Span]) -> list[Marker]:
+def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None) -> list[Marker]:
     markers: list[Marker] = []
     for kind, pattern in _markers(unit):
         for match in pattern.finditer(lines):
@@ -199,7 +203,7 @@ def _found(lines: str, unit: str, quoted: Sequence[Span]) -> list[Marker]:
         if marker.start < done or _inside(marker.start, quoted):
             continue
         # What a denied marker announces is denied with it: "I doubt the final decision is: The label is A".
-        if _meant(lines, marker) and not (
+        if _meant(lines, marker, denying) and not (
             0 <= void <= marker.start and not lines[void : marker.start].strip(" \"'“_([")
         ):
             kept.append(marker)
@@ -219,12 +223,14 @@ def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
     return tuple(limited)
 
 
-def _meant(lines: str, marker: Marker) -> bool:
+def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
     """Whether the sentence asserts what it says: it is no report of another's words, no condition and no denial."""
     if marker.kind == "undecided":
         return True
-    if marker.kind in ("aspects", "label") and _NOT_SO.match(lines, marker.end):
-        return False
+    if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
+        line = lines[denied.end() :].partition("\n")[0]
+        if denying is None or denying.entry(fold(line), 0) is None:
+            return False
     begin = max(lines.rfind("\n", 0, marker.start) + 1, marker.start - _LOOK_BACK)
     before = lines[begin : marker.start]
     if before and before[-1] in "'‘" and before.strip(" '‘>-#_"):

@@ -464,6 +464,29 @@ def test_no_choice(text: str, said: str) -> None:
     assert said in problem(text, CLAUSES, expects="choice")
 
 
+STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The label is Neither", "Neither"),
+        ("It could be For. The label is: **neither**.", "Neither"),
+        ("The label is not mentioned", "Not mentioned"),
+        ("The label is Not mentioned because the text is about cats", "Not mentioned"),
+        ("The label is never mind.", "Never mind"),
+        ("The label is For. The label is not mentioned in the text.", "For"),
+        ("The label is For. The label is neither weak nor strong.", "For"),
+    ],
+)
+def test_a_label_may_begin_like_a_denial(text: str, expected: str) -> None:
+    (value,) = read(text, "choice", STANCE).values.values()
+    assert {label.id: label.name for label in STANCE.labels}[str(value)] == expected
+    aspects = make("Food", "Not relevant")
+    listed = read("The aspects present in this text are: Not relevant, Food", "labels", aspects)
+    assert present(listed, aspects) == {"Not relevant", "Food"}
+
+
 def test_choice_left_open() -> None:
     reading = read("No word fits.\nUndecided: #License Grant, #Non-compete", "choice", CLAUSES)
     assert reading.undecided == {"label": "left open by the agent"}
