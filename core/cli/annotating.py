@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, Seat
-from core.studio import again, ambiguity, annotate, custom_files, drivers, fitting, personas, precedents, runs
+from core.studio import again, ambiguity, annotate, custom_files, drivers, fitting, personas, precedents, runs, steering
 from core.studio.desk import Desk
 from core.studio.fitting import limit_words
 from core.studio.intake import Source, read_source
@@ -87,14 +87,21 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
     return _drive(desk, [row.run_id for row in rows])
 
 
-def resume_run(workspace: Workspace, path: Path, run_id: str, retries: Sequence[str]) -> Outcome:
-    """Go on with a run; documents that ended as ``retries`` says are tried again. A finished run is simply reported."""
+def resume_run(
+    workspace: Workspace, path: Path, run_id: str, retries: Sequence[str], budget: float | None = None
+) -> Outcome:
+    """Go on with a run; documents that ended as ``retries`` says are tried again. A finished run is simply reported.
+
+    ``budget`` is its new ceiling in dollars, for the whole run; None keeps the one it has.
+    """
     desk = workspace.open(path, create=False)
     row = annotate.known_run(desk, run_id)
     _require_connections(workspace, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
     if row.verdicts + row.unresolved + row.failed - again < row.documents:
+        if budget is not None and budget != row.budget_usd:
+            steering.set_budget(desk, run_id, budget)
         _preflight(workspace, row.settings)
     return _drive(desk, [run_id], **retry)
 
@@ -185,7 +192,7 @@ def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False, retry_
 
 def _explain(status: RunStatus) -> None:
     why = f": {status.message}" if status.message else ""
-    say(f"moot: {status.run_id} is {status.state}{why}. Go on with --resume {status.run_id}")
+    say(f"moot: {status.run_id} is {status.state}{why.removesuffix('.')}. Go on with --resume {status.run_id}")
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:

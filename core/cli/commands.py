@@ -155,7 +155,7 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
         if resume and options["extend"]:
             extend_run(workspace, path, resume, source, options["limit"])
         if resume:
-            outcome = resume_run(workspace, path, resume, options["retries"] or ("failed",))
+            outcome = resume_run(workspace, path, resume, options["retries"] or ("failed",), options["budget"])
         elif options["retries"] or options["extend"]:
             raise UsageError("--retry and --extend are about a run that is there.", "Name it with --resume.")
         else:

@@ -85,7 +85,7 @@ class Driver(ABC):
 
     def pause_for_budget(self) -> None:
         """No call may start any more: the run's ceiling is reached."""
-        self.pause(f"the budget of ${self.settings.budget_usd:g} is spent")
+        self.pause(f"the budget of ${self.settings.budget_usd:g} is spent; what is left may not pay for a further call")
 
     async def run(self) -> RunStatus:
         """Drive the run until it is done, paused or stopped; gives where it stands then.

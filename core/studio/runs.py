@@ -167,12 +167,7 @@ def settle(
     warmth = card.temperatures(params)
     seats = {role.name: _warmed(models.seated(plan.seat(role.name)), warmth.get(role.name)) for role in roles}
     if plan.budget_usd is not None:
-        for role, seat in seats.items():
-            if not models.priced(seat):
-                raise UsageError(
-                    f"The price of {seat.spec} ({role}) is not known, so a budget cannot be kept.",
-                    "Run without a budget, or choose a model with a list price.",
-                )
+        require_prices(seats, models)
     return RunSettings(
         protocol=plan.protocol,
         codebook=codebook,
@@ -187,6 +182,16 @@ def settle(
         pace=plan.pace,
         engine=plan.engine,
     )
+
+
+def require_prices(seats: Mapping[str, Seat], models: ModelLibrary) -> None:
+    """UsageError for a seat without a known price: a budget cannot be kept over it."""
+    for role, seat in seats.items():
+        if not models.priced(seat):
+            raise UsageError(
+                f"The price of {seat.spec} ({role}) is not known, so a budget cannot be kept.",
+                "Run without a budget, or choose a model with a list price.",
+            )
 
 
 def _seatable(roles: Sequence[Role]) -> set[str]:

@@ -10,6 +10,7 @@ from core.engine.batch import WAITING
 from core.errors import UsageError
 from core.runs import RunRow, State
 from core.store.runs import INTERRUPTED
+from core.studio import runs
 from core.studio.desk import Desk
 
 Why: TypeAlias = Literal["", "interrupted", "budget", "faults", "held", "batch", "you"]
@@ -115,12 +116,20 @@ def take_out(desk: Desk, run_id: str) -> None:
 
 
 def raise_budget(desk: Desk, run_id: str, budget_usd: float) -> None:
-    """Give a run another ceiling and go on with it. UsageError when the ceiling is spent already."""
+    """Give a run another ceiling and go on with it. UsageError as of ``set_budget``."""
+    set_budget(desk, run_id, budget_usd)
+    go_on(desk, run_id)
+
+
+def set_budget(desk: Desk, run_id: str, budget_usd: float) -> None:
+    """Give a run another ceiling from its next start on. UsageError when the ceiling is spent already, and for a seat
+    whose price is not known."""
     row = desk.store.runs.get(run_id)
+    if row is not None:
+        runs.require_prices(row.settings.seats, desk.models)
     if row is not None and row.cost_usd is not None and budget_usd <= row.cost_usd:
         raise UsageError(f"${budget_usd:,.2f} is spent already.", f"This run has cost ${row.cost_usd:,.4f} so far.")
     desk.store.runs.raise_budget(run_id, budget_usd)
-    go_on(desk, run_id)
 
 
 def next_budget(run: RunRow) -> float:

@@ -171,6 +171,20 @@ def test_a_price_of_ones_own_makes_a_cost_and_a_budget(folder: Path) -> None:
     assert "not a price" in wrong.stderr
 
 
+def test_a_run_whose_budget_is_spent_goes_on_with_a_larger_one(folder: Path) -> None:
+    with Scripted(debating()) as server:
+        priced = toy(server.url, "--price", "toy/m=1/1", "--limit", "2")
+        spent = annotate(folder, *priced, "--budget", "0.0005", code=3)
+        assert (spent.json["status"], spent.json["calls"]) == ("paused", 0)
+        assert "may not pay for a further call" in spent.stderr
+        annotate(folder, *priced, "--resume", "r0001", code=3)
+        told = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
+        assert (told["status"], told["verdicts"], told["calls"]) == ("done", 2, 6)
+        assert told["cost_usd"] <= 1
+        annotate(folder, *priced, "--resume", "r0001", "--budget", "0.0001")  # it is done: nothing is left to pay
+        annotate(folder, *toy(server.url, "--limit", "2"), "--seed", "5", "--budget", "1", code=2)
+
+
 def test_requests_a_minute_are_kept(folder: Path) -> None:
     from time import monotonic
 
