@@ -201,7 +201,7 @@ def evaluate_command(
             report["ambiguity"] = ambiguity.apart(desk, report["run_id"], str(prepass), theta, annotator)
         seats = reports.seats(desk, chosen, truth)
         if page is not None and chosen:
-            page.write_text(printout.page(desk, chosen[-1].run_id, truth), encoding="utf-8")
+            printout.save(desk, chosen[-1].run_id, page, truth)
             say(f"moot: wrote {page}")
     if as_json:
         print_json({"runs": told, "seats": seats})

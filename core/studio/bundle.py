@@ -30,7 +30,7 @@ from core.store.dump import restore
 from core.store.reviews import REVIEW, STATUS
 from core.store.transcripts import Turn
 from core.studio import export
-from core.studio.desk import Desk
+from core.studio.desk import Desk, elsewhere
 
 NAME = "bundle"
 """What it is called among the formats of ``moot export``."""
@@ -48,6 +48,7 @@ def write_bundle(desk: Desk, path: Path, *, told: Told = lambda _step: None) -> 
 
     Keys are in no project file, so none is in the bundle.
     """
+    elsewhere(desk.path, path)
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         runs = desk.store.runs.all()
         told("tables")

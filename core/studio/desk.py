@@ -13,7 +13,7 @@ from core.debate.events import Event, RunStatus
 from core.documents import Document
 from core.engine.driver import Driver
 from core.engine.thread import EngineThread
-from core.errors import UsageError
+from core.errors import ExportError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import State
 from core.store.project import Project
@@ -22,6 +22,15 @@ from core.studio.board import Board, DocumentText, FinishedPage, Replay
 from core.studio.tutor import Tutor
 
 Listener = Callable[[Event], None]
+
+
+def elsewhere(project: Path, path: Path) -> Path:
+    """``path``, which may be written. ExportError when it is the project file or one that lies beside it for it (lock,
+    write-ahead log): an export there would be the project's end."""
+    own = {project.with_name(project.name + end) for end in ("", ".wal", ".lock", ".lock.json")}
+    if path.expanduser().resolve() in own:
+        raise ExportError(f"{path} belongs to the open project.", "Write to another file.")
+    return path
 
 
 class Desk:

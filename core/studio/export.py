@@ -19,7 +19,7 @@ from core.export import FORMATS, ExportRow, Format, Said, find_format, write
 from core.runs import RunRow
 from core.store.dossiers import Dossier
 from core.store.transcripts import Turn
-from core.studio.desk import Desk
+from core.studio.desk import Desk, elsewhere
 
 REVIEW = "review"
 """The source of a value that a person gave."""
@@ -62,6 +62,7 @@ def export(desk: Desk, run_id: str, format: str, path: Path, *, progress: Callab
     """
     run = _known(desk, run_id)
     with closing(_items(desk, run, find_format(format))) as items:
+        elsewhere(desk.path, path)
         return write(format, items, run.settings.codebook, path, progress=progress).path
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from core.codebook import Codebook
+from core.export import replacing
 from core.studio import evaluate, reports
-from core.studio.desk import Desk
+from core.studio.desk import Desk, elsewhere
 from core.studio.grids import Truth
 
 _STYLE = """
@@ -27,6 +29,14 @@ svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-u
 """
 # The label colours of the light theme, in the order of their numbers.
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
+
+
+def save(desk: Desk, run_id: str, path: Path, truth: Truth = "gold") -> Path:
+    """Write the page to a file. UsageError as of ``page``, ExportError when the file cannot be written."""
+    text = page(desk, run_id, truth)
+    with replacing(elsewhere(desk.path, path)) as file:
+        file.write(text.encode())
+    return path
 
 
 def page(desk: Desk, run_id: str, truth: Truth = "gold") -> str:

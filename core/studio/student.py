@@ -14,7 +14,7 @@ from core.export import replacing
 from core.llm.builtin.taught import NAME
 from core.runs import BUILTIN, RunRow, Seat
 from core.studio import runs
-from core.studio.desk import Desk
+from core.studio.desk import Desk, elsewhere
 from core.studio.tutor import LEAST
 
 FORMAT = "student"
@@ -99,7 +99,7 @@ def save(desk: Desk, path: Path) -> tuple[Path, Path]:
         raise _nothing()
     card = path.with_suffix(".md")
     for place, data in ((path, kept.body), (card, kept.card.encode())):
-        with replacing(place) as file:
+        with replacing(elsewhere(desk.path, place)) as file:
             file.write(data)
     return path, card
 

@@ -23,3 +23,20 @@ def test_out_and_in_again(tmp_path: Path) -> None:
     moot("import", packed, "--project", again, code=2)
     moot("import", tmp_path / "texts.jsonl", "--project", tmp_path / "other.duckdb", code=2)
     assert not (tmp_path / "other.duckdb").exists()
+
+
+def test_nothing_is_written_over_the_project(tmp_path: Path) -> None:
+    write(tmp_path, "The staff were friendly.")
+    annotate(tmp_path)
+    project = ("--project", tmp_path / "p.duckdb")
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    for form in ("csv", "bundle"):
+        told = moot("export", *project, "--format", form, "--output", tmp_path / "p.duckdb", code=2)
+        assert "belongs to the open project" in told.stderr
+    moot("export", *project, "--format", "csv", "--output", tmp_path / "p.duckdb.lock", code=2)
+    moot("evaluate", *project, "--html", tmp_path / "p.duckdb", code=2)
+    assert "no folder" in moot("evaluate", *project, "--html", tmp_path / "nowhere" / "x.html", code=2).stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept
+    assert moot("runs", *project, "--json").json["runs"][0]["verdicts"] == 1
+    moot("evaluate", *project, "--html", tmp_path / "p.duckdb.html")
+    assert "Hotel aspects" in (tmp_path / "p.duckdb.html").read_text("utf-8")
