@@ -53,7 +53,8 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
     if browser:
         threading.Thread(target=_show, args=(url, entrance), daemon=True).start()
     try:
-        _serve(port)
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio is meant to end
+            _serve(port)
     finally:
         workspace.stop()
 
