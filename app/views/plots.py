@@ -335,7 +335,12 @@ def heat(
     import pandas as pd
 
     shade = palette.colours()
-    frame = pd.DataFrame([{**one, "strong": one["share"] > 0.55} for one in rows])
+    frame = pd.DataFrame(
+        [
+            {**one, "ink": palette.legible(palette.blend(shade["bg2"], shade["bar"], one["share"]), shade)}
+            for one in rows
+        ]
+    )
     x = alt.X(
         "column:N",
         sort=list(across),
@@ -368,7 +373,7 @@ def heat(
             x=x,
             y=y,
             text="words:N",
-            color=alt.condition("datum.strong", alt.value(shade["bg"]), alt.value(shade["tx"])),
+            color=alt.Color("ink:N", scale=None),
         )
     )
     picked = draw(
