@@ -34,15 +34,19 @@ def open_recent(path: Path) -> None:
 
 
 def make_new() -> None:
-    """Make an empty project under the name that was typed."""
-    _open(lambda: home.create_project(desks.workspace(), st.session_state[prepare.NEW_NAME]).path)
+    """Make an empty project under the name that was typed, and go where its documents come in."""
+    if _open(lambda: home.create_project(desks.workspace(), st.session_state[prepare.NEW_NAME]).path):
+        prepare.head_for("data")
 
 
-def _open(opening: Callable[[], Path]) -> None:
+def _open(opening: Callable[[], Path]) -> bool:
+    """Whether it could be opened; what went wrong is said."""
     try:
         state.look_at_project(opening())
     except MootError as error:
         state.say_next("error", error.message, error.remedy)
+        return False
+    return True
 
 
 def start_with_file(desk: Desk | None) -> None:

@@ -68,7 +68,9 @@ def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
     assert "A file cannot be called &#x27;a/b&#x27;." in html(at)
     at.text_input(key="new_project_name").set_value("letters")
     button(at, "Create")
-    assert "letters, what is next" in html(at)
+    shown = html(at)
+    assert at.sidebar.selectbox[0].value.stem == "letters"
+    assert "What happens next" in shown  # in Data, where its documents come in
 
 
 def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
