@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import state, wiring
 from app.views import empty, grid, marked_text, panel, transcript
+from app.views.grid_rows import speakers
 from app.views.notice import notice
 from core.codebook import Codebook
 from core.documents import Value
@@ -50,7 +51,7 @@ def grid_view(
         grid.grid(
             page.rows,
             run.settings.codebook,
-            review.roles(run),
+            speakers(page.rows, review.roles(run)),
             run=wiring.watched(desk, run.run_id),
             actor=actor,
             read_at=read_at,

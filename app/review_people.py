@@ -8,6 +8,7 @@ import streamlit as st
 
 from app import state
 from app.views import empty, marked_text, panel
+from app.views.rooms import styles
 from core.codebook import Codebook
 from core.errors import MootError
 from core.runs import RunRow
@@ -34,6 +35,7 @@ def people(desk: Desk, run: RunRow, actor: str) -> None:
         )
         return
     codebook = run.settings.codebook
+    styles()
     _numbers(found, codebook)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         show = st.segmented_control(
@@ -59,6 +61,7 @@ def _numbers(found: use.Panel, codebook: Codebook) -> None:
         return "undefined" if value is None else format(value, form)
 
     names = ", ".join(f"{name} ({count:,})" for name, count in found.people.items())
+    item = "Dimension" if codebook.kind == "rating" else "Label"
     kappa = "Cohen's kappa" if len(found.people) == 2 else "Fleiss' kappa"
     lines = "".join(
         f'<tr><td class="l">{escape(review.item_name(codebook, one.item))}</td><td>{one.n:,}</td>'
@@ -66,10 +69,10 @@ def _numbers(found: use.Panel, codebook: Codebook) -> None:
         f"<td>{share(one.kappa, '.2f')}</td><td>{share(one.alpha, '.2f')}</td></tr>"
         for one in found.items
     )
-    sub = f"{found.documents:,} documents with two readers or more: {names}"
+    sub = f"{found.documents:,} document{'' if found.documents == 1 else 's'} with two readers or more: {names}"
     with panel.panel("Agreement", sub, key="people-agree"):
         st.html(
-            '<table class="moot-sum"><tr><th class="l">Label</th><th>documents</th><th>all say the same</th>'
+            f'<table class="moot-sum"><tr><th class="l">{item}</th><th>documents</th><th>all say the same</th>'
             f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
         )
 
@@ -107,7 +110,7 @@ def _dispute(desk: Desk, run: RunRow, dispute: use.Dispute, actor: str) -> None:
                 )  # fmt: skip
         if known is not None:
             quotes = [quote for each in known.evidence.values() for quote in each if quote.item == dispute.item]
-            marked_text.marked_text(known.document.fields, codebook, quotes, small=True, height=160, key=f"{key}-text")
+            marked_text.marked_text(known.document.fields, codebook, quotes, small=True, height=220, key=f"{key}-text")
 
 
 def _decide(desk: Desk, run: RunRow, dispute: use.Dispute, value: object, actor: str) -> None:

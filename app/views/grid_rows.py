@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.codebook import Codebook
@@ -38,6 +38,13 @@ def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], read: float
         cells[f"v_{item}"] = _text(row.values.get(item))
         cells[f"m_{item}"] = marks
     return cells
+
+
+def speakers(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str]:
+    """Those of ``roles`` who gave a value somewhere on these rows: a clerk or a coordinator would be a column of
+    question marks. All of them where nobody gave any."""
+    heard = {role for row in rows for role, said in row.roles.items() if said}
+    return {role: title for role, title in roles.items() if not heard or role in heard}
 
 
 def audit(row: Row) -> bool:
