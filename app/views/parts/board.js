@@ -652,14 +652,14 @@ class BoardView {
     const key = [shown.join(), tile.status, tile.role, Boolean(tile.waiting)].join("|") + id;
     if (node.key !== key) {
       node.key = key;
-      node.top_.replaceChildren(node.id_, ...shown.slice(0, 8).map((l) => { const label = labelOf(this.labels, l); const q = el("span", `sq l${label.colour}`); q.title = label.name; return q; }), symbol);
+      node.top_.replaceChildren(node.id_, ...inSmall(shown, tile.values, this.labels, this.kind), symbol);
     }
     const known = [...this.roles.values()];
     if (node.bars_.children.length !== known.length) node.bars_.replaceChildren(...known.map((r) => el("i", r.colour)));
     known.forEach((r, i) => { node.bars_.children[i].className = r.colour; node.bars_.children[i].style.setProperty("--w", String(tile.status ? 1 : tile.progress[r.role] || 0)); });
     let words = tile.tail ? (tile.tail.length > 42 ? "…" + tile.tail.slice(-42).replace(/^\S*\s/, "") : tile.tail) : "";
     let tone = "";
-    if (tile.status === "verdict") { words = this.kind === "multilabel" ? `decided, ${several(shown.length, "label")}` : this.kind === "choice" ? `decided: ${shown.map((l) => labelOf(this.labels, l).name).join(", ")}` : "decided: " + shown.map((l) => `${labelOf(this.labels, l).name} ${tile.values[l]}`).join(", "); tone = "right"; }
+    if (tile.status === "verdict") { words = this.kind === "multilabel" ? `decided, ${several(shown.length, "label")}` : this.kind === "choice" ? `decided: ${shown.map((l) => labelOf(this.labels, l).name).join(", ")}` : "decided: " + shown.map((l) => `${labelOf(this.labels, l).name} ${numeral(tile.values[l])}`).join(", "); tone = "right"; }
     else if (tile.status) { words = tile.status + (tile.reason ? `: ${tile.reason}` : ""); tone = tile.status === "failed" ? "wrong" : "unres"; }
     else if (tile.waiting) { const left = Math.ceil((tile.until - performance.now()) / 1000); words = tile.waiting + (left > 0 ? `, again in ${left} s` : ""); tone = "t3"; if (left <= 0) tile.until = 0; }
     else if (!words && role) { words = "reading"; tone = "t3"; }
@@ -673,7 +673,7 @@ class BoardView {
     this.rows.replaceChildren(...rows.map((row) => {
       const node = el("button", "fr" + (this.debate && row.document_id === this.debate.id ? " sel" : ""));
       node.type = "button";
-      const labels = present(row.values, this.labels, this.kind).map((l) => { const label = labelOf(this.labels, l); const q = el("span", `sq l${label.colour}`); q.title = label.name; return q; });
+      const labels = inSmall(present(row.values, this.labels, this.kind), row.values, this.labels, this.kind);
       const symbol = row.status === "verdict" ? icon("done", "right") : row.status === "unresolved" ? icon("help", "unres") : icon("fail", "wrong");
       node.append(el("div", "l", el("span", "id ell", row.document_id), ...labels, symbol), el("div", "x ell", row.words));
       node.onclick = () => { this.focus(row.document_id); this.pin(true); };
@@ -722,19 +722,23 @@ class BoardView {
 
   drawLedger() {
     const { debate } = this;
-    const roles = [...this.roles.values()].filter((r) => !this.hidden.has(r.role)).slice(0, 6);
-    const table = el("table");
-    const head = el("tr", "", el("th", "", "Standing"), ...roles.map((r) => el("th", "c", avatar(r, "s", false))), el("th", "", "Evidence"));
-    table.append(head);
     const turns = debate ? debate.ordered : [];
     const final = debate && debate.verdict ? debate.verdict.values : null;
+    const table = el("table");
+    // When all is said, whoever only argued or kept the record takes no column from those who gave labels.
+    const gave = (role) => turns.some((t) => t.role === role && (Array.isArray(t.labels) || (this.kind === "rating" && t.values)));
+    const seen = [...this.roles.values()].filter((r) => !this.hidden.has(r.role));
+    const voices = debate && debate.verdict ? seen.filter((r) => gave(r.role)) : seen;
+    const roles = (voices.length ? voices : seen).slice(0, 6);
+    const head = el("tr", "", el("th", "", "Standing"), ...roles.map((r) => el("th", "c", avatar(r, "s", false))), el("th", "", "Evidence"));
+    table.append(head);
     for (const label of this.labels.values()) {
       const cells = roles.map((r) => {
         const own = turns.filter((t) => t.role === r.role && t.done && (Array.isArray(t.labels) || (this.kind === "rating" && t.values))).pop();
         const rating = own && this.kind === "rating" && typeof own.values[label.id] === "number" ? own.values[label.id] : null;
         const mark = el("span", "mk");
         if (!own) { mark.classList.add("w"); mark.append(debate && !debate.verdict ? "…" : ""); }
-        else if (rating !== null) { mark.classList.add("y", debate.disputed.has(label.id) ? "l0" : `l${label.colour}`); mark.append(String(rating)); }
+        else if (rating !== null) { mark.classList.add("y", debate.disputed.has(label.id) ? "l0" : `l${label.colour}`); mark.append(numeral(rating)); }
         else if (this.kind === "rating") mark.append("");
         else if (own.labels.includes(label.id)) { mark.classList.add("y", `l${label.colour}`); mark.append(icon("check")); mark.title = "named"; }
         else { mark.classList.add("n"); if (debate.disputed.has(label.id)) mark.classList.add("dis"); mark.append(debate.disputed.has(label.id) ? icon("close") : "·"); mark.title = "not named"; }

@@ -126,8 +126,17 @@ const labelOf = (book, id) => book.get(id) || { id, name: String(id), colour: 0,
 
 function tag(label, absent, value) {
   const node = el("span", `tag l${label.colour}${absent ? " no" : ""}`, el("span", `sq${absent ? " o" : ""}`), el("span", "ell", label.name));
-  if (value !== undefined && value !== null) node.append(el("b", "", String(value)));
+  if (value !== undefined && value !== null) node.append(el("b", "", numeral(value)));
   return node;
+}
+
+// A rating as people read it: 3, or a mean to two places.
+const numeral = (value) => (typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value));
+
+// What a verdict amounts to in a narrow place: a square for each label, or the ratings in the order of the codebook.
+function inSmall(ids, values, book, kind) {
+  if (kind === "rating" && values) return ids.length ? [el("span", "xs t2", [...book.keys()].map((id) => (ids.includes(id) ? numeral(values[id]) : "–")).join(" "))] : [];
+  return ids.slice(0, 8).map((id) => { const label = labelOf(book, id); const square = el("span", `sq l${label.colour}`); square.title = label.name; return square; });
 }
 
 // label ids that a verdict's values name as present, for any kind of codebook

@@ -95,6 +95,7 @@ class FocusView {
   async go(id) {
     this.keepNote();
     this.stopClock();
+    const another = id !== this.id;
     this.id = id;
     this.doc = null;
     this.trouble = "";
@@ -103,7 +104,8 @@ class FocusView {
     const doc = await this.fetch(id);
     if (this.id !== id) return;
     this.doc = doc;
-    this.at = Math.min(this.at, this.book.labels.size - 1);
+    const chosen = this.book.kind === "choice" && doc ? [...this.book.labels.keys()].indexOf(doc.values.label) : 0;
+    this.at = another ? Math.max(0, chosen) : Math.min(this.at, this.book.labels.size - 1);
     this.clock = { since: performance.now(), spent: 0, sign: performance.now() };
     this.draw();
     this.tell(id);
@@ -486,11 +488,11 @@ class FocusView {
     if (p) {
       const bar = el("span", "pbar", el("i"));
       bar.firstChild.style.width = `${p.documents ? (100 * p.submitted) / p.documents : 0}%`;
-      const left = p.seconds && p.urgent ? `, about ${span(p.seconds * p.urgent)} for the ${count(p.urgent)} with a reason` : "";
+      const left = p.seconds && p.urgent ? `, ${span(p.seconds * p.urgent)} for ${count(p.urgent)} with a reason` : "";
       end.append(el("span", "", el("b", "", count(p.submitted)), ` of ${count(p.documents)} done`), bar, el("span", "t3", p.seconds ? `${Math.round(p.seconds)} s each${left}` : `${count(p.urgent)} with a reason`));
     }
     const every = button("q", "all keys", "?", () => { this.showHelp(true); this.root.focus(); });
-    this.keys.replaceChildren(part(["←", "→"], "document"), part(["↑", "↓"], "label"), el("span", "", key(turned[0]), `${turned[1]} `, key(turned[2]), turned[3]), part(["Enter"], this.blind ? "show, submit" : "submit"), every, end);
+    this.keys.replaceChildren(part(["←", "→"], "document"), part(["↑", "↓"], this.book.kind === "rating" ? "dimension" : "label"), el("span", "", key(turned[0]), `${turned[1]} `, key(turned[2]), turned[3]), part(["Enter"], this.blind ? "show, submit" : "submit"), every, end);
   }
 
   stated(state, words) {
@@ -505,8 +507,9 @@ class FocusView {
     if (!on) return;
     const lines = [
       [["←", "→"], "document before, next"], [["↑", "↓"], "label above, below"],
-      [["1", "9"], this.book.kind === "rating" ? "rate the marked dimension" : this.book.kind === "choice" ? "choose a label" : "turn a label"], [["Space"], "turn the marked label"],
-      [["0"], "the rest is absent"], [["Enter"], "submit and go on"], [["U"], "undo (or Ctrl+Z)"], [["Y"], "redo (or Ctrl+Shift+Z)"],
+      [["1", "9"], this.book.kind === "rating" ? "rate the marked dimension" : this.book.kind === "choice" ? "choose a label" : "turn a label"],
+      ...(this.book.kind === "rating" ? [] : [[["Space"], this.book.kind === "choice" ? "choose the marked label" : "turn the marked label"]]),
+      ...(this.book.kind === "multilabel" ? [[["0"], "the rest is absent"]] : []), [["Enter"], "submit and go on"], [["U"], "undo (or Ctrl+Z)"], [["Y"], "redo (or Ctrl+Shift+Z)"],
       [["F"], "flag"], [["S"], "skip: put off to the end"], [["D"], "discard, reopen"], [["B"], "blind: decide, then see"],
       [["T"], "transcript"], [["G"], "guideline"], [["H"], "history"], [["N"], "write a note (Esc leaves)"],
     ];

@@ -75,14 +75,14 @@ function sayers(doc, item, labels, roles, kind, labelId) {
     const r = roleOf(roles, role), value = values[item];
     const yes = kind === "choice" ? value === labelId : value === true;
     if (kind === "choice" && !yes) continue;
-    const tile = kind === "rating" ? el("span", `p v ${r.colour}`, `${r.letter} ${value}`) : el("span", `p ${yes ? "y" : "n"} ${r.colour}${r.letter.length > 1 ? " two" : ""}`, r.letter);
-    tile.title = kind === "rating" ? `${r.name}: ${value}` : `${r.name}: ${yes ? (kind === "choice" ? "chooses it" : "present") : "absent"}`;
+    const tile = kind === "rating" ? el("span", `p v ${r.colour}`, `${r.letter} ${numeral(value)}`) : el("span", `p ${yes ? "y" : "n"} ${r.colour}${r.letter.length > 1 ? " two" : ""}`, r.letter);
+    tile.title = kind === "rating" ? `${r.name}: ${numeral(value)}` : `${r.name}: ${yes ? (kind === "choice" ? "chooses it" : "present") : "absent"}`;
     tiles.push(tile);
   }
   return tiles;
 }
 
-const worded = (value, labels) => (value === null || value === undefined ? "undecided" : value === true ? "present" : value === false ? "absent" : labels.has(value) ? labels.get(value).name : String(value));
+const worded = (value, labels) => (value === null || value === undefined ? "undecided" : value === true ? "present" : value === false ? "absent" : labels.has(value) ? labels.get(value).name : numeral(value));
 
 // What there is to know beside an item: changed by the person, stale, unread, gold.
 function remarks(doc, item, labels) {
@@ -91,6 +91,7 @@ function remarks(doc, item, labels) {
   if (doc.stale.includes(item)) found.push(el("span", "was old", "definition changed since"));
   if (doc.own.includes(item) && verdict !== undefined && verdict !== null && verdict !== now) found.push(el("span", "was", `you: was ${worded(verdict, labels)}`));
   if ((now === null || now === undefined) && !doc.hidden) found.push(el("span", "was unread", doc.unread[item] || "no verdict: decide"));
+  if (between(now)) found.push(el("span", "was mean", `verdict ${numeral(now)}, stands if you submit`));
   if (item in doc.gold && now !== null && now !== doc.gold[item]) found.push(el("span", "was unread", `gold says ${worded(doc.gold[item], labels)}`));
   return found;
 }
@@ -104,10 +105,14 @@ function formRow(label, digit, tiles, notes, control, focused) {
   return node;
 }
 
+// A mean of several raters may lie between two steps: neither is chosen, both are marked as its neighbours.
+const between = (value) => typeof value === "number" && !Number.isInteger(value);
+
 function switchOf(options, value, change, cls) {
   const node = el("span", `sw ${cls || ""}${value === null || value === undefined ? " open" : ""}`);
   for (const [option, word, tone] of options) {
-    const one = el("button", option === value ? tone : "", word);
+    const near = between(value) && Math.abs(option - value) < 1;
+    const one = el("button", option === value ? tone : near ? "near" : "", word);
     one.type = "button";
     one.tabIndex = -1;
     one.setAttribute("aria-pressed", option === value ? "true" : "false");

@@ -16,7 +16,7 @@ function voteOf(turn, labels, kind) {
   const box = el("span", "vote");
   if (kind === "rating" && turn.values) {
     const values = [...labels.keys()].filter((id) => typeof turn.values[id] === "number").map((id) => turn.values[id]);
-    box.append(values.length ? values.join(" ") : "–");
+    box.append(values.length ? values.map(numeral).join(" ") : "–");
   } else if (Array.isArray(turn.labels)) {
     for (const id of turn.labels.slice(0, 8)) {
       const label = labelOf(labels, id);

@@ -1,0 +1,71 @@
+"""Review of ratings in a real browser: a mean between two steps, and digits that rate one dimension after another."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.codebook import Codebook, Label, Scale
+from core.documents import Document
+from core.store.project import Project
+from tests.browser.studios import studio
+from tests.core.store.helpers import hold_debate, make_settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SLOW = 60_000
+
+pytestmark = pytest.mark.browser
+
+
+def fill(path: Path) -> None:
+    """Two documents; on the first dimension the verdict lies between two steps."""
+    book = Codebook(
+        kind="rating", scale=Scale(min=1, max=5), labels=(Label(name="Wit", id="w"), Label(name="Tone", id="t"))
+    )
+    with Project.open(path) as project:
+        project.store.documents.add(Document(f"d{n}", {"text": f"Joke {n}."}) for n in range(2))
+        run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
+
+        async def debates() -> None:
+            for document in project.store.documents.ids():
+                lists = {"extractor": {"w": 2, "t": 4}, "critic": None, "judge": {"w": 3, "t": 4}}
+                await hold_debate(project, run.run_id, document, lists, {"w": 8 / 3, "t": 4})
+
+        asyncio.run(debates())
+
+
+def test_a_mean_between_two_steps_is_said_and_digits_begin_at_the_first_dimension(browser: Browser, tmp_path: Path):
+    from playwright.sync_api import expect
+
+    path = tmp_path / "jokes.duckdb"
+    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
+        pool.submit(fill, path).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.goto(running.entrance)
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+        wit = page.locator(".focus-root .vf").first
+        expect(wit).to_contain_text("verdict 2.67, stands if you submit", timeout=SLOW)
+        assert wit.locator("button.near").all_inner_texts() == ["2", "3"]
+        assert wit.locator("[aria-pressed=true]").count() == 0
+        first = page.locator(".middle .mono").inner_text()
+        page.keyboard.press("5")
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+        expect(page.locator(".middle .mono")).not_to_have_text(first, timeout=SLOW)
+        page.keyboard.press("3")  # the first dimension again, not the one that was rated last
+        expect(wit.locator("[aria-pressed=true]")).to_have_text("3", timeout=SLOW)
+        expect(page.locator(".state.saved")).to_be_visible(timeout=SLOW)
+        context.close()
+    with Project.open(path) as project:
+        made = [(event.document_id, event.item, event.after) for event in project.store.events.all(kinds=["review"])]
+        second = next(each for each in ("d0", "d1") if each != first)
+        assert made[::-1] == [(first, "w", 5), (first, "t", 1), (second, "w", 3)]
