@@ -10,7 +10,7 @@ ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggr
 
 
 def rows(*said: dict) -> list:
-    return [SimpleNamespace(roles={role: None for role in ROLES} | each) for each in said]
+    return [SimpleNamespace(roles=dict.fromkeys(ROLES) | each) for each in said]
 
 
 def test_a_role_that_never_gives_labels_takes_no_column():
