@@ -154,13 +154,13 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     try:
         root = _connect(place)
     except BaseException:
-        ownership.release()
+        ownership.forget()
         raise
     try:
         migrations.migrate(root, path=str(place))
     except BaseException as error:
         root.close()
-        ownership.release()
+        ownership.forget()
         if isinstance(error, duckdb.Error):
             raise translated(error, place) from error
         raise

@@ -24,6 +24,7 @@ class Ownership:
         self._path = path
         self._note = path.with_name(path.name + ".lock.json")
         self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False)
+        self._new = not Path(self._lock.lock_file).exists()
         if not path.parent.is_dir():
             raise ProjectError(f"The folder {path.parent} does not exist.", "Make it first, or name another file.")
         try:
@@ -49,6 +50,16 @@ class Ownership:
         if self._lock.is_locked:
             with suppress(OSError):
                 self._note.unlink()
+            self._lock.release()
+
+    def forget(self) -> None:
+        """``release``, and leave no lock file behind that was not there before: the file was no project after all."""
+        if not self._new:
+            self.release()
+        elif self._lock.is_locked:
+            for left in (self._note, Path(self._lock.lock_file)):
+                with suppress(OSError):  # Windows removes no open file
+                    left.unlink()
             self._lock.release()
 
 

@@ -106,6 +106,7 @@ def test_another_kind_of_file_is_refused_and_left_alone(path, content):
     with pytest.raises(ProjectError, match="not a DuckDB file"):
         Project.open(path)
     assert path.read_bytes() == content
+    assert list(path.parent.iterdir()) == [path], "no lock and no note stay behind"
 
 
 def test_somebody_elses_database_is_refused(path):
