@@ -112,4 +112,5 @@ async def _paid(key: str, ask: Ask, settings: RunSettings, models: Models) -> St
         seconds=time.monotonic() - began,
         at=time.time(),
         dropped=reply.dropped,
+        served=reply.served,
     )

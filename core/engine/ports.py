@@ -35,6 +35,8 @@ class StoredReply:
     dropped: tuple[str, ...] = ()
     run_id: str = ""
     """The run that paid for it."""
+    served: str = ""
+    """What the server called the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ def stored_reply(key: str, reply: ModelReply, *, seconds: float, at: float, run_
         at=at,
         dropped=reply.dropped,
         run_id=run_id,
+        served=reply.served,
     )
 
 

@@ -94,6 +94,7 @@ def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     message = event.get("message") or {}
     if not isinstance(message, dict):
         raise errors.MalformedStream(f"{seat.connection} sent a message that is not an object.", "")
+    growing.told_model(event.get("model"))
     growing.add(message.get("content"), message.get("thinking"))
     if event.get("logprobs"):
         growing.logprobs = True

@@ -68,6 +68,7 @@ def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     """One event of a stream, or a whole reply that was not streamed: they differ in ``delta`` and ``message``."""
     if event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, seat)
+    growing.told_model(event.get("model"))
     if isinstance(event.get("usage"), dict):
         growing.usage = _usage(event["usage"])
     choices = event.get("choices")

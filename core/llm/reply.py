@@ -30,6 +30,8 @@ class ModelReply:
     dropped: tuple[str, ...] = ()
     logprobs: bool = False
     """Whether log probabilities came along; nothing asks for them but ``examining``."""
+    served: str = ""
+    """What the server calls the model that answered, which may change behind one name; empty when it does not say."""
 
 
 def estimated(prompt_characters: int, reply_characters: int) -> Usage:

@@ -22,7 +22,7 @@ import orjson
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm.failures import ADDRESS_REMEDY, from_status
+from core.llm.failures import ADDRESS_REMEDY, from_status, plain
 from core.llm.reply import ModelReply, OnDelta, estimated
 from core.llm.request import Request
 from core.runs import Seat
@@ -48,6 +48,7 @@ class Growing:
     reasoning: list[str] = field(default_factory=list)
     finish: str = ""
     logprobs: bool = False
+    served: str = ""
     usage: Usage | None = None
     _halves: list[str] = field(default_factory=lambda: ["", ""])
     _length: int = 0
@@ -73,6 +74,11 @@ class Growing:
         if "\ud800" <= piece[-1] <= "\udbff":
             piece, self._halves[is_reasoning] = piece[:-1], piece[-1]
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    def told_model(self, name: Any) -> None:
+        """What the server calls the model that answers; the first name that is one counts."""
+        if not self.served and isinstance(name, str):
+            self.served = plain(name)
 
     def wait(self, seat: Seat) -> None:
         """A sign of life came, but no event. Raises Stalled or TimedOut when there were only such for too long."""
@@ -106,7 +112,7 @@ class Growing:
         usage = self.usage
         if usage is None or not (usage.prompt_tokens or usage.completion_tokens):  # nothing said, or nothing but zeros
             usage = estimated(request.characters, len(text) + len(reasoning))
-        return ModelReply(text, reasoning, finish, usage, request.price(usage), dropped, self.logprobs)
+        return ModelReply(text, reasoning, finish, usage, request.price(usage), dropped, self.logprobs, self.served)
 
 
 @contextlib.asynccontextmanager

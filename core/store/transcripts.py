@@ -91,6 +91,15 @@ class Transcripts:
         )
         return VerdictRow(run_id, document_id, row[0], verdict_of(row[1]), row[2]) if row else None
 
+    def served(self, run_id: str) -> dict[str, frozenset[str]]:
+        """What servers called the models that answered in a run, by role; a role of which none said so is left out."""
+        rows = self._connection.rows(
+            "SELECT role, list(DISTINCT served) FROM turns JOIN replies USING (key) "
+            "WHERE turns.run_id = ? AND NOT superseded AND served <> '' GROUP BY role ORDER BY min(turn), role",
+            [run_id],
+        )
+        return {role: frozenset(names) for role, names in rows}
+
     def attempts(self, run_id: str, document_id: str | None = None) -> list[AttemptRow]:
         """Tries of a run (on one document) that failed, oldest first."""
         rows = self._connection.rows(

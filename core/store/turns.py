@@ -17,7 +17,7 @@ from core.store.writer import Writer
 
 REPLY = (
     "key", "text", "reasoning", "finish", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens",
-    "estimated", "cost_usd", "seconds", "unix_time", "dropped", "run_id",
+    "estimated", "cost_usd", "seconds", "unix_time", "dropped", "run_id", "served",
 )  # fmt: skip
 _TURN = (
     "run_id", "document_id", "turn", "key", "role", "retry", "seat", "messages", "cached", "reading", "says",
@@ -99,9 +99,10 @@ class RunSink:
 
 def reply_of(row: Sequence[Any]) -> StoredReply:
     """The reply in a row of ``REPLY``."""
-    key, text, reasoning, finish, prompt, completion, cached, thought, estimated, cost, seconds, at, dropped, run = row
+    key, text, reasoning, finish, prompt, completion, cached, thought, estimated, cost, seconds, at, *rest = row
+    dropped, run, served = rest
     usage = Usage(prompt, completion, cached, thought, estimated)
-    return StoredReply(key, text, reasoning, finish, usage, cost, seconds, at, tuple(load(dropped)), run)
+    return StoredReply(key, text, reasoning, finish, usage, cost, seconds, at, tuple(load(dropped)), run, served)
 
 
 def _insert_replies(cursor: Cursor, replies: Sequence[StoredReply], careful: bool) -> None:
@@ -110,6 +111,7 @@ def _insert_replies(cursor: Cursor, replies: Sequence[StoredReply], careful: boo
             reply.key, reply.text, reply.reasoning, reply.finish, reply.usage.prompt_tokens,
             reply.usage.completion_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens,
             reply.usage.estimated, reply.cost_usd, reply.seconds, reply.at, dump(reply.dropped), reply.run_id,
+            reply.served,
         )
         for reply in replies
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,7 +125,16 @@ def _drift(desk: Desk, run: RunRow, later: RunRow, first: grids.Grids, chance: f
         changed=changed,
         share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
         chance=chance,
-        models=(),
+        models=_renamed(desk.store.transcripts.served(run.run_id), desk.store.transcripts.served(later.run_id)),
+    )
+
+
+def _renamed(before: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """``role: before → now`` for the roles whose server calls the model otherwise than it did, as far as it says."""
+    return tuple(
+        f"{role}: {', '.join(sorted(before[role]))} → {', '.join(sorted(now[role]))}"
+        for role in before
+        if role in now and before[role] != now[role]
     )
 
 

@@ -54,7 +54,8 @@ CREATE TABLE replies (
     prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
     reasoning_tokens INTEGER NOT NULL, estimated BOOLEAN NOT NULL, cost_usd DOUBLE, seconds DOUBLE NOT NULL,
     unix_time DOUBLE NOT NULL, dropped VARCHAR NOT NULL,
-    run_id VARCHAR NOT NULL         -- the run that paid
+    run_id VARCHAR NOT NULL,        -- the run that paid
+    served VARCHAR NOT NULL         -- what the server called the model, empty when it did not say
 );
 CREATE TABLE attempts (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, role VARCHAR NOT NULL, key VARCHAR NOT NULL,

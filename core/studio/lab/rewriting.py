@@ -81,7 +81,7 @@ def propose(desk: Desk, plan: runs.Plan, label_id: str, *, seconds: float = 120.
         ).result(timeout=seconds)
         stored = StoredReply(
             key, storable(reply.text), storable(reply.reasoning), reply.finish, reply.usage, reply.cost_usd,
-            time.monotonic() - began, time.time(), reply.dropped,
+            time.monotonic() - began, time.time(), reply.dropped, served=reply.served,
         )  # fmt: skip
         desk.engine.submit(turns.commit(stored)).result()
     after, why = read(stored.text, label)

@@ -63,14 +63,15 @@ def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(
             request,
-            event(piece(reasoning_content="hmm ")),
-            event(piece(reasoning="so")),
+            event({**piece(reasoning_content="hmm "), "model": "m-2026-11"}),
+            event({**piece(reasoning="so"), "model": "m-2026-11"}),
             event(piece("yes", finish="stop")),
         )
 
     with Scripted(behave) as server:
         reply = ask(server)
     assert (reply.text, reply.reasoning) == ("yes", "hmm so")
+    assert reply.served == "m-2026-11"
     assert reply.usage.estimated
     assert reply.usage.completion_tokens == 3  # 9 characters at 4 a token, rounded up
 

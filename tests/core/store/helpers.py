@@ -43,8 +43,11 @@ def make_documents(count: int, gold: Mapping[str, Mapping[str, Mapping[str, Valu
     ]
 
 
-def make_reply(key: str, *, cost: float | None = 0.5, text: str = "said", run_id: str = "r0001") -> StoredReply:
-    return StoredReply(key, text, "thought", "stop", Usage(10, 5, 2, 1), cost, 0.25, time.time(), ("seed",), run_id)
+def make_reply(
+    key: str, *, cost: float | None = 0.5, text: str = "said", run_id: str = "r0001", served: str = ""
+) -> StoredReply:
+    usage = Usage(10, 5, 2, 1)
+    return StoredReply(key, text, "thought", "stop", usage, cost, 0.25, time.time(), ("seed",), run_id, served)
 
 
 def make_turn(
@@ -95,11 +98,12 @@ async def hold_debate(
     quotes: Mapping[str, Sequence[str]] | None = None,
     fault: Fault | None = None,
     retry: int = 0,
+    served: str = "",
 ) -> None:
     """One debate through the ports: a turn for each role with its own list, then the verdict."""
     for number, (role, says) in enumerate(lists.items()):
         key = f"{run_id}/{document_id}/{role}/{retry}"
-        await project.turn_store.commit(make_reply(key, text=f"{role} on {document_id}", run_id=run_id))
+        await project.turn_store.commit(make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served=served))
         row = make_turn(run_id, document_id, number, role, key, says=says, quotes=(quotes or {}).get(role, ()))
         await project.sink.turn(row)
     await project.sink.verdict(make_verdict(run_id, document_id, values, fault=fault))

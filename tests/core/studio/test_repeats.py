@@ -167,7 +167,7 @@ def test_canaries(world):
 
     async def debates():
         for id in ids:
-            await hold_debate(desk.project, again.run_id, id, {"judge": None}, both(SECOND[id]))
+            await hold_debate(desk.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2026-11")
 
     asyncio.run(debates())
     one = drift.drifts(desk, run)[0]
@@ -175,7 +175,18 @@ def test_canaries(world):
     assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
     assert one.chance == 0.5  # d1 and d3 differ between the iterations
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
+    assert one.models == ()  # the server did not say at first what it calls the model
     assert reports.full(desk, first)["drift"][0]["run_id"] == again.run_id
+    third = drift.again(desk, desk.store.runs.get(again.run_id), count=1)
+
+    async def once_more():
+        (id,) = desk.store.runs.document_ids(third.run_id)
+        await hold_debate(desk.project, third.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2027-01")
+
+    asyncio.run(once_more())
+    later = drift.drifts(desk, desk.store.runs.get(again.run_id))[0]
+    assert later.models == ("judge: m-2026-11 → m-2027-01",)
+    assert "The server names another model: judge: m-2026-11 → m-2027-01." in later.sentence
     with pytest.raises(UsageError, match="no verdict to compare with"):
         drift.again(desk, desk.store.runs.create(run.settings, ["d0"]))
 
