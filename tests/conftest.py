@@ -26,3 +26,9 @@ def _no_own_settings(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "XAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_lingering(monkeypatch):
+    """Rows that can wait for company do not, where debates are written one by one."""
+    monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.0)

@@ -50,17 +50,36 @@ class Place:
     seat: Seat
 
 
-class Words:
-    """Collects a turn's deltas and publishes them in batches."""
+class Screen:
+    """Hands on what debates say, all of it together in batches: one timer serves every call in flight."""
 
-    def __init__(self, place: Place, publish: Publish) -> None:
+    def __init__(self, publish: Publish) -> None:
+        self.publish = publish
+        self._full: set[Words] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def expect(self, words: Words) -> None:
+        """Flush these words with the next batch."""
+        self._full.add(words)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        full, self._full, self._timer = self._full, set(), None
+        for words in full:
+            words.flush()
+
+
+class Words:
+    """Collects what is said in a turn until it is shown."""
+
+    def __init__(self, place: Place, screen: Screen) -> None:
         self._place = place
-        self._publish = publish
+        self._screen = screen
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._sent = [0, 0]
         self._said: list[str] = []
-        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def said(self) -> str:
@@ -70,21 +89,19 @@ class Words:
     def __call__(self, text: str, is_reasoning: bool) -> None:
         """Take one piece."""
         self._said.append(text)
-        (self._reasoning if is_reasoning else self._text).append(text)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
+        pieces = self._reasoning if is_reasoning else self._text
+        if not pieces:
+            self._screen.expect(self)
+        pieces.append(text)
 
     def flush(self) -> None:
         """Publish what has gathered."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         for index, pieces in enumerate((self._text, self._reasoning)):
             if pieces:
                 text = "".join(pieces)
                 pieces.clear()
                 place = self._place
-                self._publish(
+                self._screen.publish(
                     Delta(place.run_id, place.document.id, place.turn, self._sent[index], text, reasoning=index == 1)
                 )
                 self._sent[index] += len(text)
@@ -119,6 +136,11 @@ class Caller:
     _unwritten: set[asyncio.Task[None]] = field(default_factory=set)
     _lanes: dict[str, Lane] = field(default_factory=dict)
 
+    _screen: Screen = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._screen = Screen(self.publish)
+
     async def paid(self, key: str, ask: Ask, place: Place) -> tuple[StoredReply, bool]:
         """The reply of a call made now, committed, and whether it was another debate that made it. Debates that want
         the same key share the call, which is cancelled only when the last of them goes. Raises ModelError, BudgetSpent.
@@ -138,7 +160,7 @@ class Caller:
                 await asyncio.gather(flight.task, return_exceptions=True)
 
     async def _call(self, key: str, ask: Ask, place: Place) -> StoredReply:
-        words = Words(place, self.publish)
+        words = Words(place, self._screen)
         loop = retrying(lambda state: self._waiting(place, state))
         return await loop(self._attempt, key, ask, place, words)
 

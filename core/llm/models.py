@@ -129,7 +129,7 @@ class ModelLibrary:
         more: Mapping[str, Any] = _NOTHING,
     ) -> ModelReply:
         key = await self.key(place)
-        request = replace(self.request(place, key, seat, ask, settings), more=more)
+        request = self.request(place, key, seat, ask, settings, more)
         known = self.capabilities.of(place, seat.model)
         dialect: wire.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
 
@@ -146,8 +146,16 @@ class ModelLibrary:
             known.reasons = True
         return replace(reply, text=redacted(reply.text, key), reasoning=redacted(reply.reasoning, key))
 
-    def request(self, place: Connection, key: str | None, seat: Seat, ask: Ask, settings: RunSettings) -> Request:
-        """An ask on its way to a server."""
+    def request(
+        self,
+        place: Connection,
+        key: str | None,
+        seat: Seat,
+        ask: Ask,
+        settings: RunSettings,
+        more: Mapping[str, Any] = _NOTHING,
+    ) -> Request:
+        """An ask on its way to a server, with ``more`` parameters by name."""
         seed = seat.sampling.seed
         return Request(
             place=place,
@@ -158,6 +166,7 @@ class ModelLibrary:
             schema=schemas.wanted(seat.sampling, ask, settings.codebook),
             silence=settings.handling.silence or streams.SILENCE_SECONDS,
             price=lambda usage: self.prices.cost(place, seat.model, usage),
+            more=more,
         )
 
     def dearest(self, seat: Seat, ask: Ask) -> float:

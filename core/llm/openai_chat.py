@@ -59,6 +59,7 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
             data = line[5:].strip()
             if data == b"[DONE]":
                 growing.finish = growing.finish or "stop"
+                await streams.read_out(response)
                 return
             if data:
                 take(streams.decoded(data, seat), seat, growing)

@@ -31,6 +31,9 @@ CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 180.0
 """Longest wait for the next byte, the first one included (a local server may read a long prompt for minutes)."""
 
+END_SECONDS = 0.05
+"""How long the end of a response may take after the end of what it says."""
+
 MAX_LINE = 8 * 1024 * 1024
 MAX_REPLY = 4_000_000
 """Characters after which a reply is taken for one without an end, whatever limit the server was given."""
@@ -158,6 +161,17 @@ async def post(
         cut = errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).")
         cut.partial = growing.so_far
         raise cut from error
+
+
+async def read_out(response: aiohttp.ClientResponse) -> None:
+    """Read a response that has said all to its end, if that comes at once: many servers send it on its own, and only a
+    connection that was read to the end serves the next call."""
+    if response.content.at_eof():
+        return
+    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
+        async with asyncio.timeout(END_SECONDS):
+            while await response.content.readany():
+                pass
 
 
 def _timed_out(seat: Seat, growing: Growing) -> errors.ModelError:

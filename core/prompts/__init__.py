@@ -95,7 +95,7 @@ def shown(document: Document) -> str:
 
 def definitions(template: FrozenTemplate, codebook: Codebook) -> str:
     """The block that explains the labels, the same for every document of a run."""
-    return _block(template, codebook.hash, codebook.model_dump_json())
+    return _block(template, codebook)
 
 
 def render_text(template: FrozenTemplate, values: Mapping[str, Any]) -> str:
@@ -161,13 +161,9 @@ def _of_codebook(codebook: Codebook) -> dict[str, Any]:
 
 
 def _blocks(codebook: Codebook, templates: Mapping[str, FrozenTemplate]) -> dict[str, str]:
-    known = {name: templates[name] for name in BLOCKS if name in templates}
-    if not known:
-        return {}
-    name, content = codebook.hash, codebook.model_dump_json()
-    return {block: _block(template, name, content) for block, template in known.items()}
+    return {name: _block(templates[name], codebook) for name in BLOCKS if name in templates}
 
 
 @lru_cache(maxsize=1024)
-def _block(template: FrozenTemplate, _hash: str, codebook_json: str) -> str:
-    return render_text(template, _of_codebook(Codebook.model_validate_json(codebook_json)))
+def _block(template: FrozenTemplate, codebook: Codebook) -> str:
+    return render_text(template, _of_codebook(codebook))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from core.annotations import VERDICT, Annotation
 from core.debate.turns import Usage
@@ -30,6 +30,12 @@ _ATTEMPT = (
 _VERDICT = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
 _ANNOTATION = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
 _TEXT = ("hash", "text")
+_Place: TypeAlias = tuple[str, int, str]
+"""A turn in its run: document, number, key of the reply."""
+_UNFINISHED = """
+    SELECT document_id, turn, key FROM turns ANTI JOIN verdicts USING (run_id, document_id)
+    WHERE run_id = ? AND NOT superseded
+"""
 
 
 class Replies:
@@ -70,19 +76,25 @@ class RunSink:
     """The Sink: turns, verdicts, failed tries and states of runs, in the order they come."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
+        self._connection = connection
         self._writer = writer
         self._texts = {name for (name,) in connection.rows("SELECT hash FROM texts")}
+        self._on_the_way: dict[str, asyncio.Task[None]] = {}
+        self._there: dict[str, set[_Place]] = {}
+        """By run, the turns of its unfinished debates that an earlier session wrote."""
 
     async def turn(self, row: TurnRow) -> None:
         """Return once the turn is on disk. The same turn heard again on a resume is left as it was."""
+        if (row.document_id, row.turn, row.key) in self._there.get(row.run_id, ()):
+            return
         for message in row.messages:
-            if message["role"] == "system" and text_hash(message["content"]) not in self._texts:
+            if message["role"] == "system":
                 await self._text(message["content"])
-        await self._writer.commit(_insert_turns, [row])
+        await self._writer.commit_soon(_insert_turns, [row])
 
     async def verdict(self, row: VerdictRow) -> None:
         """Return once the verdict is on disk. A second one for the same document of the run is ignored."""
-        await self._writer.commit(_insert_verdicts, [row])
+        await self._writer.commit_soon(_insert_verdicts, [row])
 
     def attempt(self, row: AttemptRow) -> None:
         """Queue a failed try."""
@@ -91,10 +103,20 @@ class RunSink:
     async def state(self, run_id: str, state: State, message: str = "", seconds: float = 0.0) -> None:
         """Return once the run's state is on disk; ``seconds`` of work are added to the run's own."""
         await asyncio.wrap_future(self._writer.call(set_state(run_id, state, message, seconds)))
+        self._there.pop(run_id, None)
+        if state == "running":
+            self._there[run_id] = set(await asyncio.to_thread(self._connection.rows, _UNFINISHED, [run_id]))
 
     async def _text(self, text: str) -> None:
-        await self._writer.commit(_insert_texts, [(text_hash(text), text)])
-        self._texts.add(text_hash(text))
+        """Return once the text is on disk. Those who bring the same one wait for one write."""
+        name = text_hash(text)
+        if name in self._texts:
+            return
+        if name not in self._on_the_way:
+            writing = self._writer.commit(_insert_texts, [(name, text)], lambda: self._texts.add(name))
+            self._on_the_way[name] = asyncio.create_task(writing)
+            self._on_the_way[name].add_done_callback(lambda _: self._on_the_way.pop(name))
+        await asyncio.shield(self._on_the_way[name])
 
 
 def reply_of(row: Sequence[Any]) -> StoredReply:

@@ -1,5 +1,5 @@
 """The one thread that writes. It takes whatever is queued whenever it is free, writes it in one transaction and
-acknowledges after the commit. It never lingers."""
+acknowledges after the commit. It lingers over nothing but what its caller can wait for."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class _Awaited:
     then: Callable[[], None]
     loop: asyncio.AbstractEventLoop
     waiter: asyncio.Future[None]
+    patient: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,20 @@ class _Call:
 
 _Item: TypeAlias = _Rows | _Awaited | _Call
 
+LINGER_SECONDS = 0.03
+"""How long rows that can wait are kept for company. A transaction costs the same for one row as for twenty, and what
+must be on disk before anything goes on should not stand behind them."""
+
+
+def _nothing() -> None:
+    pass
+
 
 class Writer:
     """Owns the writing cursor. ``insert`` and ``call`` may be used from any thread and do not block.
 
-    Items take effect in the order they were queued, except that rows between two calls are put together by kind. When
+    Items take effect in the order they were queued, except that rows between two calls are put together by kind, and
+    that those of ``commit_soon`` come after others that were queued while they waited. When
     a group fails it is rolled back and tried again with care, and if that fails too its items one by one, so that only
     the offending one fails: whatever is passed in may run again and must touch nothing but the cursor.
     """
@@ -76,11 +86,19 @@ class Writer:
         """Queue rows; the future is done once they are on disk. Rows of one ``insert`` are written together."""
         return self._submit(_Rows(insert, rows))
 
-    async def commit(self, insert: Insert[R], rows: Sequence[R], then: Callable[[], None] = lambda: None) -> None:
+    async def commit(self, insert: Insert[R], rows: Sequence[R], then: Callable[[], None] = _nothing) -> None:
         """Return once these rows are on disk. They are written, and ``then`` is called in the writer's thread after
         that, even when the caller is cancelled meanwhile."""
         loop = asyncio.get_running_loop()
-        item = _Awaited(insert, rows, then, loop, loop.create_future())
+        item = _Awaited(insert, rows, then, loop, loop.create_future(), patient=False)
+        self._put(item)
+        await item.waiter
+
+    async def commit_soon(self, insert: Insert[R], rows: Sequence[R]) -> None:
+        """``commit`` for rows that can be made again if they are lost: they may wait for company, yet no call and no
+        end of the writer gets past them."""
+        loop = asyncio.get_running_loop()
+        item = _Awaited(insert, rows, _nothing, loop, loop.create_future(), patient=True)
         self._put(item)
         await item.waiter
 
@@ -112,20 +130,32 @@ class Writer:
             self._queue.put(item)
 
     def _work(self) -> None:
+        patient: list[_Item] = []
+        due = 0.0
         open_ = True
         while open_:
-            group: list[_Item] = []
-            item = self._queue.get()
-            while item is not None:
-                group.append(item)
-                try:
-                    item = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-            open_ = item is not None
+            group, open_ = self._taken(due if patient else None)
+            if open_ and (not patient or time.monotonic() < due) and not any(isinstance(item, _Call) for item in group):
+                due = due if patient else time.monotonic() + LINGER_SECONDS
+                patient += [item for item in group if _can_wait(item)]
+                group = [item for item in group if not _can_wait(item)]
+            else:
+                group, patient = patient + group, []
             if group:
                 self._write(group)
         self._cursor.close()
+
+    def _taken(self, until: float | None) -> tuple[list[_Item], bool]:
+        """What is queued, once there is something or the time has come; and whether the writer stays open."""
+        group: list[_Item] = []
+        try:
+            item = self._queue.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
+            while item is not None:
+                group.append(item)
+                item = self._queue.get_nowait()
+        except queue.Empty:
+            return group, True
+        return group, False
 
     def _write(self, group: list[_Item], *, careful: bool = False) -> None:
         try:
@@ -153,6 +183,10 @@ class Writer:
             with suppress(duckdb.Error):  # a failed commit has ended the transaction already
                 self._cursor.execute("ROLLBACK")
             raise
+
+
+def _can_wait(item: _Item) -> bool:
+    return isinstance(item, _Awaited) and item.patient
 
 
 def _acknowledge(group: list[_Item], results: list[Any], error: Exception | None) -> None:

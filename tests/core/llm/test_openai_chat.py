@@ -226,3 +226,24 @@ def test_ollama_speaks_its_own_dialect() -> None:
     assert (reply.text, reply.reasoning) == ("yes", "hm")
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (5, 2)
     assert reply.cost_usd == 0.0
+
+
+@pytest.mark.parametrize(("late", "connections"), [(0.01, 1), (5.0, 3)])
+def test_a_connection_whose_end_comes_soon_after_the_last_word_serves_the_next_call(
+    late: float, connections: int
+) -> None:
+    """An end that is long in coming is not waited for."""
+    seen: set[int] = set()
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        assert request.transport is not None
+        seen.add(request.transport.get_extra_info("peername")[1])
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(event(piece("A", "stop")) + event(b"[DONE]"))
+        await asyncio.sleep(late)
+        return response
+
+    with Scripted(behave) as server:
+        assert ask(server, times=3).text == "A"
+    assert len(seen) == connections

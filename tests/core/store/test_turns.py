@@ -116,6 +116,27 @@ def test_many_debates_come_in_the_order_of_the_run(project, run_id):
     assert [turn.reply.key for turn in found] == ["d0/0", "d0/1", "d2/0", "d2/1"]
 
 
+def test_a_resumed_run_writes_no_turn_again(project, run_id):
+    row = make_turn(run_id, "d0", 0, "extractor", "k1", says={"a": True})
+
+    async def begin():
+        await project.sink.state(run_id, "running")
+        await project.turn_store.commit(make_reply("k1"))
+        await project.sink.turn(row)
+
+    async def again():
+        await project.sink.state(run_id, "running")
+        before = project.saved_at
+        await project.sink.turn(row)
+        assert project.saved_at == before
+        await project.sink.turn(replace(row, turn=1))
+        assert project.saved_at != before
+
+    asyncio.run(begin())
+    asyncio.run(again())
+    assert [turn.turn for turn in project.store.transcripts.turns(run_id, "d0")] == [0, 1]
+
+
 def test_a_system_prompt_is_kept_once(project, run_id):
     async def write():
         await asyncio.gather(*(project.turn_store.commit(make_reply(f"k{number}")) for number in range(30)))
