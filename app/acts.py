@@ -29,8 +29,8 @@ from core.studio.queue import Wanted
 
 LONGEST = 262_144
 """Bytes of a request."""
-SHOWN, OPENED = 60, 5
-"""Documents of which an answer brings the cells of the grid along, or all of it."""
+SHOWN = 60
+"""Documents whose cells of the grid are answered at once."""
 
 Json: TypeAlias = dict[str, Any]
 Find: TypeAlias = Callable[[str], tuple[Desk | None, str]]
@@ -70,28 +70,16 @@ async def _read(request: Request) -> Json:
 def _answer(find: Find, message: Json) -> Json:
     desk, run_id = find(_text(message["run"]))
     actor = _text(message["actor"]).strip()[:200] or review.reviewer()
-    run = None if desk is None else desk.store.runs.get(run_id)
-    if desk is None or run is None:
+    if desk is None or desk.store.runs.settings(run_id) is None:
         return {"gone": True}
     if "ask" in message:
-        return _asked(desk, run, message, actor)
-    told: Json = {"answers": [_done(desk, run, act, actor) for act in message["acts"]], "read": time.time()}
-    for show, shown in (("cells", _cells), ("documents", _documents)):
-        pairs = zip(message["acts"], told["answers"], strict=True)
-        touched = [id for act, answer in pairs if act.get("show") == show for id in answer.get("touched", ())]
-        if touched:
-            told[show] = shown(desk, run, list(dict.fromkeys(touched))[:SHOWN], actor)
-    return told
+        return _asked(desk, desk.store.runs.known(run_id), message, actor)
+    return {"answers": [_done(desk, run_id, act, actor) for act in message["acts"]], "read": time.time()}
 
 
 def _cells(desk: Desk, run: RunRow, ids: list[str], actor: str) -> list[Json]:
-    speakers = review.roles(run)
-    return [cells_of(row, run.settings.codebook, speakers) for row in queue.rows(desk, run, ids, actor=actor)]
-
-
-def _documents(desk: Desk, run: RunRow, ids: list[str], actor: str) -> list[Json]:
-    documents = (focus.document(desk, run, id, actor=actor) for id in ids[:OPENED])
-    return [one for one in documents if one is not None]
+    speakers, read = review.roles(run), time.time()
+    return [cells_of(row, run.settings.codebook, speakers, read) for row in queue.rows(desk, run, ids, actor=actor)]
 
 
 def _asked(desk: Desk, run: RunRow, message: Json, actor: str) -> Json:
@@ -102,6 +90,9 @@ def _asked(desk: Desk, run: RunRow, message: Json, actor: str) -> Json:
             return focus.progress(desk, run, actor=actor)
         case "document":
             return {"document": focus.document(desk, run, _text(message["document"]), actor=actor)}
+        case "cells":
+            ids = [_text(id) for id in message["documents"][:SHOWN]]
+            return {"cells": _cells(desk, run, ids, actor)}
         case "transcript":
             return focus.transcript(desk, run, _text(message["document"]), actor=actor)
         case "history":
@@ -112,12 +103,12 @@ def _asked(desk: Desk, run: RunRow, message: Json, actor: str) -> Json:
             raise ValueError("ask")
 
 
-def _done(desk: Desk, run: RunRow, message: Json, actor: str) -> Json:
+def _done(desk: Desk, run_id: str, message: Json, actor: str) -> Json:
     """Do it; what was saved and which documents it touched, or why it could not be done."""
     seconds = message.get("seconds")
     telling = review.Telling(None if seconds is None else float(seconds), _text(message["once"])[:80])
     try:
-        saved = _act(desk, run.run_id, message, actor, telling)
+        saved = _act(desk, run_id, message, actor, telling)
     except MootError as error:
         return {"problem": error.message, "remedy": error.remedy}
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}

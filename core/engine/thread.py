@@ -20,6 +20,7 @@ class EngineThread:
     """The engine's loop, started on construction. ``stop`` cancels what is left and joins."""
 
     def __init__(self) -> None:
+        self._thresholds = gc.get_threshold()
         gc.freeze()  # what is there by now stays
         gc.set_threshold(YOUNG, MIDDLE, OLD)
         self._loop = asyncio.new_event_loop()
@@ -43,6 +44,8 @@ class EngineThread:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+        gc.unfreeze()
+        gc.set_threshold(*self._thresholds)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

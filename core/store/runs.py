@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.codebook import Codebook
 from core.engine.ports import Work
 from core.errors import UsageError
 from core.runs import Purpose, RunRow, RunSettings, State
@@ -27,30 +28,24 @@ WITH asked AS (
     SELECT run_id, count(*) FILTER (status = 'verdict') AS verdicts,
            count(*) FILTER (status = 'unresolved') AS unresolved, count(*) FILTER (status = 'failed') AS failed
     FROM verdicts WHERE $run IS NULL OR run_id = $run GROUP BY run_id
-), heard AS (
-    -- A reply is paid for by the run that asked for it, once, however many of its turns heard it.
-    SELECT turns.run_id, prompt_tokens, completion_tokens, cached_tokens, cost_usd,
-           replies.run_id = turns.run_id
-           AND row_number() OVER (PARTITION BY turns.run_id, key ORDER BY document_id, turn) = 1 AS paid
-    FROM turns JOIN replies USING (key) WHERE $run IS NULL OR turns.run_id = $run
+), said AS (
+    SELECT run_id, count(*) AS turns FROM turns WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), spent AS (
-    SELECT run_id, count(*) AS turns, count(*) FILTER (paid) AS calls, count(*) FILTER (NOT paid) AS cached_calls,
-           coalesce(sum(prompt_tokens) FILTER (paid), 0) AS prompt_tokens,
-           coalesce(sum(completion_tokens) FILTER (paid), 0) AS completion_tokens,
-           coalesce(sum(cached_tokens) FILTER (paid), 0) AS cached_tokens,
-           coalesce(bool_or(cost_usd IS NULL) FILTER (paid), false) AS priceless,
-           coalesce(sum(cost_usd) FILTER (paid), 0.0) AS cost_usd
-    FROM heard GROUP BY run_id
+    -- A reply is paid for by the run that asked for it, once, however many of its turns heard it.
+    SELECT run_id, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,
+           sum(cached_tokens) AS cached_tokens, bool_or(cost_usd IS NULL) AS priceless, sum(cost_usd) AS cost_usd
+    FROM replies WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), raised AS (
     SELECT run_id, arg_max(after, seq) AS budget FROM events WHERE kind = 'budget' GROUP BY run_id
 )
 SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0), coalesce(verdicts, 0),
-       coalesce(unresolved, 0), coalesce(failed, 0), coalesce(turns, 0), coalesce(calls, 0), coalesce(cached_calls, 0),
+       coalesce(unresolved, 0), coalesce(failed, 0), coalesce(turns, 0), coalesce(calls, 0),
+       greatest(0, coalesce(turns, 0) - coalesce(calls, 0)),
        coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
        CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, message, budget,
        purpose
-FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN spent USING (run_id)
-LEFT JOIN raised USING (run_id)
+FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN said USING (run_id)
+LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
 WHERE if($run IS NULL, purpose = 'run', run_id = $run)
 ORDER BY number
 """
@@ -62,6 +57,7 @@ class Runs:
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
+        self._frozen: dict[str, RunSettings] = {}
 
     def create(
         self,
@@ -93,16 +89,34 @@ class Runs:
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             return run_id
 
-        return self._known(self._writer.do(run))
+        return self.known(self._writer.do(run))
 
     def get(self, run_id: str) -> RunRow | None:
         """A run with its counts, or None."""
         return next(iter(self._read(run_id)), None)
 
+    def known(self, run_id: str) -> RunRow:
+        """A run with its counts. Raises UsageError, which names the latest, for an unknown one."""
+        run = self.get(run_id)
+        if run is None:
+            names = ", ".join(row.run_id for row in self.all()[-5:]) or "none yet"
+            raise UsageError(f"There is no run '{run_id}' in this project.", f"The latest are: {names}.")
+        return run
+
     def settings(self, run_id: str) -> RunSettings | None:
         """A run's frozen settings without its counts, which cost more; None for an unknown run."""
-        row = self._connection.row("SELECT settings FROM runs WHERE run_id = ?", [run_id])
-        return None if row is None else RunSettings.model_validate(load(row[0]))
+        if run_id not in self._frozen:
+            row = self._connection.row("SELECT settings FROM runs WHERE run_id = ?", [run_id])
+            if row is None:
+                return None
+            self._frozen[run_id] = RunSettings.model_validate(load(row[0]))
+        return self._frozen[run_id]
+
+    def with_codebook(self, codebook: Codebook) -> list[str]:
+        """The runs on exactly this codebook, oldest first, but for those of the lab."""
+        rows = self._connection.rows("SELECT run_id FROM runs WHERE purpose = 'run' ORDER BY number")
+        found = {run_id: self.settings(run_id) for (run_id,) in rows}
+        return [run_id for run_id, settings in found.items() if settings and settings.codebook == codebook]
 
     def all(self) -> list[RunRow]:
         """All runs with their counts, oldest first, but for those of the lab."""
@@ -125,7 +139,7 @@ class Runs:
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
             self._writer.do(lambda cursor: _set_aside(cursor, run_id, statuses))
-        run = self._known(run_id)
+        run = self.known(run_id)
         retry = self._connection.rows("SELECT retry FROM runs WHERE run_id = ?", [run_id])[0][0]
         todo = self._connection.rows(
             "SELECT document_id FROM run_documents ANTI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run) "
@@ -138,7 +152,7 @@ class Runs:
     def extend(self, run_id: str, document_ids: Sequence[str]) -> int:
         """Give the run further documents, behind those it has; how many were new to it. UsageError for an unknown
         run."""
-        self._known(run_id)
+        self.known(run_id)
 
         def run(cursor: Cursor) -> int:
             there = cursor.execute(
@@ -164,10 +178,10 @@ class Runs:
 
         Kept as an event beside the frozen settings. Raises UsageError for an unknown run.
         """
-        before = self._known(run_id).budget_usd
+        before = self.known(run_id).budget_usd
         deed = Deed(BUDGET, before=before, after=budget_usd, run_id=run_id)
         self._writer.do(lambda cursor: record(cursor, actor, [deed]))
-        return self._known(run_id)
+        return self.known(run_id)
 
     def latest_id(self) -> str | None:
         """The run that was made last (not in the lab), None before the first."""
@@ -177,13 +191,6 @@ class Runs:
     def recover(self) -> None:
         """Pause what a dead process left under way. Called once when the project is opened."""
         self._writer.do(_pause_interrupted)
-
-    def _known(self, run_id: str) -> RunRow:
-        run = self.get(run_id)
-        if run is None:
-            names = ", ".join(row.run_id for row in self.all()[-5:]) or "none yet"
-            raise UsageError(f"There is no run '{run_id}' in this project.", f"The latest are: {names}.")
-        return run
 
     def _read(self, run_id: str | None) -> list[RunRow]:
         return [_run_of(row) for row in self._connection.rows(_COUNTED, {"run": run_id})]

@@ -154,9 +154,7 @@ def set_manner(desk: Desk, manner: Manner, *, actor: str = "") -> None:
 
 def viewpoint(desk: Desk, run: RunRow, actor: str | None = None) -> Viewpoint:
     """Whose review of the run it is; what the reasons to look stand on is brought up to date."""
-    own = run.settings.codebook.hash
-    siblings = [row.run_id for row in desk.store.runs.all() if row.settings.codebook.hash == own]
-    desk.store.cues.refresh(run.run_id, siblings)
+    desk.store.cues.refresh(run.run_id, desk.store.runs.with_codebook(run.settings.codebook))
     return Viewpoint(run.run_id, actor, definitions.outdated(desk))
 
 

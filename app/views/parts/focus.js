@@ -212,11 +212,12 @@ class FocusView {
 
   async turnBack(act) {
     this.keepNote();
-    const told = await this.teller.act(act, { show: "documents" });
+    const told = await this.teller.act(act, {});
     if (!told) return;
     if (!told.touched.length) { this.stated("idle", act === "undo" ? "Nothing to undo" : "Nothing to redo"); return; }
-    for (const doc of told.documents) {
-      this.docs.set(doc.id, Promise.resolve(doc));
+    told.touched.forEach((id) => this.docs.delete(id));
+    for (const doc of await Promise.all(told.touched.slice(0, 5).map((id) => this.fetch(id)))) {
+      if (!doc) continue;
       const row = this.row(doc.id);
       if (row) Object.assign(row, { status: doc.status, skip: doc.skip });
       else this.rows.unshift({ id: doc.id, opening: Object.values(doc.fields)[0] || "", status: doc.status, reasons: doc.reasons, skip: doc.skip, draw: null });

@@ -5,7 +5,8 @@
 // run again a little after the last answer, for what it shows around the grid.
 window.moot = (() => {
   const pending = new Map();
-  let teller = null, focused = null, sent = "", told = 0, later = 0;
+  const touched = new Set();
+  let teller = null, focused = null, sent = "", told = 0, later = 0, reading = false;
 
   const el = (tag, cls, text) => {
     const node = document.createElement(tag);
@@ -42,16 +43,31 @@ window.moot = (() => {
   }
 
   function tell(api, act, more, heard) {
-    teller.act(act, { show: "cells", ...more }).then((answer) => {
+    teller.act(act, more).then((answer) => {
       if (heard) heard(answer);
-      for (const row of (answer && answer.cells) || []) {
-        const node = api.getRowNode(row._id);
-        if (node) Object.assign(node.data, row);
-      }
+      for (const id of (answer && answer.touched) || []) touched.add(id);
+      readAgain(api);
       api.refreshCells({ force: true });
       clearTimeout(later);
       later = setTimeout(() => { const node = api.getDisplayedRowAtIndex(0); if (node) node.setDataValue("_act", String(++told)); }, 300);
     });
+  }
+
+  // The rows that acts have touched, as they are now; "Saved" does not wait for them.
+  async function readAgain(api) {
+    if (reading) return;
+    reading = true;
+    while (touched.size) {
+      const documents = [...touched].slice(0, 60);
+      documents.forEach((id) => touched.delete(id));
+      const answer = await teller.ask("cells", { documents }).catch(() => ({})); // the next run of the page brings them too
+      for (const row of answer.cells || []) {
+        const node = api.getRowNode(row._id);
+        if (node) Object.assign(node.data, row);
+      }
+      api.refreshCells({ force: true });
+    }
+    reading = false;
   }
 
   const context = (api) => api.getGridOption("context");

@@ -35,8 +35,7 @@ class Teller {
         const { status, told } = await this.post({ acts: batch.map((each) => each.message) });
         this.open.splice(0, batch.length);
         tries = 0;
-        const more = { read: told.read, cells: told.cells || [], documents: told.documents || [] };
-        batch.forEach(({ done }, i) => this.heard(status === 200 && told.answers ? { ...told.answers[i], ...more } : null, done));
+        batch.forEach(({ done }, i) => this.heard(status === 200 && told.answers ? { ...told.answers[i], read: told.read } : null, done));
       } catch {
         this.onState("lost", "Not saved yet: the studio does not answer. Trying again.");
         await new Promise((done) => setTimeout(done, Math.min(2000, 250 * 2 ** Math.min(tries++, 3))));

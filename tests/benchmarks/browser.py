@@ -1,0 +1,136 @@
+"""How long a person waits, in a real browser: ``python -m tests.benchmarks.browser [--documents 100000]``.
+
+From the press to what it changed on the screen, in milliseconds: the first look, and the median of those after it. On
+the sample project for the Lab, on a project of that many documents (``tests.benchmarks.review``) for Review and
+Evaluate. Needs Debian's chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.store.project import Project
+from tests.benchmarks.review import fill
+from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.browser.studios import studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PATIENCE = 120_000
+EDITS = 7
+
+
+@contextmanager
+def browsing(folder: Path, *options: str) -> Iterator[Page]:
+    """A page on a studio of its own."""
+    from playwright.sync_api import sync_playwright
+
+    with studio(folder, *options) as running, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        page = chromium.new_page(viewport={"width": 1600, "height": 1000})
+        page.set_default_timeout(PATIENCE)
+        page.goto(running.entrance)
+        page.get_by_test_id("stSidebar").wait_for()
+        yield page
+        chromium.close()
+
+
+def visit(page: Page, room: str) -> None:
+    """Press a room's name."""
+    page.get_by_test_id("stSidebar").get_by_role("link", name=room, exact=True).click()
+
+
+def timed(name: str, bound: int, *acts: Callable[[], object]) -> None:
+    """Do each once, and print how long the first took and the median of the others."""
+    took = []
+    for act in acts:
+        began = time.perf_counter()
+        act()
+        took.append(1000 * (time.perf_counter() - began))
+    first, later = took[0], statistics.median(took[1:] or took)
+    print(f"{name:42}{first:7.0f} ms first {later:7.0f} ms then  {later / bound:5.2f} of the bound", flush=True)
+
+
+def laboratory(page: Page) -> None:
+    """From a word of a definition to what it did on twenty documents."""
+    visit(page, "Lab")
+    page.get_by_text("Nothing tried yet").wait_for()
+    box = page.get_by_role("textbox", name="Description")
+
+    def change(number: int) -> Callable[[], None]:
+        def act() -> None:
+            box.fill(f"What guests say about it, wording {number}.")
+            box.press("Tab")
+            page.locator(".st-key-lab-did").get_by_text(f"try {number}, draft against v1 on 20 documents").wait_for()
+
+        return act
+
+    timed("Lab: a word to its outcome, 20 documents", 2000, *map(change, range(1, EDITS + 1)))
+
+
+def reviewing(page: Page) -> None:
+    """A cell's edit to the word that it is saved; a page turned; a filter set; Focus, and a document decided in it."""
+    visit(page, "Review")
+    page.get_by_role("radio", name="Grid").click()
+    grid = page.frame_locator("iframe")
+    cells = grid.locator('.ag-row [col-id^="v_"]')
+    cells.first.wait_for()
+
+    def edit(number: int) -> Callable[[], None]:
+        def act() -> None:
+            cells.nth(5 * number).click()  # says "Saving…" before it returns
+            page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).first.wait_for()
+
+        return act
+
+    timed("Review: an edit, saved", 300, *map(edit, range(EDITS)))
+
+
+def evaluating(page: Page) -> None:
+    """From a press to the chart that it asks for."""
+    visit(page, "Evaluate")
+    chart = page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg").first
+
+    def looks(view: str, sign: str) -> Callable[[], None]:
+        def act() -> None:
+            page.get_by_role("radio", name=view, exact=True).click()
+            page.get_by_text(sign).first.wait_for()
+            chart.wait_for()
+
+        return act
+
+    began = time.perf_counter()
+    chart.wait_for()
+    print(f"Evaluate: opened {1000 * (time.perf_counter() - began):.0f} ms", flush=True)
+    page.wait_for_timeout(1000)
+    del looks
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--documents", type=int, default=100_000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with browsing(folder) as page:
+            laboratory(page)
+        path = folder / "large.duckdb"
+        with Project.open(path) as project:
+            fill(project, asked.documents)
+        with browsing(folder, "--project", str(path)) as page:
+            reviewing(page)
+            evaluating(page)
+
+
+if __name__ == "__main__":
+    main()
