@@ -68,7 +68,7 @@ def grid_view(
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
             st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>', width="stretch")
             words = state.last_saved()
-            st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width="content")
+            st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
             _button("Undo", lambda: review.undo(desk, actor=actor), icon="undo", shortcut="Ctrl+Z")
             _button("Redo", lambda: review.redo(desk, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
     _detail(desk, run, actor, page)

@@ -53,9 +53,9 @@ window.moot = (() => {
     });
   }
 
-  // The rows that acts have touched, as they are now; "Saved" does not wait for them.
+  // The rows that acts have touched, as they are now; neither "Saved" nor a further act waits for them.
   async function readAgain(api) {
-    if (reading) return;
+    if (reading || teller.open.length) return;
     reading = true;
     while (touched.size) {
       const documents = [...touched].slice(0, 60);
@@ -146,10 +146,21 @@ window.moot = (() => {
     return !same;
   }
 
-  // What was saved is said in the head of the page, which this frame can reach; the next run of the page says it too.
+  // What was saved is said in the head of the page, which this frame can reach. The next run of the page says it too, of
+  // what it knows: while acts are on their way it is not left to say so.
+  const SAVING = "Saving…";
+  const head = new MutationObserver(() => { if (teller.open.length) stated("saving"); });
+  let watched = null;
+
   function stated(state, words) {
     const place = window.parent.document.querySelector(".moot-saved");
-    if (place) place.textContent = state === "saved" ? "✓ " + words : state === "saving" ? "Saving…" : words;
+    if (!place) return;
+    const said = state === "saved" ? "✓ " + words : state === "saving" ? SAVING : words;
+    if (place.textContent !== said) place.textContent = said;
+    const around = place.closest(".st-key-review-acts") || place.parentElement;
+    if (around === watched) return;
+    head.disconnect();
+    head.observe((watched = around), { childList: true, subtree: true, characterData: true });
   }
 
   // ---- cells
