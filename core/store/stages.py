@@ -67,21 +67,22 @@ class Stages:
             params["values"] = list(values)
         return self._connection.numbers(
             f"""
-            WITH said AS (
-                SELECT document_id, list_position($speeches, round || '/' || role) - 1 AS speech, item,
-                       arg_max_null(value, turn) AS value
-                FROM (
-                    SELECT document_id, turn, item, value FROM annotations
-                    WHERE run_id = $run AND annotator <> 'verdict' AND list_contains($items, item)
-                ) JOIN (
-                    SELECT document_id, turn, role, round FROM turns WHERE run_id = $run AND NOT superseded
-                ) USING (document_id, turn)
-                GROUP BY ALL
+            WITH last AS (
+                SELECT document_id, list_position($speeches, round || '/' || role) - 1 AS speech, max(turn) AS turn
+                FROM turns WHERE run_id = $run AND NOT superseded AND says IS NOT NULL
+                GROUP BY document_id, speech, item
+            ), placed AS MATERIALIZED (
+                SELECT document_id, turn, speech::INTEGER AS speech, position::INTEGER AS row
+                FROM last JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+                WHERE speech IS NOT NULL
+            ), items AS (
+                SELECT unnest($items) AS item, (generate_subscripts($items, 1) - 1)::INTEGER AS nth
             )
-            SELECT speech::INTEGER AS speech, position::INTEGER AS row,
-                   (list_position($items, item) - 1)::INTEGER AS column, ({value})::DOUBLE AS value
-            FROM said JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
-            WHERE speech IS NOT NULL AND {value} IS NOT NULL
+            SELECT speech, row, nth AS column, ({value})::DOUBLE AS value
+            FROM (
+                SELECT document_id, turn, item, value FROM annotations
+                WHERE run_id = $run AND annotator <> 'verdict' AND {value} IS NOT NULL
+            ) JOIN placed USING (document_id, turn) JOIN items USING (item)
             """,
             params,
         )

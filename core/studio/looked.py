@@ -7,7 +7,7 @@ from core.runs import RunRow
 from core.studio import grids, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grids, Truth
-from core.studio.memo import remembered
+from core.studio.memo import kept, remembered
 from core.studio.stages import Stage
 
 
@@ -28,5 +28,6 @@ def verdicts(desk: Desk, run: RunRow, truth: Truth = "gold") -> Grids:
 
 
 def steps(desk: Desk, run: RunRow) -> tuple[Stage, ...]:
-    """The steps of the run's debates."""
-    return remembered(desk, lambda: stages.stages(desk, run), "stages", run.run_id)
+    """The steps of the run's debates. What is reviewed meanwhile does not change them."""
+    ended = (run.verdicts, run.unresolved, run.failed)
+    return kept(desk, lambda: stages.stages(desk, run), "stages", run.run_id, run.state, run.turns, *ended)

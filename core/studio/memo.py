@@ -1,5 +1,4 @@
-"""What was worked out lately, for as long as nothing is written to the project: a page that is drawn again at each
-click need not count again."""
+"""What was worked out lately, for as long as it holds: a page that is drawn at each click need not count again."""
 
 from __future__ import annotations
 
@@ -21,7 +20,12 @@ _known: OrderedDict[Hashable, Any] = OrderedDict()
 def remembered(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
     """What ``make`` gave last for ``what`` (name it whole: function and arguments) in this project, made anew when
     something was committed to the file since. Safe from any thread; two that ask at once may both make it."""
-    key = (desk.store, desk.saved_at(), *what)
+    return kept(desk, make, desk.saved_at(), *what)
+
+
+def kept(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
+    """``remembered`` for what stays true whatever is written meanwhile: ``what`` must hold all that it depends on."""
+    key = (desk.store, *what)
     with _guard:
         if key in _known:
             _known.move_to_end(key)

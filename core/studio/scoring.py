@@ -14,7 +14,7 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Value
 from core.errors import UsageError
 from core.evaluation import bootstrap, flips, intervals
-from core.evaluation.arrays import one_hot
+from core.evaluation.arrays import Mask, one_hot
 from core.evaluation.counts import Counts
 from core.evaluation.flips import Ledger, Trace
 from core.evaluation.intervals import Estimate
@@ -23,6 +23,7 @@ from core.runs import RunRow
 from core.studio import evaluate, looked, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
+from core.studio.memo import remembered
 from core.studio.worth import Worth, noun, worth
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
@@ -144,8 +145,11 @@ def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
     values = looked.verdicts(desk, run, truth)
     gold, said = (present(codebook, grid) for grid in (values.truth, values.of(VERDICT)))
     drawn = bootstrap.scores(gold, said, codebook.names)
-    counts, n, exact = _counts(desk, run, VERDICT, truth)
-    debate = worth(desk, run, truth)
+    ended = _complete(said)
+    counts = _counts(gold, said, ended, codebook.names)
+    n, exact = _whole(gold, said, ended)
+    lists = stages.last_lists(looked.steps(desk, run))
+    debate = remembered(desk, lambda: worth(desk, run, truth), "worth", run.run_id, truth)
     titles = {**stages.role_titles(run), **debate.titles}
     return Evaluation(
         run=run,
@@ -171,8 +175,14 @@ def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
             for label in codebook.labels
         ),
         roles=tuple(
-            RoleResult(role, titles.get(role, role), _spec(run, role), _counts(desk, run, role, truth)[0])
+            RoleResult(
+                role,
+                titles.get(role, role),
+                _spec(run, role),
+                _counts(gold, present(codebook, lists[role]), ended, codebook.names),
+            )
             for role in roles
+            if role in lists
         ),
         titles=titles,
         confusion=evaluate.choice_scores(desk, run, VERDICT, truth).confusion if codebook.kind == "choice" else (),
@@ -268,15 +278,27 @@ def sentence(debate: Worth, titles: Mapping[str, str], noun: str = "label") -> W
     return tuple(words)
 
 
-def _counts(desk: Desk, run: RunRow, annotator: str, truth: Truth) -> tuple[dict[str, Counts], int, int]:
-    """Counts by label name, documents, and how many of these are right in every label."""
-    if run.settings.codebook.kind == "choice":
-        chosen = evaluate.choice_scores(desk, run, annotator, truth)
-        exact = sum(row[place] for place, row in enumerate(chosen.confusion))
-        return dict(chosen.labels), chosen.n, exact
-    scores = evaluate.label_scores(desk, run, annotator, truth)
-    exact = round((scores.subset_accuracy or 0.0) * scores.n)
-    return dict(scores.labels), scores.n, exact
+def _complete(said: Grid) -> Mask:
+    """Rows with a value for every item: debates that have ended in a verdict."""
+    complete: Mask = np.equal(np.isnan(said).sum(axis=1), 0)
+    return complete
+
+
+def _counts(gold: Grid, said: Grid, ended: Mask, names: Sequence[str]) -> dict[str, Counts]:
+    """Counts by label name, as ``Evaluations.counts`` makes them in the file: on documents with truth on which the
+    debate has ended and this annotator said something, in cells that both have a value for."""
+    known = ~np.isnan(gold) & ~np.isnan(said) & (ended & ~np.isnan(said).all(axis=1))[:, None]
+    true, given = known & (gold == 1), known & (said == 1)
+    tp, fp, fn = ((cells).sum(axis=0).tolist() for cells in (true & given, given & ~true, true & ~given))
+    cells = known.sum(axis=0).tolist()
+    return {name: Counts(tp[at], fp[at], fn[at], cells[at] - tp[at] - fp[at] - fn[at]) for at, name in enumerate(names)}
+
+
+def _whole(gold: Grid, said: Grid, ended: Mask) -> tuple[int, int]:
+    """Documents with truth and a verdict, and on how many of them the verdict is right in all that the truth knows."""
+    counted = ended & ~np.isnan(gold).all(axis=1)
+    right = ((gold == said) | np.isnan(gold)).all(axis=1)
+    return int(counted.sum()), int((counted & right).sum())
 
 
 def present(codebook: Codebook, grid: Grid) -> Grid:

@@ -3,7 +3,7 @@ one; what several say together is their vote."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,17 @@ def stages(desk: Desk, run: RunRow) -> tuple[Stage, ...]:
         said = vote_of(list(members.values()), measured=codebook.kind == "rating")
         found.append(Stage(name, numbered, family, round, members, said))
     return tuple(found)
+
+
+def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:
+    """What each role said last, by role, from the steps of a run in order: a list of a later round takes the place of
+    the whole of an earlier one."""
+    last: dict[str, Grid] = {}
+    for stage in found:
+        for role, said in stage.members.items():
+            spoke = ~np.isnan(said).all(axis=1, keepdims=True)
+            last[role] = np.where(spoke, said, last[role]) if role in last else said
+    return last
 
 
 def role_titles(run: RunRow) -> dict[str, str]:

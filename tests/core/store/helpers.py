@@ -129,14 +129,15 @@ def random_world(project: Project, seed: int, count: int = 40) -> tuple[str, Cod
         for document_id in project.store.runs.document_ids(run.run_id):
             if rng.random() < 0.1:
                 continue
+            fault = Fault("stalled", "silence") if rng.random() < 0.1 else None
             await hold_debate(
                 project,
                 run.run_id,
                 document_id,
                 {"extractor": values(1), "critic": values(1) if rng.random() < 0.8 else None, "judge": None},
-                {item: None if rng.random() < 0.05 else rng.random() < 0.4 for item in items},
+                {item: None if fault or rng.random() < 0.05 else rng.random() < 0.4 for item in items},
                 quotes={"extractor": [rng.choice(["exact", "missing"]) for _ in range(rng.randrange(3))]},
-                fault=Fault("stalled", "silence") if rng.random() < 0.1 else None,
+                fault=fault,
             )
 
     asyncio.run(debates())

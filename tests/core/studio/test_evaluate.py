@@ -11,9 +11,10 @@ from core.documents import Document
 from core.errors import UsageError
 from core.evaluation.counts import Counts
 from core.runs import RunSettings
+from core.store.project import Project
 from core.studio import evaluate, review, scoring
 from core.studio.scoring import LeftOut
-from tests.core.store.helpers import SEAT, hold_debate
+from tests.core.store.helpers import SEAT, hold_debate, random_world
 from tests.core.studio import rooms_world
 
 
@@ -77,6 +78,23 @@ def test_the_page_agrees_with_the_report(desk, run_id):
     assert found.left_out == LeftOut(without_truth=1, unresolved=1, failed=1, waiting=1)
     assert found.left_out.excluded == evaluate.report(desk, run_id)["excluded"]
     assert [role.role for role in found.roles] == ["extractor", "critic"]
+
+
+@pytest.mark.parametrize("truth", ["gold", "reviewed"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_page_counts_in_memory_what_the_report_counts_in_the_file(tmp_path, seed, truth):
+    """On worlds where roles are silent, values unread, debates failed and raters disagree."""
+    with Project.open(tmp_path / "random.duckdb") as project:
+        run_id, _ = random_world(project, seed)
+        desk = rooms_world.desk_on(project)
+        run = desk.store.runs.get(run_id)
+        found = scoring.evaluation(desk, run_id, truth)
+        own = evaluate.label_scores(desk, run, "verdict", truth)
+        assert (found.n, found.counts) == (own.n, own.labels)
+        assert found.exact.value == own.subset_accuracy
+        assert [role.role for role in found.roles] == ["extractor", "critic"]
+        for role in found.roles:
+            assert role.counts == evaluate.label_scores(desk, run, role.role, truth).labels
 
 
 def test_the_ledger(desk, run_id):
