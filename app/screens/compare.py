@@ -12,7 +12,7 @@ from app import desks, state
 from app.views import cells, compared, confusion, empty, header, panel
 from app.views.runs import run_words
 from core.runs import RunRow
-from core.studio import compare, evaluate, outcomes, review, tables
+from core.studio import compare, counted, evaluate, outcomes, review, tables
 from core.studio.compare import Comparison, Pair
 from core.studio.desk import Desk
 from core.studio.grids import Truth
@@ -53,7 +53,7 @@ def main() -> None:
     with left:
         compared.columns(found)
     with right:
-        compared.cost(found)
+        compared.cost(found, _each(desk, chosen, truth))
     _pair(desk, chosen, found, truth)
 
 
@@ -145,12 +145,14 @@ def _outcomes(desk: Desk, first: RunRow, pair: Pair, truth: Truth) -> None:
     """Differences per label, and the documents behind them; a click on a label filters these."""
     one, two = pair.first, pair.second
     each = remembered(desk, lambda: outcomes.outcomes(desk, one, two, truth), "outcomes", one, two, truth)
+    runs = [row for id in (one, two) if (row := desk.store.runs.get(id)) is not None]
+    on = counted.words(counted.shared(desk, runs, truth), truth)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
-        label = compared.labels(pair, first.settings.codebook.kind)
+        label = compared.labels(pair, first.settings.codebook.kind, on)
         compared.tests(pair)
     with right:
-        _documents(desk, each, label)
+        _documents(desk, each, label, on)
     shown = state.case()
     if shown is not None:
         run = desk.store.runs.get(pair.second)
@@ -162,10 +164,17 @@ def _outcomes(desk: Desk, first: RunRow, pair: Pair, truth: Truth) -> None:
                 cells.case(desk, run, shown, key="compare-after", stacked=True)
 
 
-def _documents(desk: Desk, each: Outcomes, label: str) -> None:
+def _each(desk: Desk, runs: Sequence[RunRow], truth: Truth) -> str:
+    """How many documents each of the runs has, in words; once when they all have the same."""
+    said = {run.run_id: counted.words(counted.of_run(desk, run, truth), truth) for run in runs}
+    words = set(said.values())
+    return f"each run: {words.pop()}" if len(words) == 1 else ". ".join(f"{id}: {own}" for id, own in said.items())
+
+
+def _documents(desk: Desk, each: Outcomes, label: str, on: str) -> None:
     counts = each.counts
     words = f"on {label}" if label in each.names else ""
-    with panel.panel("Document by document", words, key="compare-documents"):
+    with panel.panel("Document by document", words, counted=on, key="compare-documents"):
         kinds = st.pills(
             "outcome",
             list(OUTCOMES),

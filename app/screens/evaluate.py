@@ -11,7 +11,7 @@ from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, h
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
-from core.studio import evaluate, printout, reports, review, scoring, stages, worth
+from core.studio import counted, evaluate, printout, reports, review, scoring, stages, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.memo import remembered
@@ -72,7 +72,7 @@ def main() -> None:
     match view:
         case "debate":
             told = remembered(desk, lambda: worth.worth(desk, run, truth), "worth", run.run_id, truth)
-            debate_worth.worth(told, worth.noun(run), stages.role_titles(run))
+            debate_worth.worth(told, worth.noun(run), stages.role_titles(run), _counted(desk, run, truth))
         case "errors":
             deeper.errors(desk, run, truth, cells.case)
         case "stability":
@@ -84,7 +84,7 @@ def main() -> None:
             rated.dimensions(desk, run, truth)
         case _:
             found = _scored(desk, run, truth)
-            _bars_and_flow(found)
+            _bars_and_flow(desk, found)
             cells.behind(desk, found)
 
 
@@ -208,7 +208,13 @@ def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _bars_and_flow(found: Evaluation) -> None:
+def _counted(desk: Desk, run: RunRow, truth: Truth) -> debate_worth.CountedOn:
+    return debate_worth.CountedOn(
+        *(counted.words(of(desk, run, truth), truth) for of in (counted.of_run, counted.of_debate, counted.of_rounds))
+    )
+
+
+def _bars_and_flow(desk: Desk, found: Evaluation) -> None:
     deciding = found.ledger.roles[-1] if found.ledger else (found.roles[-1].role if found.roles else "")
     others = [role for role in found.roles if role.role != deciding] if found.ledger else []
     if found.ledger is not None:
@@ -216,12 +222,15 @@ def _bars_and_flow(found: Evaluation) -> None:
     else:
         left, right = st.container(), None
     told = "the mark is the value, the light part its 95% interval"
-    with left, panel.panel("Per label", told, key="evaluate-bars") as head:
+    on = counted.words(counted.of_run(desk, found.run, found.truth), found.truth)
+    with left, panel.panel("Per label", told, counted=on, key="evaluate-bars") as head:
         with head:
             panel.role_legend({role.role: role.title for role in others})
         charts.score_bars(_score_rows(found, others), found.titles, key="evaluate-scores")
     if found.ledger is not None and right is not None:
-        with right, panel.panel("What did the debate change?", f"{found.ledger.cells:,} labels", key="evaluate-flow"):
+        cells_in = f"{found.ledger.cells:,} labels"
+        on = counted.words(counted.of_debate(desk, found.run, found.truth), found.truth)
+        with right, panel.panel("What did the debate change?", cells_in, counted=on, key="evaluate-flow"):
             # As high as the bars beside it, but for the sentence.
             height = max(190, charts.ROW * (len(found.labels) + 2) - 66)
             flow.flow(found.ledger, found.titles, found.told, height=height, key="evaluate-ribbons")

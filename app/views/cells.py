@@ -7,7 +7,7 @@ import streamlit as st
 from app import state
 from app.views import confusion, flow, marked_text, panel, plots, transcript
 from core.runs import RunRow
-from core.studio import evaluate, review, scoring
+from core.studio import counted, evaluate, review, scoring
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.scoring import Evaluation
@@ -29,6 +29,7 @@ def behind(desk: Desk, found: Evaluation) -> None:
         "Confusion",
         f"rows are the {truth}, columns the verdict; shares are of the row",
         note="click a cell to read its documents",
+        counted=counted.words(counted.of_run(desk, found.run, found.truth), found.truth),
         key="evaluate-confusion",
     ):
         if codebook.kind == "choice":

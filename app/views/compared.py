@@ -76,11 +76,12 @@ def columns(found: Comparison) -> None:
         st.dataframe(pd.DataFrame(shown), hide_index=True, key="compare-table", height="content")
 
 
-def cost(found: Comparison) -> None:
-    """Cost against quality."""
+def cost(found: Comparison, on: str) -> None:
+    """Cost against quality; ``on`` says how many documents each run has."""
     unit = found.columns[0].unit
     measure = "mean Spearman" if "macro_spearman" in found.columns[0].scores else "macro F1"
-    with panel.panel("Cost against quality", "green: no other is as good for less", key="compare-cost"):
+    sub = "green: no other is as good for less"
+    with panel.panel("Cost against quality", sub, counted=on, key="compare-cost"):
         plots.frontier(
             [
                 {
@@ -98,8 +99,8 @@ def cost(found: Comparison) -> None:
         )
 
 
-def labels(pair: Pair, kind: str) -> str:
-    """Differences per label with their intervals; gives the label that was clicked."""
+def labels(pair: Pair, kind: str, on: str) -> str:
+    """Differences per label with their intervals; gives the label that was clicked; ``on`` counts documents."""
     measure = "share within a point" if kind == "rating" else "F1"
     drawn = []
     for test in pair.labels:
@@ -118,7 +119,8 @@ def labels(pair: Pair, kind: str) -> str:
             }
         )
     title = f"{pair.second} against {pair.first}"
-    with panel.panel(title, f"difference in {measure}, 95% interval", note="click a label", key="compare-labels"):
+    sub = f"difference in {measure}, 95% interval"
+    with panel.panel(title, sub, note="click a label", counted=on, key="compare-labels"):
         if not drawn:
             st.caption("No label is present in the truth of the shared documents.")
             return ""

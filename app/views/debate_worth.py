@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -16,7 +17,16 @@ from core.studio.worth import Worth
 SERIES = {"vote": "bar", "mean of the agents": "tx3", "some agent is right": "right", "all agree": "unres"}
 
 
-def worth(told: Worth, noun: str, agents: Mapping[str, str]) -> None:
+@dataclass(frozen=True, slots=True)
+class CountedOn:
+    """On how many documents each part stands, in words: all of the run, those of its steps, those of its rounds."""
+
+    run: str
+    debate: str
+    rounds: str
+
+
+def worth(told: Worth, noun: str, agents: Mapping[str, str], on: CountedOn) -> None:
     """Draw all that there is; ``noun`` is what a cell of the ledger is, ``agents`` the roles' titles."""
     if told.ledger is None:
         st.caption(
@@ -27,19 +37,20 @@ def worth(told: Worth, noun: str, agents: Mapping[str, str]) -> None:
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         if told.ledger is not None:
-            _steps(told, noun)
-        _rounds(told.rounds, agents)
+            _steps(told, noun, on.debate)
+        _rounds(told.rounds, agents, on.rounds)
     with right:
-        _bound(told.bound, noun)
+        _bound(told.bound, noun, on.run)
         if told.critic is not None:
             _critic(told)
-    _panels(told)
+    _panels(told, on.rounds)
 
 
-def _steps(told: Worth, noun: str) -> None:
+def _steps(told: Worth, noun: str, on: str) -> None:
     ledger = told.ledger
     assert ledger is not None
-    with panel.panel("What each step is worth", f"{ledger.cells:,} {noun}s with truth", key="worth-steps"):
+    sub = f"{ledger.cells:,} {noun}s with truth"
+    with panel.panel("What each step is worth", sub, counted=on, key="worth-steps"):
         import pandas as pd
 
         rows = [{"step": told.titles[ledger.roles[0]], "right": _percent(ledger.shares[0], 1)}]
@@ -86,8 +97,8 @@ def _critic(told: Worth) -> None:
         facts(rows)
 
 
-def _bound(bound: Bound, noun: str) -> None:
-    with panel.panel("What was there to be had", f"{bound.cells:,} {noun}s", key="worth-bound"):
+def _bound(bound: Bound, noun: str, on: str) -> None:
+    with panel.panel("What was there to be had", f"{bound.cells:,} {noun}s", counted=on, key="worth-bound"):
         if bound.at_first is None or bound.reached is None or bound.ever is None:
             st.caption("Nothing to tell: no agent gave a list of its own on a document with truth.")
             return
@@ -108,14 +119,14 @@ def _bound(bound: Bound, noun: str) -> None:
         )
 
 
-def _rounds(found: tuple[Round, ...], agents: Mapping[str, str]) -> None:
+def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> None:
     if not found:
         return
     rows: list[dict[str, Any]] = []
     for one in found:
         for name, value in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
             rows.append({"step": one.name, "series": name, "value": value})
-    with panel.panel("Side by side", "agreement and accuracy, round by round", key="worth-rounds"):
+    with panel.panel("Side by side", "agreement and accuracy, round by round", counted=on, key="worth-rounds"):
         plots.lines(rows, SERIES, key="worth-rounds-chart")
         import pandas as pd
 
@@ -148,11 +159,10 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str]) -> None:
         st.html(f'<div class="moot-told">{"".join(f"<span>{escape(words)}.</span>" for words in said)}</div>')
 
 
-def _panels(told: Worth) -> None:
+def _panels(told: Worth, on: str) -> None:
     for family, dimensions in told.panels.items():
-        with panel.panel(
-            f"{family.capitalize()}s before and after", "ratings from 0 to 1", key=f"worth-panel-{family}"
-        ):
+        title = f"{family.capitalize()}s before and after"
+        with panel.panel(title, "ratings from 0 to 1", counted=on, key=f"worth-panel-{family}"):
             import pandas as pd
 
             rows = [

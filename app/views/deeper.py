@@ -10,7 +10,7 @@ from app import prepare, state
 from app.views import confusion, error_analysis, panel, stability, who
 from core.debate.protocols import family
 from core.runs import RunRow
-from core.studio import advice, compare, drift, mistakes, people, repeats
+from core.studio import advice, certainty, compare, counted, drift, mistakes, people, repeats
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.memo import remembered
@@ -34,7 +34,7 @@ def errors(desk: Desk, run: RunRow, truth: Truth, show: Callable[[Desk, RunRow, 
         key="errors-label",
     )
     told = remembered(desk, lambda: mistakes.of_label(desk, run, chosen, truth), "mistakes", run.run_id, chosen, truth)
-    side, word = error_analysis.findings(told, codebook.kind)
+    side, word = error_analysis.findings(told, codebook.kind, truth)
     with panel.panel("Documents", f"“{word}” stands in them" if word else "", key="errors-documents") as head:
         with head:
             only = ALL
@@ -82,8 +82,9 @@ def repeated(desk: Desk, run: RunRow, truth: Truth) -> None:
     if told is None:
         st.caption("No iteration has a verdict yet.")
         return
-    votes = remembered(desk, lambda: repeats.certainty(desk, run, truth), "certainty", run.run_id, truth)
-    stability.stability(told, votes, run.settings.codebook)
+    sure = remembered(desk, lambda: certainty.certainty(desk, run, truth), "certainty", run.run_id, truth)
+    each = counted.together([counted.of_run(desk, row, truth) for row in repeats.siblings(desk, run)])
+    stability.stability(told, sure, run.settings.codebook, counted.words(each, truth), truth)
 
 
 def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
@@ -93,7 +94,9 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
         rows = [row for row in desk.store.runs.all() if compare.alike(row.settings.codebook, run.settings.codebook)]
         found = remembered(desk, lambda: advice.profiles(desk, rows, truth), "profiles", run.run_id, truth)
         if found:
-            who.seats(found, advice.suggestions(found, [family(role) for role in run.settings.seats]))
+            pooled = [counted.of_run(desk, row, truth) for row in rows if row.verdicts]
+            on = counted.words(counted.together(pooled), truth)
+            who.seats(found, advice.suggestions(found, [family(role) for role in run.settings.seats]), on)
         else:
             st.caption("Seats are advised for multilabel runs with verdicts.")
     with right:
@@ -107,7 +110,8 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
                 label_visibility="collapsed",
                 key="who-people-are",
             )
-            who.replace(remembered(desk, lambda: people.may_replace(desk, run, chosen), "replace", run.run_id, chosen))
+            test = remembered(desk, lambda: people.may_replace(desk, run, chosen), "replace", run.run_id, chosen)
+            who.replace(test, counted.words(people.counted_by(desk, run)))
         with panel.panel("Drift", "canary documents, asked again", key="who-drift") as head:
             with head:
                 if run.verdicts and st.button("Run canaries", key="who-canaries", icon=":material/replay:"):

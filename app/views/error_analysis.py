@@ -8,15 +8,18 @@ import streamlit as st
 
 from app.views import debate_worth, panel, plots
 from core.evaluation.mistakes import Band
+from core.studio import counted
+from core.studio.grids import Truth
 from core.studio.mistakes import LabelErrors, Side, told_sides
 
 
-def findings(told: LabelErrors, kind: str) -> tuple[Side | None, str]:
+def findings(told: LabelErrors, kind: str, truth: Truth) -> tuple[Side | None, str]:
     """Draw them. Gives the side and the cue word that were picked to filter the documents by."""
     side: Side | None = None
     word = ""
+    on = counted.words(told.counted, truth)
     left, right = st.columns([1.2, 1], gap="small")
-    with left, panel.panel("Cue words", "stand in these errors more than in the hits", key="errors-cues"):
+    with left, panel.panel("Cue words", "stand in these errors more than in the hits", counted=on, key="errors-cues"):
         sides = dict(told_sides(kind))
         counts = {one.side: one for one in told.sides}
         chosen = st.segmented_control(
@@ -46,10 +49,10 @@ def findings(told: LabelErrors, kind: str) -> tuple[Side | None, str]:
         else:
             st.caption("No word stands in two of these errors and in a larger share of them than of the hits.")
     with right:
-        with panel.panel("By length", "share wrong by words of the text", key="errors-length"):
+        with panel.panel("By length", "share wrong by words of the text", counted=on, key="errors-length"):
             _bands(told.by_length, "words", key="errors-length-chart")
         if told.by_labels:
-            with panel.panel("By number of labels", "present in the truth", key="errors-labels"):
+            with panel.panel("By number of labels", "present in the truth", counted=on, key="errors-labels"):
                 _bands(told.by_labels, "labels", key="errors-labels-chart")
         with panel.panel("By tag", "as people tagged the wrong documents", key="errors-tags"):
             if told.tags:

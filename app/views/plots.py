@@ -135,8 +135,9 @@ def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "shar
     draw(chart, rows, key=key, height=240)
 
 
-def reliability(rows: Rows, *, key: str) -> None:
-    """Certainty against the share that came true: ``{certainty, right, low, high, n}``, the diagonal being honest."""
+def reliability(rows: Rows, *, key: str, certainty: str) -> None:
+    """Certainty (``certainty`` says whose) against the share that came true: ``{certainty, right, low, high, n}``, the
+    diagonal being honest."""
     import altair as alt
     import pandas as pd
 
@@ -148,7 +149,7 @@ def reliability(rows: Rows, *, key: str) -> None:
         .encode(x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit))
     )
     base = alt.Chart(pd.DataFrame(list(rows)))
-    x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title="certainty: share of votes", format=".0%", tickCount=6))
+    x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
     y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share that is right", format=".0%", tickCount=6))
     tip = [
         alt.Tooltip("certainty:Q", title="Certainty", format=".1%"),

@@ -8,7 +8,7 @@ from app.views import panel, plots
 from app.views.beside import beside
 from app.views.numbers import Figure, Line, numbers
 from core.runs import RunRow
-from core.studio import evaluate, scoring
+from core.studio import counted, evaluate, scoring
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.memo import remembered
@@ -44,7 +44,8 @@ def dimensions(desk: Desk, run: RunRow, truth: Truth) -> None:
     import pandas as pd
 
     report = remembered(desk, lambda: evaluate.report(desk, run.run_id, truth), "report", run.run_id, truth)
-    with panel.panel("Dimensions", "bias above 0 is lenient", key="evaluate-table"):
+    on = counted.words(counted.of_run(desk, run, truth), truth)
+    with panel.panel("Dimensions", "bias above 0 is lenient", counted=on, key="evaluate-table"):
         frame = pd.DataFrame([{"dimension": name, **scores} for name, scores in report["labels"].items()])
         figure = st.column_config.NumberColumn(format="%.3f")
         names = [name for name in frame.columns if name not in ("dimension", "n")]
@@ -61,5 +62,6 @@ def dimensions(desk: Desk, run: RunRow, truth: Truth) -> None:
             key="evaluate-dimension",
         )
         rows, points = scoring.meeting(desk, run, chosen, truth)
+        panel.counted(counted.words(counted.on_item(desk, run, chosen, truth), truth))
         plots.heat(rows, points, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title="truth")
     beside(report)

@@ -9,8 +9,14 @@ import streamlit as st
 from app.views import panel, plots
 from core.codebook import Codebook
 from core.evaluation.iterations import Repeated
-from core.studio.repeats import Certainty, Repeats
+from core.studio import counted
+from core.studio.certainty import Certainty, Kind
+from core.studio.grids import Truth
+from core.studio.repeats import Repeats
 
+TITLES: dict[Kind, str] = {"votes": "Can the votes be believed?", "student": "Can the student's certainty be believed?"}
+AXES: dict[Kind, str] = {"votes": "certainty: share of votes", "student": "certainty: the student's own"}
+HONEST: dict[Kind, str] = {"votes": "a share of votes", "student": "its certainty"}
 RUNS = 6  # iterations whose own scores are shown
 NAMES = {
     "macro_f1": "Macro F1",
@@ -27,22 +33,22 @@ NAMES = {
 }
 
 
-def stability(told: Repeats, certainty: Certainty, codebook: Codebook) -> None:
-    """Draw what the iterations tell."""
+def stability(told: Repeats, sure: Certainty, codebook: Codebook, on: str, truth: Truth) -> None:
+    """Draw what the iterations tell; ``on`` says how many documents the scores stand on."""
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(told)
-        _documents(told, codebook)
+        _measures(told, on)
+        _documents(told, codebook, truth)
     with right:
-        _certainty(certainty)
+        _certainty(sure, truth)
 
 
-def _measures(told: Repeats) -> None:
+def _measures(told: Repeats, on: str) -> None:
     import pandas as pd
 
     n = len(told.runs)
-    sub = ", ".join(told.runs)
-    with panel.panel("One iteration" if n == 1 else f"{n} iterations", sub, key="stability-measures"):
+    title = "One iteration" if n == 1 else f"{n} iterations"
+    with panel.panel(title, ", ".join(told.runs), counted=on, key="stability-measures"):
         rows = [
             _row(NAMES[name], one, [told.by_run[run].get(name) for run in told.runs], told.runs)
             for name, one in told.measures.items()
@@ -84,7 +90,7 @@ def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _documents(told: Repeats, codebook: Codebook) -> None:
+def _documents(told: Repeats, codebook: Codebook, truth: Truth) -> None:
     counts = told.stability.counts
     if len(told.runs) < 2:
         return
@@ -93,15 +99,17 @@ def _documents(told: Repeats, codebook: Codebook) -> None:
         for label, own in told.stability.labels.items():
             rows += [{"name": label, "standing": name, "count": count} for name, count in own.items()]
     words = f"{counts['wavering']:,} of {sum(counts.values()):,} documents waver"
-    with panel.panel("In every iteration right, or wrong", words, key="stability-documents"):
+    on = counted.words(told.counted, truth)
+    with panel.panel("In every iteration right, or wrong", words, counted=on, key="stability-documents"):
         plots.standings(rows, key="stability-standings")
 
 
-def _certainty(told: Certainty) -> None:
+def _certainty(told: Certainty, truth: Truth) -> None:
     found = told.calibration
-    with panel.panel("Can the votes be believed?", told.whose, key="stability-certainty"):
+    on = counted.words(told.counted, truth) if told.counted is not None else ""
+    with panel.panel(TITLES[told.kind], told.whose, counted=on, key="stability-certainty"):
         if found is None or not found.n:
-            st.caption(told.why_not or "No vote can be compared with a truth.")
+            st.caption(told.why_not)
             return
         rows = [
             {
@@ -113,8 +121,8 @@ def _certainty(told: Certainty) -> None:
             }
             for one in found.bins
         ]
-        plots.reliability(rows, key="stability-reliability")
+        plots.reliability(rows, key="stability-reliability", certainty=AXES[told.kind])
         st.caption(
             f"Expected calibration error {found.ece:.3f}, Brier score {found.brier:.3f} on {found.n:,} cases. "
-            "On the dashed line a share of votes is the chance to be right."
+            f"On the dashed line {HONEST[told.kind]} is the chance to be right."
         )

@@ -20,9 +20,10 @@ PEOPLE: dict[People, str] = {
 }
 
 
-def seats(found: Sequence[Profile], advised: Sequence[Suggestion]) -> None:
-    """Each model's profile and the advice."""
-    with panel.panel("Who suits which seat", "the models' own lists, all runs of this codebook", key="who-seats"):
+def seats(found: Sequence[Profile], advised: Sequence[Suggestion], on: str) -> None:
+    """Each model's profile and the advice; ``on`` says how many documents it stands on."""
+    sub = "the models' own lists, all runs of this codebook"
+    with panel.panel("Who suits which seat", sub, counted=on, key="who-seats"):
         rows = [
             {
                 "name": one.spec,
@@ -45,10 +46,11 @@ def _line(one: Suggestion) -> str:
     return f"<span><b>{escape(one.seat.capitalize())}:</b> {escape(words)}</span>"
 
 
-def replace(test: Alternative) -> None:
-    """The alternative annotator test."""
+def replace(test: Alternative, on: str) -> None:
+    """The alternative annotator test; ``on`` says how many documents it stands on."""
     st.html(f'<div class="moot-line">{escape(test.sentence)}</div>')
     if test.people:
+        panel.counted(on)
         import pandas as pd
 
         rows = [

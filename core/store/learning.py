@@ -84,6 +84,17 @@ class Learning:
         )
         return KeptStudent(row[0], bytes(row[1]), load(row[2]), row[3], row[4]) if row else None
 
+    def taught(self, hash: str) -> set[str]:
+        """Documents that people had submitted by the time at which this student was made: it may know them."""
+        rows = self._connection.rows(
+            """
+            SELECT DISTINCT document_id FROM events WHERE kind = 'review_status' AND after = '"Submitted"'
+            AND unix_time <= (SELECT unix_time FROM students WHERE hash = ?)
+            """,
+            [hash],
+        )
+        return {id for (id,) in rows}
+
     def facts(self) -> tuple[str, Mapping[str, Any]] | None:
         """The latest student's hash and facts, without its body."""
         row = self._connection.row("SELECT hash, facts FROM students ORDER BY unix_time DESC LIMIT 1")

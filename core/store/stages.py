@@ -87,6 +87,17 @@ class Stages:
             params,
         )
 
+    def ended(self, run_id: str) -> npt.NDArray[Any]:
+        """What the debate on each document of the run ended in, in its order: ``verdict``, ``unresolved``, ``failed``,
+        or ``waiting`` while there is none."""
+        found = self._connection.numbers(
+            "SELECT coalesce(status, 'waiting') AS status FROM (FROM run_documents WHERE run_id = $run) AS own "
+            "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) "
+            "ORDER BY own.position",
+            {"run": run_id},
+        )
+        return found["status"]
+
     def spent(self, run_id: str, truth: str | None = None) -> list[Spent]:
         """What each role took in each round; with ``truth`` on documents that it speaks of."""
         only, params = "", {"run": run_id}

@@ -15,7 +15,8 @@ from core.evaluation.arrays import Codes, Mask
 from core.evaluation.mistakes import Band, Cue, by_number, cues
 from core.evaluation.rounds import is_right
 from core.runs import RunRow
-from core.studio import looked, repeats
+from core.studio import counted, looked, repeats
+from core.studio.counted import Counted
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
 
@@ -55,6 +56,8 @@ class LabelErrors:
     """share wrong by how many labels the truth has; empty unless multilabel"""
     tags: Mapping[str, int]
     """error tags that people gave to the wrong documents -> documents"""
+    counted: Counted
+    """documents with a truth and a value on this label, and those without"""
 
     @property
     def wrong(self) -> int:
@@ -115,6 +118,7 @@ def of_label(desk: Desk, run: RunRow, label_id: str, truth: Truth = "gold", *, w
         by_length=by_number(lengths[found.judged], wrong[found.judged]),
         by_labels=by_number(present[found.judged], wrong[found.judged]) if several else (),
         tags=dict(tags.most_common()),
+        counted=counted.among(desk, run, truth, found.judged),
     )
 
 

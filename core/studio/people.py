@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from core.annotations import VERDICT
 from core.evaluation.alternative import EPSILONS, LEAST_PEOPLE, Alternative, People, alternative_test
+from core.evaluation.arrays import Mask
 from core.runs import RunRow
 from core.store.annotators import GOLD, REVIEWED, Source
-from core.studio import grids
+from core.studio import counted, grids
+from core.studio.counted import Counted
 from core.studio.desk import Desk
 
 EPSILON_WORDS = (
@@ -20,7 +24,17 @@ EPSILON_WORDS = (
 def may_replace(desk: Desk, run: RunRow, people: People = "trained") -> Alternative:
     """The test of the run's verdicts against the raters of the gold, or, when those are fewer than three, against those
     who reviewed. With fewer of both it says why there is none."""
-    codebook = run.settings.codebook
+    loaded, chosen = _loaded(desk, run)
+    return alternative_test(
+        loaded.of(VERDICT),
+        {_name(name): loaded.of(name) for name in chosen},
+        epsilon=EPSILONS[people],
+        measured=run.settings.codebook.kind == "rating",
+    )
+
+
+def _loaded(desk: Desk, run: RunRow) -> tuple[grids.Grids, list[str]]:
+    """The verdicts and what each of the people says, and the names of their sources."""
     sources = desk.store.evaluations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
@@ -28,13 +42,16 @@ def may_replace(desk: Desk, run: RunRow, people: People = "trained") -> Alternat
     chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not chosen:
         chosen = [str(Source(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
-    loaded = grids.load(desk.store, run.run_id, codebook, [VERDICT, *chosen])
-    return alternative_test(
-        loaded.of(VERDICT),
-        {_name(name): loaded.of(name) for name in chosen},
-        epsilon=EPSILONS[people],
-        measured=codebook.kind == "rating",
-    )
+    return grids.load(desk.store, run.run_id, run.settings.codebook, [VERDICT, *chosen]), chosen
+
+
+def counted_by(desk: Desk, run: RunRow) -> Counted:
+    """The documents that the test can use: with a verdict, and labelled by two people or more."""
+    loaded, chosen = _loaded(desk, run)
+    said = ~np.isnan(loaded.of(VERDICT)).all(axis=1)
+    labelled = [~np.isnan(loaded.of(name)).all(axis=1) for name in chosen]
+    several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(said)
+    return counted.among(desk, run, chosen[0].partition("@")[0] if chosen else GOLD, said & several)
 
 
 def to_json(test: Alternative) -> dict[str, Any]:

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 
 from core.annotations import VERDICT
-from core.evaluation.calibration import Calibration, calibration
 from core.evaluation.iterations import STANDINGS, Repeated, Stability, repeated, stability
 from core.runs import RunRow
-from core.studio import evaluate, grids, looked, stages
+from core.studio import counted, evaluate, grids, looked, stages
+from core.studio.counted import Counted
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
-
-LEAST_VOTES = 3
-"""Answers under which a share of votes is no certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +32,8 @@ class Repeats:
     stability: Stability
     documents: tuple[str, ...]
     """those that ``stability`` speaks of, in its order"""
-
-
-@dataclass(frozen=True, slots=True)
-class Certainty:
-    """How far the share of votes behind a value can be believed. ``whose`` says what voted; ``why_not`` in plain words
-    why there is nothing to tell, empty where there is."""
-
-    whose: str
-    calibration: Calibration | None
-    why_not: str
+    counted: Counted
+    """those of them with truth: what an iteration could not read has a standing, too"""
 
 
 def siblings(desk: Desk, run: RunRow) -> list[RunRow]:
@@ -100,27 +89,8 @@ def repeats(desk: Desk, run: RunRow, truth: Truth = "gold") -> Repeats | None:
             codebook.names if codebook.kind != "choice" else codebook.items,
         ),
         documents=loaded[0].documents,
+        counted=counted.among(desk, rows[0], truth, np.any(~np.isnan(gold), axis=1)),
     )
-
-
-def certainty(desk: Desk, run: RunRow, truth: Truth = "gold") -> Certainty:
-    """Calibration of the verdicts' values, taking for certainty the share of votes behind them: of the iterations when
-    there are three or more, else of the agents who spoke side by side last."""
-    codebook = run.settings.codebook
-    if codebook.kind == "rating":
-        return Certainty("", None, "Ratings have a distance and no certainty.")
-    rows = siblings(desk, run)
-    own = looked.verdicts(desk, run, truth)
-    if len(rows) >= LEAST_VOTES:
-        loaded = [looked.verdicts(desk, row, truth) for row in rows]
-        _, voters = aligned(loaded)
-        return Certainty(f"{len(rows)} iterations", _votes(loaded[0].truth, voters), "")
-    panels = [stage for stage in looked.steps(desk, run) if len(stage.members) >= LEAST_VOTES]
-    if panels:
-        members = list(panels[-1].members.values())
-        return Certainty(f"{len(members)} {panels[-1].title.lower()}", _votes(own.truth, members), "")
-    why = "Nobody said how certain they are. With three iterations, or three agents side by side, the votes tell."
-    return Certainty("", None, why)
 
 
 def to_json(told: Repeats) -> dict[str, Any]:
@@ -132,24 +102,6 @@ def to_json(told: Repeats) -> dict[str, Any]:
         "documents": dict(told.stability.counts),
         "stability": {name: dict(counts) for name, counts in told.stability.labels.items()},
         "unanimous": told.stability.unanimous,
-    }
-
-
-def certainty_json(told: Certainty) -> dict[str, Any]:
-    """The part ``certainty`` of ``moot evaluate --json``."""
-    found = told.calibration
-    if found is None:
-        return {"why_not": told.why_not}
-    return {
-        "votes_of": told.whose,
-        "n": found.n,
-        "excluded": found.excluded,
-        "ece": found.ece,
-        "brier": found.brier,
-        "bins": [
-            {"from": one.low, "to": one.high, "n": one.n, "certainty": one.certainty, "right": one.right.value}
-            for one in found.bins
-        ],
     }
 
 
@@ -175,22 +127,6 @@ def aligned(loaded: Sequence[grids.Grids]) -> tuple[Grid, list[Grid]]:
             grid[into] = one.of(VERDICT)[out_of]
         said.append(grid)
     return first.truth, said
-
-
-def _votes(gold: Grid, voters: Sequence[Grid]) -> Calibration:
-    """Calibration of the most frequent value with its share of the votes."""
-    stack = np.stack(voters)
-    known = ~np.isnan(stack)
-    counts = known.sum(axis=0)
-    best, votes = np.full(gold.shape, np.nan), np.zeros(gold.shape)
-    for value in np.unique(stack[known]):
-        own = (stack == value).sum(axis=0)
-        better = own > votes
-        best[better], votes[better] = value, own[better]
-    share = np.full(gold.shape, np.nan)
-    np.divide(votes, counts, out=share, where=counts > 0)
-    right = np.where(np.isnan(gold) | np.isnan(best), -1, best == gold)
-    return calibration(share, right)
 
 
 def _repeated_json(one: Repeated) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from core.debate.protocols import family
 from core.evaluation import bootstrap
 from core.evaluation.intervals import Estimate
 from core.runs import RunRow
-from core.studio import advice, drift, evaluate, grids, looked, mistakes, people, repeats, scoring, worth
+from core.studio import advice, certainty, drift, evaluate, grids, looked, mistakes, people, repeats, scoring, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
@@ -36,7 +36,7 @@ def full(
     several = len(repeats.siblings(desk, run)) > 1
     again = repeats.repeats(desk, run, truth) if several else None
     told["iterations"] = repeats.to_json(again) if again is not None else None
-    told["certainty"] = repeats.certainty_json(repeats.certainty(desk, run, truth))
+    told["certainty"] = certainty.to_json(certainty.certainty(desk, run, truth))
     told["replace_people"] = people.to_json(people.may_replace(desk, run))
     told["drift"] = drift.to_json(drift.drifts(desk, run))
     if errors:

@@ -95,6 +95,18 @@ class Tutor:
             return self.find(known[0]) if known else None
         return self._pupil(hash)
 
+    def opinion(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> student.Opinion | None:
+        """What the student with this hash says of texts, ``[text, item]`` of the codebook. None when it is gone, and
+        when it was taught other labels."""
+        kept = self._store.learning.student(hash)
+        if kept is None:
+            return None
+        taught, facts = student_file.loads(kept.body, name="the student")
+        own = Codebook.model_validate(facts["codebook"])
+        if (own.kind, [label.id for label in own.labels]) != (codebook.kind, [label.id for label in codebook.labels]):
+            return None
+        return taught.judge(texts, [builtin.evidence(own, text) for text in texts])
+
     @lru_cache(maxsize=4)  # noqa: B019 - a tutor lives as long as its project is open
     def _pupil(self, hash: str) -> Pupil | None:
         kept = self._store.learning.student(hash)

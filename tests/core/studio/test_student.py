@@ -13,7 +13,8 @@ from core.documents import Document
 from core.errors import NoSuchModel, UsageError
 from core.learning import student_file
 from core.runs import BUILTIN, RunRow, Seat
-from core.studio import evaluate, review, runs, student
+from core.studio import certainty, evaluate, review, runs, student
+from core.studio.counted import Counted
 from core.studio.desk import Desk
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import until
@@ -172,3 +173,41 @@ def test_neighbours_that_were_decided_otherwise_are_found(desk: Desk) -> None:
     texts = {one.id: one.text for one in desk.store.documents.load([id for (id,) in found])}
     assert texts  # the lexical verdict says of cobwebs: not clean's business; people said otherwise
     assert all("cobwebs" in text for text in texts.values())
+
+
+def test_its_certainty_is_tested_on_what_it_was_not_taught(desk: Desk) -> None:
+    first = _run(desk)
+    ids = desk.store.documents.ids()
+    _review(desk, first, ids[:24])
+    by_student = _run(desk, model="student")
+    told = certainty.certainty(desk, by_student)
+    assert told.kind == "student"
+    assert told.counted == Counted(36, {"taught": 24})
+    found = told.calibration
+    assert found is not None
+    # What the student noted of a waiting document is what it is asked for: cells of 36 documents, in two labels.
+    assert (found.n, found.excluded) == (72, 48)
+    noted = [desk.store.learning.certainty(id)[item] for id in ids[24:] for item in (CLEAN, SERVICE)]
+    assert sum(one.n * one.certainty for one in found.bins) == pytest.approx(sum(noted))
+    by_hand = [abs(one.certainty - (one.right.value or 0.0)) * one.n for one in found.bins]
+    assert found.ece == pytest.approx(sum(by_hand) / 72)
+    assert certainty.to_json(told)["of"] == "student"
+
+
+def test_a_truth_that_taught_it_is_no_test_until_more_is_reviewed(desk: Desk) -> None:
+    first = _run(desk)
+    ids = desk.store.documents.ids()
+    _review(desk, first, ids[:24])
+    by_student = _run(desk, model="student")
+    told = certainty.certainty(desk, by_student, "reviewed")
+    assert told.calibration is None
+    assert told.why_not.startswith("The student was taught every document that has this truth.")
+    _review(desk, by_student, ids[24:30])
+    again = certainty.certainty(desk, by_student, "reviewed")
+    assert again.counted == Counted(6, {"taught": 24, "truthless": 30})
+
+
+def test_without_a_student_or_votes_nobody_said_how_certain(desk: Desk) -> None:
+    first = _run(desk)
+    _review(desk, first, desk.store.documents.ids()[:24])
+    assert certainty.certainty(desk, first).why_not.startswith("Nobody said how certain they are.")

@@ -1,0 +1,154 @@
+"""Which of a run's documents a chart counts, which it leaves out, and why: the same words under every chart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.annotations import VERDICT
+from core.evaluation.arrays import Mask
+from core.runs import RunRow
+from core.store.annotators import source_of
+from core.studio import looked
+from core.studio.desk import Desk
+from core.studio.grids import Truth
+from core.studio.memo import remembered
+
+Reason: TypeAlias = Literal[
+    "unresolved", "failed", "waiting", "silent", "alone", "undrawn", "taught", "truthless", "lent"
+]
+REASONS: Mapping[Reason, str] = {
+    "unresolved": "unresolved",
+    "failed": "failed",
+    "waiting": "not debated yet",
+    "silent": "without all the values compared",
+    "alone": "in one run only",
+    "undrawn": "not drawn",
+    "taught": "taught to the student",
+    "truthless": "without {truth}",
+    "lent": "used as examples",
+}
+"""In the order in which they are told; of two reasons the one further down holds (what has no truth is not missed)."""
+_ORDER: tuple[Reason, ...] = tuple(REASONS)
+_COUNTS = -1
+"""Where a document counts; else the place of its reason in ``REASONS``."""
+_Places: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many documents a chart is drawn from, and how many it leaves out by reason (reasons without any are absent).
+    ``runs`` is over how many runs both are summed."""
+
+    n: int
+    left_out: Mapping[Reason, int]
+    runs: int = 1
+
+
+def of_run(desk: Desk, run: RunRow, truth: Truth = "gold") -> Counted:
+    """The documents that every score of the run stands on: with truth and a verdict with a value for every item."""
+    return _summed(_reasons(desk, run, truth, np.any(~np.isnan(looked.verdicts(desk, run, truth).of(VERDICT)), axis=1)))
+
+
+def among(desk: Desk, run: RunRow, truth: Truth, drawn: Mask, further: Mapping[Reason, Mask] | None = None) -> Counted:
+    """For a chart that is drawn from the documents where ``drawn`` (``[document]``) is True. ``further`` are reasons of
+    its own for which it leaves others out."""
+    places = _reasons(desk, run, truth, drawn)
+    for name, mask in (further or {}).items():
+        places = np.maximum(places, np.where(mask, _ORDER.index(name), _COUNTS))
+    return _summed(np.where(drawn, _COUNTS, places))
+
+
+def on_item(desk: Desk, run: RunRow, item: str, truth: Truth = "gold") -> Counted:
+    """For a chart of one item (of a label, a dimension): both the truth and the verdict have a value there."""
+    loaded, column = looked.verdicts(desk, run, truth), run.settings.codebook.items.index(item)
+    return among(desk, run, truth, ~np.isnan(loaded.truth[:, column] + loaded.of(VERDICT)[:, column]))
+
+
+def of_debate(desk: Desk, run: RunRow, truth: Truth = "gold") -> Counted:
+    """For what the steps of a debate are compared by: the first step and the verdict gave every value."""
+    found = looked.steps(desk, run)
+    loaded = looked.verdicts(desk, run, truth)
+    ends = [loaded.of(VERDICT), *(stage.said for stage in found[:1])]
+    return _summed(_reasons(desk, run, truth, np.all(~np.isnan(np.hstack(ends)), axis=1)))
+
+
+def of_rounds(desk: Desk, run: RunRow, truth: Truth = "gold") -> Counted:
+    """For what is told of agents side by side: the truth and one of them gave a value."""
+    gold = looked.verdicts(desk, run, truth).truth
+    members = [grid for stage in looked.steps(desk, run) if len(stage.members) > 1 for grid in stage.members.values()]
+    spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
+    return among(desk, run, truth, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
+
+
+def shared(desk: Desk, runs: Sequence[RunRow], truth: Truth = "gold") -> Counted:
+    """For a chart over several runs: documents that all of them have, with truth and a full verdict in each. A document
+    that is left out for one run is left out; of several reasons the last in ``REASONS`` holds."""
+    worst: dict[str, int] = {}
+    seen: Counter[str] = Counter()
+    for run in runs:
+        loaded = looked.verdicts(desk, run, truth)
+        places = _reasons(desk, run, truth, np.all(~np.isnan(loaded.of(VERDICT)), axis=1))
+        seen.update(loaded.documents)
+        for document, place in zip(loaded.documents, places.tolist(), strict=True):
+            worst[document] = max(place, worst.get(document, _COUNTS))
+    alone = _ORDER.index("alone")
+    return _summed(np.array([alone if seen[one] < len(runs) else place for one, place in worst.items()], dtype=int))
+
+
+def together(each: Sequence[Counted]) -> Counted:
+    """For a chart that pools runs: a document counts as often as there are runs that hold it."""
+    totals: Counter[Reason] = Counter()
+    for one in each:
+        totals.update(one.left_out)
+    return Counted(
+        sum(one.n for one in each),
+        {name: totals[name] for name in _ORDER if totals[name]},
+        sum(one.runs for one in each),
+    )
+
+
+def words(counted: Counted, truth: Truth = "gold") -> str:
+    """ "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half alone when nothing is left out."""
+    over = f" in {counted.runs:,} runs" if counted.runs > 1 else ""
+    said = f"n = {counted.n:,} document{'' if counted.n == 1 else 's'}{over}"
+    out = [f"{count:,} {REASONS[name].format(truth=truth_word(truth))}" for name, count in counted.left_out.items()]
+    return f"{said}; left out: {', '.join(out)}" if out else said
+
+
+def truth_word(truth: Truth) -> str:
+    """What a document lacks that the truth does not speak of."""
+    source = source_of(truth)
+    match source.kind:
+        case "gold":
+            return f"gold by {source.who}" if source.who else "gold"
+        case "reviewed":
+            return f"a review by {source.who}" if source.who else "a review"
+        case "run":
+            return f"a verdict of {source.who}"
+
+
+def _reasons(desk: Desk, run: RunRow, truth: Truth, said: Mask) -> _Places:
+    """For each document of the run the place of the reason for which it does not count, ``_COUNTS`` where it does:
+    ``said`` is where all that is compared has a value."""
+    ended = remembered(desk, lambda: desk.store.stages.ended(run.run_id), "ended", run.run_id)
+    loaded = looked.verdicts(desk, run, truth)
+    places = np.where(said, _COUNTS, _ORDER.index("silent"))
+    for name in ("unresolved", "failed", "waiting"):
+        places[ended == name] = _ORDER.index(name)
+    places[np.isnan(loaded.truth).all(axis=1)] = _ORDER.index("truthless")
+    guarded = set(desk.store.evaluations.guarded(run.run_id))
+    if guarded:
+        places[[row for row, document in enumerate(loaded.documents) if document in guarded]] = _ORDER.index("lent")
+    return places
+
+
+def _summed(places: _Places) -> Counted:
+    totals = np.bincount(places - _COUNTS, minlength=len(_ORDER) + 1).tolist()
+    left_out = {name: count for name, count in zip(_ORDER, totals[1:], strict=True) if count}
+    return Counted(totals[0], left_out)

@@ -1,0 +1,94 @@
+"""How many documents a chart counts and which it leaves out, counted by hand on the eight of ``rooms_world``."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from core.studio import compare, counted, mistakes, scoring, worth
+from core.studio.counted import Counted
+from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.studio import rooms_world
+from tests.core.studio.rooms_world import both
+
+
+def test_a_run_leaves_out_what_its_scores_leave_out(desk, run):
+    found = counted.of_run(desk, run)
+    assert found == Counted(4, {"unresolved": 1, "failed": 1, "waiting": 1, "truthless": 1})
+    told = scoring.evaluation(desk, run.run_id)
+    assert (told.n, told.left_out.excluded, told.left_out.without_truth) == (4, 3, 1)
+    said = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
+    assert counted.words(found) == said
+
+
+def test_another_truth_leaves_out_others(desk, run):
+    found = counted.of_run(desk, run, "reviewed")
+    assert found == Counted(0, {"truthless": 8})  # nothing is reviewed, so that no debate is missed
+    assert counted.words(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
+    assert counted.words(found, "reviewed@Ann").endswith("8 without a review by Ann")
+
+
+def test_a_chart_of_one_label_may_count_what_the_whole_leaves_out(desk, run):
+    # d4 is unresolved on Alpha; on Beta its verdict could be read.
+    found = {label: mistakes.of_label(desk, run, label).counted for label in ("a", "b")}
+    assert found["a"] == Counted(4, {"unresolved": 1, "failed": 1, "waiting": 1, "truthless": 1})
+    assert found["b"] == Counted(5, {"failed": 1, "waiting": 1, "truthless": 1})
+
+
+def test_the_flow_counts_as_its_ledger_does(desk, run):
+    ledger = worth.worth(desk, run).ledger
+    found = counted.of_debate(desk, run)
+    assert ledger is not None
+    assert found.n == ledger.documents
+    assert sum(found.left_out.values()) == ledger.excluded + 1  # and d5, which has no gold
+
+
+def test_nothing_left_out_is_only_a_number():
+    assert counted.words(Counted(1, {})) == "n = 1 document"
+    assert counted.words(Counted(2400, {}, runs=3)) == "n = 2,400 documents in 3 runs"
+
+
+@pytest.fixture
+def second(project, run):
+    """Another run: d0 failed, d1 to d3 have a verdict, and d8, which the first has not."""
+    from core.documents import Document
+
+    project.store.documents.add([Document("d8", {"text": "eight"}, gold={"gold": both("a")})])
+    made = project.store.runs.create(make_settings(rooms_world.CODEBOOK), ["d0", "d1", "d2", "d3", "d8"])
+
+    async def debates():
+        for id, present in {"d1": "ab", "d2": "b", "d3": "", "d8": "a"}.items():
+            lists = {"extractor": both("ab"), "critic": both(present), "judge": None}
+            await hold_debate(project, made.run_id, id, lists, both(present))
+
+    asyncio.run(debates())
+    return project.store.runs.get(made.run_id)
+
+
+def test_two_runs_count_what_both_can(desk, run, second):
+    found = counted.shared(desk, [run, second])
+    # d1, d2, d3; d0 has no debate in the second, and d4 to d8 are in one of them only.
+    assert found == Counted(3, {"waiting": 1, "alone": 5})
+    pair = compare.comparison(desk, [run.run_id, second.run_id]).pairs[0]
+    assert (pair.n, pair.excluded) == (3, 1)
+    assert counted.words(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
+
+
+def test_pooled_runs_add_up(desk, run, second):
+    found = counted.together([counted.of_run(desk, run), counted.of_run(desk, second)])
+    assert found == Counted(8, {"unresolved": 1, "failed": 1, "waiting": 2, "truthless": 1}, runs=2)
+
+
+def test_a_mask_decides_for_a_chart(desk, run):
+    drawn = np.array([True, False, False, False, False, False, False, False])
+    assert counted.among(desk, run, "gold", drawn) == Counted(
+        1, {"unresolved": 1, "failed": 1, "waiting": 1, "silent": 3, "truthless": 1}
+    )
+
+
+def test_reasons_of_a_chart_of_its_own(desk, run):
+    drawn, taught = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
+    # What has no truth is not told as taught: it could not be compared anyhow.
+    assert counted.among(desk, run, "gold", drawn, {"taught": taught}) == Counted(0, {"taught": 7, "truthless": 1})
