@@ -39,9 +39,11 @@ def worth(told: Worth, noun: str, agents: Mapping[str, str], on: CountedOn) -> N
         if told.ledger is not None:
             _steps(told, noun, on.debate)
         _rounds(told.rounds, agents, on.rounds)
+        if told.critic is not None and not told.rounds:  # beside the bound it would leave the left side empty
+            _critic(told)
     with right:
         _bound(told.bound, noun, on.run)
-        if told.critic is not None:
+        if told.critic is not None and told.rounds:
             _critic(told)
     _panels(told, on.rounds)
 
@@ -62,7 +64,7 @@ def _steps(told: Worth, noun: str, on: str) -> None:
                     "right": _percent(share, 1),
                     "mended": f"{step.total.mended:,}",
                     "broken": f"{step.total.broken:,}",
-                    "net": f"{step.total.net:+,}",
+                    "net": f"{step.total.net:+,}".replace("-", "−"),
                     "cost": "–" if price.cost_usd is None else f"${price.cost_usd:.4f}",
                     f"$ a {noun} gained": "–" if price.per_label is None else f"${price.per_label:.4f}",
                     "tokens": "–" if price.tokens_per_label is None else f"{price.tokens_per_label:,.0f}",
