@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 
 from app.views.rooms import bound
+from core.errors import MootError
 from core.studio.lab.trying import DEFINITIONS
 
 T = TypeVar("T")
@@ -45,7 +46,9 @@ LIFE = "lab_life"
 DRAFTED = "lab_drafted_at"
 """When this tab last kept a draft."""
 TROUBLE = "lab_trouble"
-"""(message, remedy) of what could not be tried."""
+"""The MootError that says why something could not be tried."""
+ERRORS = "lab_errors_of"
+"""Widget: the run whose errors suggestions are mined from; None for the latest try or run."""
 PROPOSED = "lab_proposed"
 """What a model proposed (``core.studio.lab.rewriting.Proposal``), until it is taken or left."""
 
@@ -121,14 +124,14 @@ def drafted_at() -> float | None:
     return _get(DRAFTED, cast("float | None", None))
 
 
-def note_trouble(message: str, remedy: str) -> None:
-    """Have the page say what could not be tried, until something else is."""
-    st.session_state[TROUBLE] = (message, remedy)
+def note_trouble(error: MootError) -> None:
+    """Have the page say why something could not be tried, until something else is."""
+    st.session_state[TROUBLE] = error
 
 
-def trouble() -> tuple[str, str] | None:
-    """What could not be tried."""
-    return _get(TROUBLE, cast("tuple[str, str] | None", None))
+def trouble() -> MootError | None:
+    """Why something could not be tried."""
+    return _get(TROUBLE, cast("MootError | None", None))
 
 
 def proposed() -> Any:

@@ -4,6 +4,7 @@
 
     MootError
     |- UsageError            a command or form was filled in wrongly
+    |  `- NothingChanged     there is nothing to try yet: no fault
     |- InputError            a file cannot be read as data
     |- CodebookError         a codebook cannot be used
     |- PromptError           a template cannot be found or rendered
@@ -39,6 +40,10 @@ class MootError(Exception):
 
 class UsageError(MootError):
     """A command line or a form was filled in wrongly."""
+
+
+class NothingChanged(UsageError):
+    """What was to be tried is what stands already. Nobody did anything wrong: the page says so without red."""
 
 
 class InputError(MootError):

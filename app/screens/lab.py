@@ -11,7 +11,7 @@ from app import desks, laboratory, state
 from app.views import lab_definitions, lab_outcome, lab_prompt, lab_sweep, rooms, welcome
 from app.views.empty import empty
 from app.views.header import header
-from app.views.notice import error_box, notice
+from app.views.notice import error_box
 from app.views.runs import run_words
 from core.debate import protocols
 from core.errors import MootError
@@ -40,7 +40,7 @@ def main() -> None:
     top(desk, plan, slot)
     subjects(slots)
     if trouble := laboratory.trouble():
-        notice("error", *trouble)
+        error_box(trouble)
     left, right = st.columns([1, 1.06], gap="small")
     with left:
         if slot is None:
@@ -107,7 +107,7 @@ def attempt(desk: Desk, plan: Plan, slot: Slot | None, *, quietly: bool = False)
             trying.wait(desk, trial, seconds=1.5)
     except MootError as error:
         if not quietly:
-            laboratory.note_trouble(error.message, error.remedy)
+            laboratory.note_trouble(error)
 
 
 def top(desk: Desk, plan: Plan, slot: Slot | None) -> None:
@@ -176,6 +176,7 @@ def open_run(desk: Desk) -> None:
         changed = templates.open_run(desk, known[chosen])
         laboratory.renew()
         laboratory.forget(laboratory.PROTOCOL)
+        st.session_state[laboratory.ERRORS] = chosen
         st.session_state[laboratory.WANTED] = known[chosen].settings.protocol
         state.say_next("ok", f"The prompts of {chosen} are in the editor", f"{changed} are other than they were.")
         st.rerun()

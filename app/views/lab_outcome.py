@@ -240,7 +240,7 @@ def _look(desk: Desk, plan: Plan, slot: Slot | None) -> None:
         change = trying.definition_change(desk, plan) if slot is None else trying.latest_change(desk, slot, plan)
         trial = trying.begin(desk, change, samples.held_out(desk))
     except MootError as error:
-        laboratory.note_trouble(error.message, error.remedy)
+        laboratory.note_trouble(error)
         return
     laboratory.show_trial(change.subject, trial.trial)
 

@@ -10,6 +10,7 @@ from app import laboratory, prepare, state
 from app.views.labels import swatch_html
 from app.views.notice import error_box
 from app.views.rooms import heading, money
+from app.views.runs import run_words
 from app.views.versions import TAGS
 from core.errors import MootError
 from core.studio.codebook import Standing
@@ -28,7 +29,8 @@ PARTS = {
 def suggestions(desk: Desk, plan: Plan, now: Standing) -> None:
     """Draw them: those mined from errors, and below what a model proposes for one label."""
     heading("From the errors")
-    found = suggesting.suggestions(desk)
+    run_id = _errors_of(desk)
+    found = suggesting.suggestions(desk, run_id)
     if not found:
         st.html(
             '<div class="moot-line q">Nothing: try something on documents with gold or review first, or there are no '
@@ -37,7 +39,20 @@ def suggestions(desk: Desk, plan: Plan, now: Standing) -> None:
     for one in found:
         _suggestion(desk, now, one)
     heading("From a language model")
-    _rewrite(desk, plan, now)
+    _rewrite(desk, plan, now, run_id)
+
+
+def _errors_of(desk: Desk) -> str | None:
+    """The run whose errors count, one that was opened here or is chosen now; None for the latest try or run."""
+    known = {row.run_id: row for row in reversed(desk.store.runs.all()) if row.verdicts}
+    if not known:
+        return None
+    if st.session_state.get(laboratory.ERRORS) not in known:
+        laboratory.forget(laboratory.ERRORS)
+    return st.selectbox(
+        "Errors of", [None, *known], key=laboratory.shown(laboratory.ERRORS, None), width=320,
+        format_func=lambda id: "The latest try or run" if id is None else run_words(known[id]),
+    )  # fmt: skip
 
 
 def _suggestion(desk: Desk, now: Standing, one: Suggestion) -> None:
@@ -67,7 +82,7 @@ def _take(desk: Desk, one: Suggestion) -> None:
     prepare.note_drafted()
 
 
-def _rewrite(desk: Desk, plan: Plan, now: Standing) -> None:
+def _rewrite(desk: Desk, plan: Plan, now: Standing, run_id: str | None) -> None:
     seat = rewriting.seat(plan)
     if seat is None:
         st.html(
@@ -83,7 +98,7 @@ def _rewrite(desk: Desk, plan: Plan, now: Standing) -> None:
         laboratory.keep_proposed(None)
         try:
             with st.spinner(f"{seat.spec} is writing"):
-                laboratory.keep_proposed(rewriting.propose(desk, plan, label_id))
+                laboratory.keep_proposed(rewriting.propose(desk, plan, label_id, run_id=run_id))
         except MootError as error:
             error_box(error)
         except TimeoutError:

@@ -121,6 +121,13 @@ def _shown(desk: Desk, sweep: int, moved: bool) -> None:
         if moving:
             st.button("Pause", key="sweep-pause", on_click=sweeping.halt, args=(desk, sweep))
         elif row.state in ("paused", "failed"):
+            budget = sweeping.ceiling(spec, row.progress)
+            if row.progress.get("spent") and budget is not None:
+                st.number_input(
+                    "Budget of this sweep in dollars", min_value=budget, value=2 * budget, format="%.4f",
+                    label_visibility="collapsed", key=f"sweep-raise-{row.sweep}", width=130,
+                    help="In all, with what is spent already",
+                )  # fmt: skip
             st.button("Go on", key="sweep-go", on_click=_go_on, args=(desk, row))
     _ranking(places)
     if row.state == "failed":
@@ -128,14 +135,12 @@ def _shown(desk: Desk, sweep: int, moved: bool) -> None:
 
 
 def _go_on(desk: Desk, row: SweepRow) -> None:
-    """Go on; where the budget was spent, with as much again."""
-    spec = Spec.from_json(row.spec)
-    budget = row.progress.get("budget_usd", spec.budget_usd)
-    spent = budget is not None and row.message.startswith("the budget")
-    sweeping.go(desk, row, budget_usd=2 * float(budget) if spent and budget is not None else None)
+    """Go on; where the budget was spent, with the one that stands in the field."""
+    budget = st.session_state.get(f"sweep-raise-{row.sweep}") if row.progress.get("spent") else None
+    sweeping.go(desk, row, budget_usd=budget)
     laboratory.forget(laboratory.TROUBLE)
-    if spent:
-        state.say_next("info", f"The budget of sweep {row.sweep} is ${2 * float(budget or 0):,.2f} now")
+    if budget is not None:
+        state.say_next("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
 
 
 def _ranking(places: Sequence[Place]) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import streamlit as st
 
-from core.errors import MootError
+from core.errors import MootError, NothingChanged
 
 Tone: TypeAlias = Literal["right", "wrong", "unres", "stale", "run", ""]
 
@@ -26,8 +26,8 @@ def notice(kind: str, head: str, text: str = "") -> None:
 
 
 def error_box(error: MootError) -> None:
-    """A MootError as a box: the message, and below what to do."""
-    notice("error", error.message, error.remedy)
+    """A MootError as a box: the message, and below what to do; in an error's red only where something went wrong."""
+    notice("info" if isinstance(error, NothingChanged) else "error", error.message, error.remedy)
 
 
 def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:

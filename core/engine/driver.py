@@ -22,6 +22,8 @@ from core.engine.progress import Progress
 from core.runs import Seat
 
 STATUS_SECONDS = 0.25
+OUT_OF_BUDGET = "what is left may not pay for a further call"
+"""Ends the message of a run that its budget paused."""
 LOADED_AT_ONCE = 64
 
 
@@ -85,7 +87,7 @@ class Driver(ABC):
 
     def pause_for_budget(self) -> None:
         """No call may start any more: the run's ceiling is reached."""
-        self.pause(f"the budget of ${self.settings.budget_usd:g} is spent; what is left may not pay for a further call")
+        self.pause(f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}")
 
     async def run(self) -> RunStatus:
         """Drive the run until it is done, paused or stopped; gives where it stands then.

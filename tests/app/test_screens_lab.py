@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from core.documents import Document
+from core.runs import Seat
 from core.studio import codebook as codebooks
 from core.studio import home
 from core.studio.desk import Desk
-from core.studio.lab import samples, templates, trying
+from core.studio.lab import samples, sweeping, templates, trying
+from core.studio.lab.grid import Spec
 from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
-from tests.core.studio.desks import BOOK, until
+from tests.core.studio.desks import BOOK, make, until
 
 
 @pytest.fixture
@@ -126,3 +128,31 @@ def test_suggestions_are_taken_one_by_one(filled: Desk) -> None:
     changed = codebooks.standing(filled).codebook.label(label.id)
     assert "porter" in " ".join((*changed.keywords, *changed.include))
     assert not any(each.key == take.key for each in at.button)
+
+
+def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_that_is_opened(filled: Desk) -> None:
+    (run,) = make(filled)
+    filled.go(run.run_id).result(30)
+    at = open_room("lab")
+    at.button(key="lab-try").click().run()
+    box = next(value for value in html(at).split("<div") if "Nothing was changed" in value)
+    assert "moot-notice info" in box
+    button(at, "Edit with its prompts")
+    at.session_state["lab_definitions_view"] = "suggestions"
+    at.run()
+    assert at.selectbox(key="lab_errors_of").value == run.run_id
+
+
+def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled: Desk) -> None:
+    seats = [Seat(connection="builtin", model="lexical"), Seat(connection="builtin", model="other")]
+    spec = Spec("ecj", {}, seats, {}, size=8, budget_usd=0.5)
+    row = filled.store.lab.begin_sweep(spec.to_json())
+    filled.store.lab.move_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 are spent")
+    at = open_room("lab")
+    raised = at.number_input(key=f"sweep-raise-{row.sweep}")
+    assert raised.value == 1.0
+    raised.set_value(3.0).run()
+    at.button(key="sweep-go").click().run()
+    assert "The budget of sweep 1 is $3 now" in html(at)
+    until(lambda: not sweeping.moves(filled, row.sweep))
+    assert sweeping.find(filled, row.sweep).progress["budget_usd"] == 3.0

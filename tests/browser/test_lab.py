@@ -3,7 +3,6 @@ version is promoted, and the next run cites it. A prompt is edited, refused at i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -84,8 +83,17 @@ def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
     page.get_by_text("codebook v2").first.wait_for()
 
 
-def test_the_loop_is_quick_and_a_prompt_is_refused_at_its_line_and_stopped_when_it_loops(page: Page) -> None:
+def test_every_change_has_its_outcome_and_a_prompt_is_refused_at_its_line_and_stopped_when_it_loops(page: Page) -> None:
     from playwright.sync_api import expect
+
+    # each change of a definition has an outcome of its own, without a click
+    box = page.get_by_role("textbox", name="Description")
+    box.fill("Cleanliness of rooms.")
+    box.press("Tab")
+    settled(page, "try 1, draft against v1 on 20 documents")
+    page.get_by_role("button", name="Clear all").first.click()
+    settled(page, "try 2, draft against v1 on 20 documents")
+    expect(page.locator(".outcome .rowsbox h3.broken")).to_be_visible()
 
     page.get_by_role("radio", name="Judge").click(force=True)
     editor = page.get_by_label("Judge prompt")
@@ -100,15 +108,3 @@ def test_the_loop_is_quick_and_a_prompt_is_refused_at_its_line_and_stopped_when_
     page.get_by_text("took longer than a prompt may take").first.wait_for()
     page.get_by_role("button", name="Reset to shipped").click()
     page.get_by_text("v1 shipped", exact=True).first.wait_for()
-
-    # from a keystroke to what it did on twenty documents
-    page.get_by_role("radio", name="Definitions").click(force=True)
-    box = page.get_by_role("textbox", name="Description")
-    box.fill("Cleanliness of rooms.")
-    box.press("Tab")
-    settled(page, "draft against v1 on 20 documents")
-    page.get_by_role("button", name="Clear all").first.click()
-    began = time.monotonic()
-    expect(page.locator(".outcome .rowsbox h3.broken")).to_be_visible()
-    took = time.monotonic() - began
-    assert took < 10, f"{took:.1f} s"  # under 1 s when nothing else runs on the machine

@@ -56,8 +56,11 @@ def seat(plan: runs.Plan) -> Seat | None:
     return next((one for one in (*plan.seats.values(), plan.everyone) if one.connection != BUILTIN), None)
 
 
-def propose(desk: Desk, plan: runs.Plan, label_id: str, *, seconds: float = 120.0) -> Proposal:
-    """Ask for a proposal and wait for it; one that was made before on the same words and errors costs nothing.
+def propose(
+    desk: Desk, plan: runs.Plan, label_id: str, *, run_id: str | None = None, seconds: float = 120.0
+) -> Proposal:
+    """Ask for a proposal and wait for it; one that was made before on the same words and errors costs nothing. The
+    errors are those of a run, as ``suggesting.judged`` when None.
 
     Raises UsageError without a language model, a ModelError when it does not answer, and MootError when what it answers
     cannot be read.
@@ -68,7 +71,7 @@ def propose(desk: Desk, plan: runs.Plan, label_id: str, *, seconds: float = 120.
     asked = desk.models.seated(asked)
     book = codebooks.standing(desk).codebook
     label = book.label(label_id)
-    ask = Ask("editor", prompts.render(prompts.shipped("lab")["definition"], _values(desk, book, label)))
+    ask = Ask("editor", prompts.render(prompts.shipped("lab")["definition"], _values(desk, book, label, run_id)))
     settings = trying.base(desk, runs.Plan(protocol=plan.protocol, everyone=asked))
     key = reply_key(request_hash(asked, ask, {}, 0), 0, 0)
     turns = desk.project.turn_store
@@ -131,8 +134,8 @@ def _strings(value: Any) -> list[str]:
     return [" ".join(each.split()) for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _values(desk: Desk, book: Codebook, label: Label) -> dict[str, Any]:
-    sides = next((sides for each, sides in suggesting.errors(desk, book) if each.id == label.id), {})
+def _values(desk: Desk, book: Codebook, label: Label, run_id: str | None) -> dict[str, Any]:
+    sides = next((sides for each, sides in suggesting.errors(desk, book, run_id) if each.id == label.id), {})
 
     def some(kind: str) -> list[str]:
         side = sides.get(kind)

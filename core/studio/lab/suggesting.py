@@ -54,8 +54,9 @@ class Side:
     texts: tuple[str, ...]
 
 
-def suggestions(desk: Desk) -> tuple[Suggestion, ...]:
-    """What the errors of the latest judged run suggest for the codebook in the editor, the best founded first.
+def suggestions(desk: Desk, run_id: str | None = None) -> tuple[Suggestion, ...]:
+    """What the errors of a run (as ``judged`` when None) suggest for the codebook in the editor, the best founded
+    first.
 
     Empty without errors, for ratings, and where everything was taken or left already.
     """
@@ -64,7 +65,7 @@ def suggestions(desk: Desk) -> tuple[Suggestion, ...]:
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # they tell no document from another
     found = [
         one
-        for label, sides in errors(desk, now)
+        for label, sides in errors(desk, now, run_id)
         for one in _of_label(label, sides, common)
         if one.name not in left and not _has(now, one)
     ]
@@ -103,9 +104,9 @@ def _has(book: Codebook, one: Suggestion) -> bool:
     return (normalise(one.text) in known) != (one.part == "less")
 
 
-def errors(desk: Desk, now: Codebook) -> Iterator[tuple[Label, dict[str, Side]]]:
-    """Each label with the documents of the latest judged run by outcome: fn, fp, tp, tn."""
-    run_id = _judged(desk)
+def errors(desk: Desk, now: Codebook, run_id: str | None = None) -> Iterator[tuple[Label, dict[str, Side]]]:
+    """Each label with the documents of a run (as ``judged`` when None) by outcome: fn, fp, tp, tn."""
+    run_id = run_id or judged(desk)
     if run_id is None or now.kind == "rating":
         return
     gold = grids.load(desk.store, run_id, now, (VERDICT,))
@@ -136,8 +137,9 @@ def errors(desk: Desk, now: Codebook) -> Iterator[tuple[Label, dict[str, Side]]]
         )
 
 
-def _judged(desk: Desk) -> str | None:
-    """The run whose errors are looked at: the latest, in the lab or not, with verdicts on several documents."""
+def judged(desk: Desk) -> str | None:
+    """The run whose errors are looked at unless another is chosen: the latest, in the lab or not, with verdicts (in the
+    lab: on several documents)."""
     tried = [
         trial.after_run for trial in desk.store.lab.trials() if len(trial.sample["strata"]) > 1 and not trial.held_out
     ]

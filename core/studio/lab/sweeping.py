@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.engine.driver import OUT_OF_BUDGET
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
 from core.store.lab import SweepRow as SweepRow  # the screens have it from here
@@ -36,7 +37,11 @@ class Place:
 
 
 class _Halted(Exception):
-    """The sweep was told to pause, or its budget is spent."""
+    """The sweep was told to pause."""
+
+
+class _Spent(_Halted):
+    """What is left of its budget may not pay for a further call."""
 
 
 _moving: dict[tuple[str, int], threading.Event] = {}
@@ -65,7 +70,7 @@ def go(desk: Desk, row: SweepRow, *, budget_usd: float | None = None) -> None:
         if name in _moving:
             return
         halt = _moving[name] = threading.Event()
-    progress = {**row.progress, **({"budget_usd": budget_usd} if budget_usd is not None else {})}
+    progress = {**row.progress, **({"budget_usd": budget_usd} if budget_usd is not None else {}), "spent": False}
     desk.store.lab.move_sweep(row.sweep, progress, "running")
     walk = _Walk(desk, row.sweep, Spec.from_json(row.spec), dict(progress), halt)
     threading.Thread(target=_drive, args=(walk, name), name=f"moot-sweep-{row.sweep}", daemon=True).start()
@@ -94,6 +99,12 @@ def find(desk: Desk, sweep: int) -> SweepRow:
     if row is None:
         raise UsageError(f"There is no sweep {sweep}.", "Choose another.")
     return row
+
+
+def ceiling(spec: Spec, progress: Mapping[str, Any]) -> float | None:
+    """Dollars that a sweep may cost as things stand, None without a budget."""
+    budget = progress.get("budget_usd", spec.budget_usd)
+    return None if budget is None else float(budget)
 
 
 def ranking(desk: Desk, row: SweepRow) -> tuple[Place, ...]:
@@ -187,19 +198,31 @@ class _Walk:
             self.progress.pop("now", None)
         ended = store.get(row.run_id)
         if ended is not None and ended.state != "done":
+            if self.halt.is_set():
+                raise _Halted("paused by you")
+            if ended.message.endswith(OUT_OF_BUDGET):
+                raise _Spent(self._bill())
             raise _Halted(ended.message or ended.state)
         return ended
 
     def _left(self) -> float | None:
         """Dollars that may still be spent; None without a budget. Raises _Halted when none is left."""
-        budget = self.progress.get("budget_usd", self.spec.budget_usd)
+        budget = ceiling(self.spec, self.progress)
         if budget is None:
             return None
-        rows = [self.desk.store.runs.get(run_id) for run_id in self.progress.get("runs", {}).values()]
-        left = float(budget) - sum(row.cost_usd or 0.0 for row in rows if row is not None)
+        left = budget - self._paid()
         if left <= 0:
-            raise _Halted(f"the budget of ${budget:g} is spent")
+            raise _Spent(self._bill())
         return left
+
+    def _paid(self) -> float:
+        rows = [self.desk.store.runs.get(run_id) for run_id in self.progress.get("runs", {}).values()]
+        return sum(row.cost_usd or 0.0 for row in rows if row is not None)
+
+    def _bill(self) -> str:
+        """In the words of the sweep's own budget: that of a cell's run is only what the cells before it left over."""
+        budget = ceiling(self.spec, self.progress)
+        return f"${self._paid():.4g} of the budget of ${budget:g} are spent; {OUT_OF_BUDGET}"
 
     def _keep(self) -> None:
         self.desk.store.lab.move_sweep(self.sweep, self.progress, "running")
@@ -211,7 +234,7 @@ def _drive(walk: _Walk, name: tuple[str, int]) -> None:
         walk.run()
         lab.move_sweep(walk.sweep, walk.progress, "done")
     except _Halted as halted:
-        lab.move_sweep(walk.sweep, walk.progress, "paused", str(halted))
+        lab.move_sweep(walk.sweep, walk.progress | {"spent": isinstance(halted, _Spent)}, "paused", str(halted))
     except Exception as error:  # a thread has nobody to raise to: the page tells it
         with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
             lab.move_sweep(walk.sweep, walk.progress, "failed", f"{type(error).__name__}: {error}")

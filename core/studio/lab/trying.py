@@ -15,7 +15,7 @@ from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.debate.turns import Ask
 from core.documents import Document
-from core.errors import CodebookError, PromptError, UsageError
+from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.llm import builtin
 from core.runs import RunRow, RunSettings, Template
@@ -191,10 +191,10 @@ def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | Non
     """Start both runs, or give the trial that was the same before. ``budget_usd`` bounds each of the two, ``pace`` is
     that of the built-in model.
 
-    UsageError when there is nothing to try, and for a budget on a model without a price.
+    NothingChanged when there is nothing to try, UsageError for a budget on a model without a price.
     """
     if change.nothing:
-        raise UsageError("Nothing was changed.", "Edit something first.")
+        raise NothingChanged("Nothing was changed.", "Edit something first.")
     known = [trial for trial in desk.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
     asks = _asks(change.before), _asks(change.after)
     before, after = (

@@ -13,7 +13,7 @@ from core.runs import Seat
 from core.studio import codebook as codebooks
 from core.studio import runs
 from core.studio.lab import rewriting, samples, suggesting, trying
-from tests.core.studio.desks import BOOK, studio, until
+from tests.core.studio.desks import BOOK, make, studio, until
 from tests.servers.scripted import Scripted, saying
 
 LABEL = Label(name="Service", include=("kind staff",), keywords=("staff", "friendly"))
@@ -87,6 +87,11 @@ def test_an_example_that_is_taken_takes_its_document_out_of_the_test(tmp_path):
         assert found[0].part == "keywords"
         assert "porter" in found[0].text or "helped" in found[0].text
         example = next(one for one in found if one.part == "include")
+        (later,) = make(desk, runs.Plan(limit=1))
+        desk.go(later.run_id).result(30)
+        assert suggesting.judged(desk) == later.run_id
+        assert suggesting.suggestions(desk) != found
+        assert suggesting.suggestions(desk, trial.after_run) == found  # of the run that was chosen
         suggesting.dismiss(desk, found[0])
         assert found[0].name not in {one.name for one in suggesting.suggestions(desk)}
         suggesting.accept(desk, example)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.runs import Seat
-from core.studio import home
+from core.studio import costs, home
 from core.studio.lab import sweeping, templates
 from core.studio.lab.grid import MOST_CELLS, Spec, asks, cells, rungs, survivors
 from core.studio.workspace import Workspace
@@ -53,6 +53,7 @@ def test_the_better_half_stays_and_ties_go_to_the_earlier():
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where the sample project goes
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # and the prices
     made = Workspace()
     yield made
     made.close()
@@ -83,7 +84,7 @@ def test_a_sweep_ranks_its_cells_and_stops_poor_ones_early(desk):
     assert desk.store.runs.all() == []
 
 
-def test_a_sweep_that_was_paused_by_its_budget_goes_on_without_asking_twice(workspace, desk, monkeypatch):
+def test_a_sweep_that_was_paused_goes_on_without_asking_twice(workspace, desk, monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
     with Scripted(debating()) as server:
         workspace.use_connection("mock", server.url)
@@ -100,3 +101,36 @@ def test_a_sweep_that_was_paused_by_its_budget_goes_on_without_asking_twice(work
         assert sweeping.find(desk, row.sweep).state == "done"
         asked = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
         assert len(asked) == len(set(asked)) == 5 * (2 + 2)  # extractor and critic once, the judge with each prompt
+
+
+def test_a_budget_that_runs_out_inside_a_cell_pauses_the_sweep_and_a_larger_one_goes_on(workspace, desk, monkeypatch):
+    monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
+    call, reserved = 7 * 1e-6, 1024 * 1e-6  # dollars at 1 a million: what a call costs here, and the most that it may
+    with Scripted(debating()) as server:
+        workspace.use_connection("mock", server.url)
+        costs.set_price(workspace, "mock", "m", costs.Price(prompt=0, completion=1))
+        slot, names = two_judges(desk)
+        budget = reserved + 16.5 * call  # the first cell has 15 calls; the second asks its judge five times
+        row = sweeping.begin(
+            desk, spec(versions={slot: names}, seats=[Seat(connection="mock", model="m")], size=5, budget_usd=budget)
+        )
+        until(lambda: not sweeping.moves(desk, row.sweep))
+        stood = sweeping.find(desk, row.sweep)
+        assert (stood.state, stood.progress["spent"]) == ("paused", True)
+        assert stood.message.startswith("$0.000119 of the budget of $0.0011395 are spent; what is left may not pay")
+        assert len(server.requests) == 17
+        whole, part = sweeping.ranking(desk, stood)
+        assert (whole.documents, part.documents, part.alive) == (5, 0, True)
+        assert (whole.cost_usd, part.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
+
+        sweeping.go(desk, stood)  # as it is, not one further call may start
+        until(lambda: not sweeping.moves(desk, row.sweep))
+        assert sweeping.find(desk, row.sweep).message == stood.message
+        assert len(server.requests) == 17
+
+        sweeping.go(desk, sweeping.find(desk, row.sweep), budget_usd=2 * budget)
+        until(lambda: not sweeping.moves(desk, row.sweep))
+        done = sweeping.find(desk, row.sweep)
+        assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
+        assert [place.documents for place in sweeping.ranking(desk, done)] == [5, 5]
+        assert len(server.requests) == 20  # nothing was asked twice

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from core.documents import Document
-from core.errors import CodebookError, PromptError, UsageError
+from core.errors import CodebookError, NothingChanged, PromptError
 from core.runs import Seat
 from core.studio import codebook as codebooks
 from core.studio import runs, samples
@@ -72,7 +72,7 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
 def test_a_bad_draft_and_no_change_are_refused_before_anything_is_asked(tmp_path):
     with studio(tmp_path) as (_, desk):
         slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-        with pytest.raises(UsageError, match="Nothing was changed"):
+        with pytest.raises(NothingChanged, match="Nothing was changed"):
             trying.begin(desk, trying.prompt_change(desk, slot), draws.sample(desk, 2))
         now = templates.standing(desk, slot, "ecj")
         templates.keep(desk, slot, now.text + "{{ nobody }}", now.base)
