@@ -47,8 +47,10 @@ def main() -> None:
     ids = tuple(run.run_id for run in chosen)
     truth = _truth(desk, chosen[0])
     found = remembered(desk, lambda: compare.comparison(desk, ids, truth), "comparison", ids, truth)
-    _downloads(desk, ids, truth, found)
-    compared.sentences(found)
+    with st.container(horizontal=True, vertical_alignment="top", key="compare-told"):
+        with st.container(width="stretch"):
+            compared.sentences(found)
+        _downloads(desk, ids, truth, found)
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         compared.columns(found)
@@ -101,7 +103,7 @@ def _truth(desk: Desk, first: RunRow) -> Truth:
 
 
 def _downloads(desk: Desk, ids: Sequence[str], truth: Truth, found: Comparison) -> None:
-    with st.container(horizontal=True, horizontal_alignment="right"):
+    with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         st.download_button(
             "JSON",
             lambda: json.dumps(outcomes.told(desk, ids, truth), indent=2, ensure_ascii=False),

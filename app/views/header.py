@@ -20,7 +20,7 @@ def header(
     with st.container(horizontal=True, vertical_alignment="center", key=key, gap="small"):
         st.html(
             f'<div class="moot-head"><h1>{escape(title)}</h1>{badge_html(badge, tone, dot=dot) if badge else ""}'
-            f'<span class="sub">{escape(sub)}</span></div>',
+            f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>',
             width="stretch",
         )
         return st.container(horizontal=True, width="content", horizontal_alignment="right", gap="small")

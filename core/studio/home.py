@@ -12,6 +12,7 @@ from core.codebook import Label
 from core.debate import protocols
 from core.errors import ProjectError, ProjectLocked, UsageError
 from core.runs import BUILTIN, RunRow, State
+from core.store.codebooks import CodebookVersion
 from core.studio import bundle, preferences, runs
 from core.studio.desk import Desk
 from core.studio.samples import SUFFIX, ensure_sample, make_folder
@@ -202,7 +203,7 @@ def overview(desk: Desk) -> Overview:
                     "codebook",
                     "Codebook",
                     bool(labels),
-                    _codebook_words(labels, version.version if version else None, draft),
+                    _codebook_words(version, draft=draft),
                 ),
                 ("models", "Models", True, _seat_words({plan.seat(role).spec for role in roles}, len(roles))),
                 ("run", "Run", last is not None and state == "done", _run_words(last, state)),
@@ -230,9 +231,11 @@ def _data_words(documents: int, rejected: int) -> str:
     return f"{_count(documents, 'document')}{out}"
 
 
-def _codebook_words(labels: tuple[Label, ...], version: int | None, draft: bool) -> str:
-    if labels:
-        return f"{_count(len(labels), 'label')}, v{version}{', and a draft' if draft else ''}"
+def _codebook_words(version: CodebookVersion | None, *, draft: bool) -> str:
+    if version is not None and version.codebook.labels:
+        noun = "dimension" if version.codebook.kind == "rating" else "label"
+        count = _count(len(version.codebook.labels), noun)
+        return f"{count}, v{version.version}{', and a draft' if draft else ''}"
     return "A draft, not saved yet." if draft else "Say what to look for."
 
 

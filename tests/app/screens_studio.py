@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,3 +47,13 @@ def html(at: AppTest) -> str:
 def button(at: AppTest, label: str) -> AppTest:
     """Press the button of this label."""
     return next(each for each in at.button if each.label == label).click().run()
+
+
+def until_shown(at: AppTest, words: str, seconds: float = 30.0) -> str:
+    """Draw the page anew, as its own clock does in a browser, until it shows these words; its html then."""
+    deadline = time.monotonic() + seconds
+    while words not in (shown := html(at)):
+        assert time.monotonic() < deadline, f"not shown: {words}"
+        time.sleep(0.05)
+        at.run()
+    return shown

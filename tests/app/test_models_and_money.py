@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from core.studio import costs, models, preferences, runs, seats
 from core.studio.desk import Desk
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import fill, make
+from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending
 from tests.servers.ollama import THINKER, ollama
-from tests.servers.scripted import Behaviour, Scripted, debating, event, piece, stream
+from tests.servers.scripted import Scripted, debating, event, piece
 
 NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
 FAR = Seat(connection="far", model="m")
@@ -133,46 +133,6 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_seat(workspace: W
         assert (kept.on_long, kept.silence) == ("cut", 600.0)
 
 
-def answer(status: int, message: str = "no") -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        said = f"{message} ({request.headers.get('authorization')})"
-        return web.json_response({"error": {"message": said}}, status=status)
-
-    return behave
-
-
-def sending(*events: bytes, drop: bool = False, hang: bool = False) -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        if not hang:
-            return await stream(request, *events, drop=drop)
-        response = web.StreamResponse()
-        if events:
-            await response.prepare(request)
-            await response.write(b"".join(events))
-        await asyncio.sleep(5)
-        return response
-
-    return behave
-
-
-HALF = event(piece("half a"))
-FAILURES: dict[str, tuple[Behaviour, str]] = {
-    "unauthorised": (answer(401), "Check the key"),
-    "no such model": (answer(404, "The model `m` does not exist"), "Choose a model"),
-    "quota spent": (answer(429, "You exceeded your current quota"), "Add credit"),
-    "context too long": (answer(400, "maximum context length is 9 tokens"), "on_long"),
-    "refused": (answer(400, "content_filter"), "Another model"),
-    "bad request": (answer(418, "odd"), "parameter of the seat"),
-    "rate limited": (answer(429, "slow down"), "Lower the calls at once"),
-    "server fault": (answer(503), "The server may recover"),
-    "cut stream": (sending(HALF, drop=True), "closes connections"),
-    "malformed stream": (sending(HALF, b'data: {"cho\n\n'), "ends in /v1"),
-    "empty reply": (sending(event(piece(finish="stop"))), "other sampling"),
-    "timed out": (sending(hang=True), "silence"),
-    "stalled": (sending(HALF, hang=True), "Fewer calls at once"),
-}
-
-
 def test_each_failure_is_named_with_its_remedy_and_no_key(
     workspace: Workspace, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -190,7 +150,7 @@ def test_each_failure_is_named_with_its_remedy_and_no_key(
     with Scripted(behave) as server:
         models.add(workspace, "far", server.url)
         at = screen()
-        for kind, (failing, remedy) in FAILURES.items():
+        for kind, (failing, remedy) in {**STOPPING, **OF_THE_DOCUMENT, **LASTING}.items():
             current = failing
             at.button(key="test-far").click().run()
             shown = html(at)

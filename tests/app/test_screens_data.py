@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.codebook import load_yaml
 from core.studio import home
 from core.studio.desk import Desk
-from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+from tests.app.screens_studio import HOSTILE, button, html, open_room, studio, until_shown
 
 CSV = f"""id,text,Food,Service
 a,the soup was good,1,no
@@ -44,8 +44,7 @@ def test_from_a_file_to_documents(desk: Desk) -> None:
     assert "<img src=x" not in shown
     assert desk.store.documents.count() == 0
     button(at, "Import 5")
-    shown = html(at)
-    assert "5 documents imported from soup.csv" in shown
+    shown = until_shown(at, "5 documents imported from soup.csv")
     assert "2 rows rejected." in shown
     assert "<img src=x" not in shown
     assert desk.store.documents.count() == 5

@@ -9,7 +9,7 @@ import pytest
 
 from core.studio import home, preferences, samples
 from core.studio.workspace import Workspace
-from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+from tests.app.screens_studio import HOSTILE, button, html, open_room, studio, until_shown
 
 
 @pytest.fixture
@@ -31,6 +31,12 @@ def test_the_first_minute(workspace: Workspace) -> None:
     assert "96 documents" in shown
 
 
+def test_a_codebook_that_rates_has_dimensions(workspace: Workspace) -> None:
+    at = open_room("home")
+    at.button(key="open-story-questions").click().run()
+    assert "4 dimensions, v1" in html(at)
+
+
 def test_a_step_leads_to_its_room(workspace: Workspace) -> None:
     home.create_project(workspace, "empty")
     at = open_room("home")
@@ -47,7 +53,7 @@ def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspa
     assert "Read 2, kept 2, rejected 0" in shown
     assert at.text_input(key="new_project_name").value == "my soups"
     button(at, "Import 2")
-    assert "2 documents imported from my soups.csv" in html(at)
+    until_shown(at, "2 documents imported from my soups.csv")
     assert sorted(desk.name for desk in workspace.desks()) == ["hotel-aspects", "my soups"]
     assert workspace.desks()[0].store.documents.count() == 96
 

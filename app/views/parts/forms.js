@@ -11,12 +11,12 @@ function seatOf(turn, roles, labels, kind) {
   return node;
 }
 
-// What a turn's list says, as squares of colour or ratings; a dash where it gave none.
+// What a turn's list says, as squares of colour or ratings; nothing for a turn that only argues.
 function voteOf(turn, labels, kind) {
   const box = el("span", "vote");
   if (kind === "rating" && turn.values) {
     const values = [...labels.keys()].filter((id) => typeof turn.values[id] === "number").map((id) => turn.values[id]);
-    box.append(values.length ? values.map(numeral).join(" ") : "–");
+    if (values.length) box.append(values.map(numeral).join(" "));
   } else if (Array.isArray(turn.labels)) {
     for (const id of turn.labels.slice(0, 8)) {
       const label = labelOf(labels, id);
@@ -26,7 +26,8 @@ function voteOf(turn, labels, kind) {
       if (kind === "choice") box.append(el("span", "xs ell", label.name));
     }
     if (!turn.labels.length) box.append(el("span", "xs t3", "none"));
-  } else box.append(el("span", "xs t3", "–"));
+  }
+  if (!box.hasChildNodes() && turn.problem) box.append(el("span", "xs unres", "unreadable"));
   return box;
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ from aiohttp import web
 
 from core.engine import limits
 from tests.core.cli.invoking import annotate, rows, write
+from tests.servers.faults import LASTING, STOPPING, answer, sending
 from tests.servers.running import free_port
-from tests.servers.scripted import Behaviour, Scripted, asked, debating, event, piece, stream
+from tests.servers.scripted import Behaviour, Scripted, asked, debating, event, piece
 
 
 @pytest.fixture(autouse=True)
@@ -30,48 +30,9 @@ def toy(url: str, *more: object) -> tuple[object, ...]:
     return ("--connection", f"toy={url}", "--model", "toy/m", *more)
 
 
-def status(code: int, message: str, **headers: str) -> Behaviour:
-    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        return web.json_response({"error": {"message": message}}, status=code, headers=headers)
-
-    return behave
-
-
-def sending(*events: bytes, drop: bool = False, hang: bool = False) -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        if not hang:
-            return await stream(request, *events, drop=drop)
-        response = web.StreamResponse()
-        if events:
-            await response.prepare(request)
-            await response.write(b"".join(events))
-        await asyncio.sleep(5)
-        return response
-
-    return behave
-
-
-HALF = event(piece("half a"))
-
-
-@pytest.mark.parametrize(
-    ("kind", "behave", "remedy"),
-    [
-        ("rate limited", status(429, "slow down", **{"retry-after": "0"}), "Lower the calls at once"),
-        ("quota spent", status(429, "You exceeded your current quota"), "Add credit"),
-        ("server fault", status(503, "busy"), "The server may recover"),
-        ("bad request", status(400, "no"), "parameter of the seat"),
-        ("cut stream", sending(HALF, drop=True), "closes connections"),
-        ("malformed stream", sending(HALF, b'data: {"cho\n\n'), "ends in /v1"),
-        ("empty reply", sending(event(piece(finish="stop"))), "other sampling"),
-        ("timed out", sending(hang=True), "silence"),
-        ("stalled", sending(HALF, hang=True), "silence"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_lasting_fault_pauses_the_run_and_says_what_to_do(
-    folder: Path, kind: str, behave: Behaviour, remedy: str
-) -> None:
+@pytest.mark.parametrize("kind", LASTING)
+def test_a_lasting_fault_pauses_the_run_and_says_what_to_do(folder: Path, kind: str) -> None:
+    behave, remedy = LASTING[kind]
     with Scripted(debating(extractor=behave)) as server:
         told = annotate(folder, *toy(server.url, "--param", "silence=0.1"), code=3)
     assert (told.json["status"], told.json["failed"]) == ("paused", 0)
@@ -83,9 +44,8 @@ def test_a_lasting_fault_pauses_the_run_and_says_what_to_do(
 @pytest.mark.parametrize(
     ("behave", "said"),
     [
-        (status(401, "bad key"), "Check the key"),
-        (status(404, "The model `m` does not exist"), "Choose a model that the server lists"),
-        (status(400, "API key not valid. Please pass a valid API key."), "Check the key"),
+        *STOPPING.values(),
+        (answer(400, "API key not valid. Please pass a valid API key."), "Check the key"),
     ],
 )
 def test_what_one_request_shows_costs_one_request(folder: Path, behave: Behaviour, said: str) -> None:

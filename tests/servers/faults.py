@@ -1,0 +1,61 @@
+"""Every way in which a chat server fails, as behaviours of ``Scripted``, each with words of the remedy that is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from aiohttp import web
+
+from tests.servers.scripted import Behaviour, event, piece, stream
+
+
+def answer(status: int, message: str = "no", **headers: str) -> Behaviour:
+    """An error with this message, which repeats the key that was sent, as careless servers do."""
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        said = f"{message} ({request.headers.get('authorization')})"
+        return web.json_response({"error": {"message": said}}, status=status, headers=headers)
+
+    return behave
+
+
+def sending(*events: bytes, drop: bool = False, hang: bool = False) -> Behaviour:
+    """A stream of just this; with ``drop`` cut, with ``hang`` silent from then on (without events: from the start)."""
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        if not hang:
+            return await stream(request, *events, drop=drop)
+        response = web.StreamResponse()
+        if events:
+            await response.prepare(request)
+            await response.write(b"".join(events))
+        await asyncio.sleep(5)
+        return response
+
+    return behave
+
+
+HALF = event(piece("half a"))
+STOPPING: dict[str, tuple[Behaviour, str]] = {
+    "unauthorised": (answer(401), "Check the key"),
+    "no such model": (answer(404, "The model `m` does not exist"), "Choose a model that the server lists"),
+}
+"""Kind -> behaviour and remedy, of what stops a run before it starts."""
+OF_THE_DOCUMENT: dict[str, tuple[Behaviour, str]] = {
+    "context too long": (answer(400, "maximum context length is 9 tokens"), "on_long"),
+    "refused": (answer(400, "content_filter"), "Another model"),
+}
+"""The same of what one document meets and the next may not."""
+LASTING: dict[str, tuple[Behaviour, str]] = {
+    "rate limited": (answer(429, "slow down", **{"retry-after": "0"}), "Lower the calls at once"),
+    "quota spent": (answer(429, "You exceeded your current quota"), "Add credit"),
+    "server fault": (answer(503, "busy"), "The server may recover"),
+    "bad request": (answer(418, "odd"), "parameter of the seat"),
+    "cut stream": (sending(HALF, drop=True), "closes connections"),
+    "malformed stream": (sending(HALF, b'data: {"cho\n\n'), "ends in /v1"),
+    "empty reply": (sending(event(piece(finish="stop"))), "other sampling"),
+    "timed out": (sending(hang=True), "silence"),
+    "stalled": (sending(HALF, hang=True), "Fewer calls at once"),
+}
+"""The same of what pauses a run when it lasts."""
