@@ -47,7 +47,7 @@ def main() -> None:
     ids = tuple(run.run_id for run in chosen)
     truth = _truth(desk, chosen[0])
     found = remembered(desk, lambda: compare.comparison(desk, ids, truth), "comparison", ids, truth)
-    with st.container(horizontal=True, vertical_alignment="top", key="compare-told"):
+    with st.container(horizontal=True, vertical_alignment="center", key="compare-told"):
         with st.container(width="stretch"):
             compared.sentences(found)
         _downloads(desk, ids, truth, found)

@@ -23,4 +23,6 @@ def header(
             f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>',
             width="stretch",
         )
-        return st.container(horizontal=True, width="content", horizontal_alignment="right", gap="small")
+        return st.container(
+            horizontal=True, width="content", horizontal_alignment="right", vertical_alignment="center", gap="small"
+        )
