@@ -110,7 +110,7 @@ def _cases(desk: Desk, found: Evaluation) -> None:
         return
     labels = {label.id: label for label in found.labels}
     label = labels[cell[0]]
-    truth = {"gold": "gold", "reviewed": "the review"}.get(found.truth, evaluate.truth_words(found.truth))
+    says = evaluate.truth_says(found.truth)
     if found.run.settings.codebook.kind == "choice":
         ids = list(labels)
         total = found.confusion[ids.index(cell[0])][ids.index(cell[1])]
@@ -126,7 +126,7 @@ def _cases(desk: Desk, found: Evaluation) -> None:
     confusion.cases(
         [{"id": row.document_id, "words": confusion.excerpt(row.text), "by": row.lost_by} for row in rows],
         head=head,
-        told=f"{total:,} {'document' if total == 1 else 'documents'} where {truth} says {said_true} "
+        told=f"{total:,} {'document' if total == 1 else 'documents'} where {says} {said_true} "
         f"and the verdict says {said}",
         by="lost by" if any(row.lost_by for row in rows) else "",
         roles=found.titles,

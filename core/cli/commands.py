@@ -172,7 +172,9 @@ main.add_command(rerun)
 @main.command("evaluate")
 @_project_option(required=True)
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run. Repeatable.")
-@click.option("--truth", default="gold", show_default=True, help="gold[@RATER], reviewed[@PERSON] or run:ID[/ROLE].")
+@click.option(
+    "--truth", default="gold", show_default=True, help="gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE]."
+)
 @click.option("--annotator", default="verdict", show_default=True, help="A role, the verdict, or like --truth.")
 @click.option("--errors", is_flag=True, help="Analyse the errors of each label too, with cue words.")
 @click.option("--html", "page", type=PROJECT, help="Write a page to print of the (last) run.")
@@ -221,7 +223,9 @@ def evaluate_command(
 @main.command("compare")
 @_project_option(required=True)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
-@click.option("--truth", default="gold", show_default=True, help="gold[@RATER], reviewed[@PERSON] or run:ID[/ROLE].")
+@click.option(
+    "--truth", default="gold", show_default=True, help="gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE]."
+)
 @_json_option
 def compare_command(project: Path, runs: tuple[str, ...], truth: str, as_json: bool) -> None:
     """Compare runs with the first on the documents that they share: differences, tests, fixed and broken, cost."""

@@ -1,5 +1,5 @@
-"""Whose annotations a comparison takes: one way to name the gold, a rater of it, what people settled, one person, and a
-run's verdict or role. Any of them may be the truth, and any may be compared with it."""
+"""Whose annotations a comparison takes: one way to name the gold, a rater of it, the authors of the texts, what people
+settled, one person, and a run's verdict or role. Any of them may be the truth, and any may be compared with it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"
 RUN: Final = "run"
 SEPARATOR = "@"
+AUTHOR: Final = "author"
+"""The rater under whose name authors label their own texts (Ma et al., *Authors Should Label Their Own Documents*); by
+itself it names that source, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class Source:
     """Whose annotations.
 
     Its name, which ``source_of`` reads: ``gold`` (of several raters the majority, of ratings the mean), ``gold@RATER``,
-    ``reviewed`` (what people settled), ``reviewed@PERSON``, ``run:ID`` (a run's verdicts), ``run:ID/ROLE``.
+    ``author`` (short for ``gold@author``), ``reviewed`` (what people settled), ``reviewed@PERSON``, ``run:ID`` (a run's
+    verdicts), ``run:ID/ROLE``.
     """
 
     kind: Literal["gold", "reviewed", "run"]
@@ -28,6 +32,11 @@ class Source:
     """The rater or the person, empty for all of them together; of a run its id."""
     role: str = ""
     """Of a run: a role, or ``verdict``."""
+
+    @property
+    def by_author(self) -> bool:
+        """Whether these are the authors' own labels."""
+        return self.kind == GOLD and self.who.casefold() in (AUTHOR, "authors")
 
     def __str__(self) -> str:
         if self.kind == RUN:
@@ -42,6 +51,8 @@ def of_run(run_id: str, role: str = VERDICT) -> Source:
 
 def source_of(name: str) -> Source:
     """The source that a name means. UsageError for anything else; whether the rater or run exists is not asked."""
+    if name == AUTHOR:
+        return Source(GOLD, AUTHOR)
     kind, at, who = name.partition(SEPARATOR)
     if kind == GOLD and bool(at) == bool(who):
         return Source(GOLD, who)
@@ -52,7 +63,7 @@ def source_of(name: str) -> Source:
         if run_id:
             return Source(RUN, run_id, role or VERDICT)
     raise UsageError(
-        f"There is no truth '{name}'.", "Compare with gold, gold@RATER, reviewed, reviewed@PERSON or run:ID."
+        f"There is no truth '{name}'.", "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON or run:ID."
     )
 
 

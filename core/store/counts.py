@@ -294,8 +294,8 @@ class Evaluations:
     def sources(self, run_id: str) -> dict[str, int]:
         """Everything that the run can be compared with: the name of a source -> documents of the run it speaks of.
 
-        Raters are listed when there are several, and so are people. Other runs are those that have verdicts on
-        documents of this one.
+        Raters are listed when there are several, and so are people; authors who label their own texts always are. Other
+        runs are those that have verdicts on documents of this one.
         """
         rows = self._connection.rows(
             """
@@ -323,7 +323,7 @@ class Evaluations:
         for kind, who, n in rows:
             if kind == "run":
                 found[str(of_run(who))] = n
-            elif not who or kind in many:
+            elif not who or kind in many or Source(kind, who).by_author:
                 found[str(Source(kind, who))] = n
         return found
 

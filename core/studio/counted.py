@@ -125,6 +125,8 @@ def truth_word(truth: Truth) -> str:
     """What a document lacks that the truth does not speak of."""
     source = source_of(truth)
     match source.kind:
+        case "gold" if source.by_author:
+            return "a label by its author"
         case "gold":
             return f"gold by {source.who}" if source.who else "gold"
         case "reviewed":

@@ -46,7 +46,8 @@ def as_csv(told: Mapping[str, Any]) -> str:
 
 def truths(desk: Desk, run_id: str) -> dict[Truth, int]:
     """What the run can be compared with, and of how many of its documents each speaks: always ``gold`` and
-    ``reviewed``; each rater and each person where there are several; other runs."""
+    ``reviewed``; the authors of the texts where they labelled; each rater and each person where there are several;
+    other runs."""
     return desk.store.evaluations.sources(run_id)
 
 
@@ -54,6 +55,8 @@ def truth_words(truth: Truth) -> str:
     """What a truth is called on the screen."""
     source = source_of(truth)
     match source.kind:
+        case "gold" if source.by_author:
+            return "Authors"
         case "gold":
             return f"Rater {source.who}" if source.who else "Gold"
         case "reviewed":
@@ -62,11 +65,20 @@ def truth_words(truth: Truth) -> str:
             return f"Run {source.who}" + ("" if source.role == VERDICT else f", {source.role}")
 
 
+def truth_says(truth: Truth) -> str:
+    """The same as the beginning of a sentence: "gold says", "the authors say"."""
+    words = truth_words(truth)
+    return {"Gold": "gold says", "Reviewed": "the review says", "Authors": "the authors say"}.get(
+        words, f"{words} says"
+    )
+
+
 def checked(desk: Desk, truth: str) -> Truth:
     """The truth, when there is such a one. UsageError naming what there is otherwise."""
     source = source_of(truth)
     if source.kind == "gold" and source.who and source.who not in (raters := desk.store.evaluations.raters()):
-        raise UsageError(f"No rater is called '{source.who}'.", f"The gold is by: {', '.join(raters) or 'nobody'}.")
+        who = "The authors did not label" if source.by_author else f"No rater is called '{source.who}'"
+        raise UsageError(f"{who}.", f"The gold is by: {', '.join(raters) or 'nobody'}.")
     if source.kind == "run":
         known(desk, source.who)
     return truth

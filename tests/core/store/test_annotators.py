@@ -29,6 +29,13 @@ def test_names_of_sources(name, source):
     assert str(source) == name
 
 
+def test_the_authors_have_a_name_of_their_own():
+    assert source_of("author") == source_of("gold@author") == Source("gold", "author")
+    assert source_of("author").by_author
+    assert source_of("gold@Authors").by_author
+    assert not any(source_of(name).by_author for name in ("gold", "gold@ann", "reviewed@author", "run:author"))
+
+
 @pytest.mark.parametrize("name", ["", "silver", "gold@", "reviewed@", "run:", "verdict"])
 def test_what_is_no_source(name):
     with pytest.raises(UsageError, match="There is no truth"):

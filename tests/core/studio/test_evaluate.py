@@ -277,3 +277,44 @@ def test_the_report_as_a_table(desk, run_id):
         "macro,,,,,,,0.75,0.75,0.75",
         "micro,,,,,,,0.75,0.75,0.75",
     ]
+
+
+def test_authors_are_a_truth_beside_the_gold_of_others(project):
+    """On x the author stands alone against two readers; y was labelled by its author only."""
+    reader = {"a": False, "b": False}
+    gold = {"author": rooms_world.both("a"), "ann": reader, "ben": reader}
+    project.store.documents.add(
+        [
+            Document("x", {"text": "t"}, gold=gold),
+            Document("y", {"text": "u"}, gold={"author": rooms_world.both("ab")}),
+        ]
+    )
+    settings = RunSettings(protocol="single", codebook=rooms_world.CODEBOOK, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["x", "y"])
+    said = rooms_world.both("a")
+    for id in ("x", "y"):
+        asyncio.run(hold_debate(project, run.run_id, id, {"annotator": said}, said))
+    desk = rooms_world.desk_on(project)
+    known = evaluate.truths(desk, run.run_id)
+    assert known == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0}
+    words = [evaluate.truth_words(name) for name in ("gold@author", "author", "gold@ann")]
+    assert words == ["Authors", "Authors", "Rater ann"]
+    assert evaluate.truth_says("author") == "the authors say"
+    found = evaluate.report(desk, run.run_id, "author")
+    assert found["labels"] == evaluate.report(desk, run.run_id, "gold@author")["labels"]
+    assert (found["n"], found["labels"]["Alpha"]["tp"], found["labels"]["Beta"]["fn"]) == (2, 2, 1)
+    # The majority of three has x without Alpha.
+    assert evaluate.report(desk, run.run_id)["labels"]["Alpha"]["fp"] == 1
+
+
+def test_authors_are_listed_when_they_alone_labelled(project):
+    project.store.documents.add([Document("x", {"text": "t"}, gold={"author": rooms_world.both("a")})])
+    settings = RunSettings(protocol="single", codebook=rooms_world.CODEBOOK, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["x"])
+    assert evaluate.truths(rooms_world.desk_on(project), run.run_id) == {"gold": 1, "gold@author": 1, "reviewed": 0}
+
+
+def test_without_authors_the_command_says_so(desk, run_id):
+    with pytest.raises(UsageError, match="The authors did not label") as caught:
+        evaluate.report(desk, run_id, "author")
+    assert caught.value.remedy == "The gold is by: gold."
