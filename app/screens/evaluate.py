@@ -7,7 +7,7 @@ import json
 import streamlit as st
 
 from app import desks, state
-from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, header, panel, rated
+from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, group_styles, header, panel, rated
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
@@ -72,6 +72,7 @@ def main() -> None:
     match view:
         case "debate":
             told = remembered(desk, lambda: worth.worth(desk, run, truth), "worth", run.run_id, truth)
+            group_styles.groups(desk, run, truth)
             debate_worth.worth(told, worth.noun(run), stages.role_titles(run), _counted(desk, run, truth))
         case "errors":
             deeper.errors(desk, run, truth, cells.case)

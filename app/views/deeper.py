@@ -97,21 +97,20 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
             pooled = [counted.of_run(desk, row, truth) for row in rows if row.verdicts]
             on = counted.words(counted.together(pooled), truth)
             who.seats(found, advice.suggestions(found, [family(role) for role in run.settings.seats]), on)
-        else:
-            st.caption("Seats are advised for multilabel runs with verdicts.")
+    people_panel = panel.panel("May the model replace the people?", "alternative annotator test", key="who-replace")
+    with right if found else left, people_panel:
+        chosen = st.segmented_control(
+            "people",
+            list(who.PEOPLE),
+            default="trained",
+            format_func=who.PEOPLE.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            key="who-people-are",
+        )
+        test = remembered(desk, lambda: people.may_replace(desk, run, chosen), "replace", run.run_id, chosen)
+        who.replace(test, counted.words(people.counted_by(desk, run)))
     with right:
-        with panel.panel("May the model replace the people?", "alternative annotator test", key="who-replace"):
-            chosen = st.segmented_control(
-                "people",
-                list(who.PEOPLE),
-                default="trained",
-                format_func=who.PEOPLE.__getitem__,
-                required=True,
-                label_visibility="collapsed",
-                key="who-people-are",
-            )
-            test = remembered(desk, lambda: people.may_replace(desk, run, chosen), "replace", run.run_id, chosen)
-            who.replace(test, counted.words(people.counted_by(desk, run)))
         with panel.panel("Drift", "canary documents, asked again", key="who-drift") as head:
             with head:
                 if run.verdicts and st.button("Run canaries", key="who-canaries", icon=":material/replay:"):
@@ -120,3 +119,5 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
                     state.say_next("ok", f"{made.documents} canaries are asked again", f"As run {made.run_id}.")
                     st.rerun()
             who.drift(drift.drifts(desk, run))
+        if not found:
+            st.caption("Seats are advised for multilabel runs with verdicts.")

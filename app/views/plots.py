@@ -378,7 +378,8 @@ def heat(
         )
     )
     picked = draw(
-        cells + words,
+        # A scale of shares and colours as they are cannot be one scale: Vega-Lite would draw nothing at all.
+        alt.layer(cells, words).resolve_scale(color="independent"),
         rows,
         key=key,
         height=(32 if slanted else 44) * len(names) + (90 if slanted else 50),

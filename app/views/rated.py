@@ -21,7 +21,7 @@ def key_numbers(desk: Desk, run: RunRow, truth: Truth) -> None:
     out = scoring.not_counted(desk, run, truth)
 
     def shown(name: str) -> str:
-        return "–" if macro[name] is None else f"{macro[name]:.3f}"
+        return "–" if macro[name] is None else f"{macro[name]:.3f}".replace("-", "−")
 
     numbers(
         [

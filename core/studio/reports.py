@@ -10,7 +10,20 @@ from core.debate.protocols import family
 from core.evaluation import bootstrap
 from core.evaluation.intervals import Estimate
 from core.runs import RunRow
-from core.studio import advice, certainty, drift, evaluate, grids, looked, mistakes, people, repeats, scoring, worth
+from core.studio import (
+    advice,
+    certainty,
+    drift,
+    evaluate,
+    grids,
+    looked,
+    mistakes,
+    people,
+    repeats,
+    scoring,
+    styles,
+    worth,
+)
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
@@ -22,7 +35,8 @@ def full(
     desk: Desk, run_id: str, truth: Truth = "gold", annotator: str = VERDICT, *, errors: bool = False
 ) -> dict[str, Any]:
     """One run of ``moot evaluate --json``: ``evaluate.report``, and under further keys ``intervals``, ``left_out``,
-    ``spent``, ``debate`` (who changed what), ``iterations``, ``certainty``, ``replace_people`` and ``drift``.
+    ``spent``, ``debate`` (who changed what), ``panel_styles`` (of a panel that rates), ``iterations``, ``certainty``,
+    ``replace_people`` and ``drift``.
 
     ``errors`` adds the error analysis of each label, which reads texts. UsageError for an unknown run or truth.
     """
@@ -33,6 +47,7 @@ def full(
     if run.settings.codebook.kind != "rating":
         told["intervals"] = _intervals(desk, run, truth, annotator)
     told["debate"] = worth.to_json(worth.worth(desk, run, truth))
+    told["panel_styles"] = styles.to_json(desk, run, truth)
     several = len(repeats.siblings(desk, run)) > 1
     again = repeats.repeats(desk, run, truth) if several else None
     told["iterations"] = repeats.to_json(again) if again is not None else None

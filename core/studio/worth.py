@@ -154,7 +154,7 @@ def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict
         return {}
     return {
         family: panels.before_after(
-            gold, own[0].members, own[-1].members, run.settings.codebook.names, (scale.min, scale.max)
+            gold, own[0].members, stages.last_lists(own), run.settings.codebook.names, (scale.min, scale.max)
         )
         for family, own in by_family.items()
         if len(own) > 1

@@ -159,3 +159,61 @@ def test_a_chart_is_offered_as_a_picture():
 
     chart = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_bar().encode(x="share:Q")
     assert plots._picture(chart).startswith("<svg")
+
+
+SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
+CHARTS = {
+    "forest": ([{**SPAN, "tone": "right"}], {"unit": "u", "select": True}),
+    "lines": ([{"step": "1", "series": "vote", "value": 0.5}], {"series": {"vote": "bar"}}),
+    "reliability": ([{"certainty": 0.9, "right": 0.8, "low": 0.7, "high": 0.9, "n": 3}], {"certainty": "c"}),
+    "bars": ([{**SPAN, "colour": "bar"}], {"unit": "u", "select": True}),
+    "frontier": (
+        [{"name": "r1", "cost": 1.0, "quality": 0.5, "efficient": True, "words": "w"}], {"cost": "c", "quality": "q"}
+    ),
+    "scatter": ([{"name": n, "seat": "judge", "precision": 0.5, "recall": 0.5, "n": 3} for n in "ab"], {}),
+    "standings": ([{"name": "A", "standing": "right", "count": 2}], {}),
+    "heat": (
+        [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
+        {"names": ["1"], "across": ["1"], "x_title": "x", "y_title": "y"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_can_be_drawn(monkeypatch, name):
+    """Vega-Lite itself compiles it: a chart that it refuses is an empty space on the page."""
+    pytest.importorskip("vl_convert")
+    from app.views import palette, plots
+
+    monkeypatch.setattr(palette, "colours", lambda: palette.palette(True))
+    drawn = []
+    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart)) or {})
+    rows, options = CHARTS[name]
+    getattr(plots, name)(rows, key="k", **options)
+    assert drawn[0].startswith("<svg")
+
+
+def test_the_groups_of_a_panel_can_be_drawn(monkeypatch):
+    pytest.importorskip("vl_convert")
+    from app.views import group_styles, palette, plots
+    from core.evaluation.intervals import Estimate, Interval
+    from core.studio.counted import Counted
+    from core.studio.styles import Part, Styles
+
+    monkeypatch.setattr(palette, "colours", lambda: palette.palette(False))
+    drawn = []
+    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart)) or {})
+    known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
+    told = Styles(
+        {"full": "r1", "simple": "r2"},
+        Counted(3, {}),
+        (Part("full", "Readers", {"alpha": unknown}, {"alpha": known}),
+         Part("simple", "Readers", {"alpha": known}, {"alpha": unknown})),
+        {"Readers": {"alpha": known}},
+        "said",
+    )  # fmt: skip
+    rows = [group_styles._row(one, told, "alpha") for one in told.parts]
+    assert [row["words"] for row in rows] == ["– → −0.25 (−0.50 to 0.12)", "−0.25 → –"]
+    assert [row["gain"] for row in rows] == [-0.25, None]
+    group_styles._chart(rows, "alpha")
+    assert "Readers" in drawn[0]
