@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from streamlit import config
 
 from app.live import Access, Source
-from app.warmth import warm
 from core.studio import access as start_up
 from core.studio.board import Board, DocumentText, FinishedPage, Replay
 
@@ -164,10 +162,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
         await run_in_threadpool(home.open_last, workspace)
         port = config.get_option("server.port")
         print(f"Moot: open http://127.0.0.1:{port}{access().entrance}", file=sys.stderr, flush=True)
-    stopped = threading.Event()
-    warm(stopped)
     try:
         yield
     finally:
-        stopped.set()
         await run_in_threadpool(running.stop)

@@ -19,6 +19,7 @@ from core.evaluation.intervals import Estimate, Interval
 
 RESAMPLES = 2000
 _CELLS = 2_000_000  # drawn at a time, to bound memory
+_DIGITS = 26  # of a number in base 5 that 64 bits hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def _bootstrap(
     counted, excluded = counted_documents(gold >= 0, *(one >= 0 for one in said))
     n, items = int(counted.sum()), len(labels)
     outcomes = np.concatenate([_outcomes(gold[counted], one[counted]) for one in said], axis=1)
-    patterns, frequency = np.unique(outcomes, axis=0, return_counts=True) if n else (outcomes, np.zeros(0, np.int64))
+    patterns, frequency = _patterns(outcomes)
 
     def all_scores(weights: Ratings) -> Ratings:
         """``[resample, score]``: accuracy, macro, micro and each label's precision, recall and F1."""
@@ -125,6 +126,18 @@ def _bootstrap(
 def _outcomes(gold: BinaryGrid, said: BinaryGrid) -> BinaryGrid:
     """0 true negative, 1 false positive, 2 false negative, 3 true positive, -1 no gold."""
     return np.where(gold < 0, np.int8(-1), 2 * gold + said).astype(np.int8)
+
+
+def _patterns(outcomes: BinaryGrid) -> tuple[BinaryGrid, npt.NDArray[np.int64]]:
+    """The different rows in lexical order, and how often each occurs. Rows are compared as numbers in base 5 as long as
+    they fit: ten times as quick as row by row."""
+    width = outcomes.shape[1]
+    if width > _DIGITS:
+        patterns, frequency = np.unique(outcomes, axis=0, return_counts=True)
+        return patterns, frequency
+    numbers = (outcomes.astype(np.int64) + 1) @ 5 ** np.arange(width - 1, -1, -1, dtype=np.int64)
+    _, first, frequency = np.unique(numbers, return_index=True, return_counts=True)
+    return outcomes[first], frequency
 
 
 def _draws(frequency: npt.NDArray[np.int64], resamples: int, seed: int) -> Iterator[Ratings]:

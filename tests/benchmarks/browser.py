@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 PATIENCE = 120_000
+SETTLING = 6000
+"""Milliseconds that a person looks at the first page."""
 EDITS = 7
 
 
@@ -40,6 +42,7 @@ def browsing(folder: Path, *options: str) -> Iterator[Page]:
         page.set_default_timeout(PATIENCE)
         page.goto(running.entrance)
         page.get_by_test_id("stSidebar").wait_for()
+        page.wait_for_timeout(SETTLING)
         yield page
         chromium.close()
 
@@ -78,7 +81,7 @@ def laboratory(page: Page) -> None:
 
 
 def reviewing(page: Page) -> None:
-    """A cell's edit to the word that it is saved; a page turned; a filter set; Focus, and a document decided in it."""
+    """A cell's edit to the word that it is saved."""
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
@@ -93,26 +96,39 @@ def reviewing(page: Page) -> None:
         return act
 
     timed("Review: an edit, saved", 300, *map(edit, range(EDITS)))
+    page.wait_for_timeout(2000)
 
 
 def evaluating(page: Page) -> None:
-    """From a press to the chart that it asks for."""
-    visit(page, "Evaluate")
+    """From a press to the page it asks for: opened for the first time, each of its views for the first time and again,
+    and opened anew after something was decided in between."""
     chart = page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg").first
 
-    def looks(view: str, sign: str) -> Callable[[], None]:
+    def opened() -> None:
+        visit(page, "Evaluate")
+        chart.wait_for()
+
+    def idle() -> None:
+        page.wait_for_timeout(50)
+        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
+    def look(view: str) -> Callable[[], None]:
         def act() -> None:
-            page.get_by_role("radio", name=view, exact=True).click()
-            page.get_by_text(sign).first.wait_for()
-            chart.wait_for()
+            page.get_by_role("radio", name=view, exact=True).click(force=True)
+            idle()
 
         return act
 
-    began = time.perf_counter()
-    chart.wait_for()
-    print(f"Evaluate: opened {1000 * (time.perf_counter() - began):.0f} ms", flush=True)
-    page.wait_for_timeout(1000)
-    del looks
+    timed("Evaluate: opened", 1000, opened)
+    idle()
+    for view in ("Debate", "Errors", "Stability", "People and seats", "Scores"):
+        timed(f"Evaluate: {view}", 1000, look(view), look("Debate" if view == "Scores" else "Scores"), look(view))
+    visit(page, "Review")
+    cell = page.frame_locator("iframe").locator('.ag-row [col-id^="v_"]').first
+    cell.wait_for()
+    cell.click()
+    idle()
+    timed("Evaluate: opened after a decision", 1000, opened)
 
 
 def main() -> None:

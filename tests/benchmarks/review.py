@@ -63,7 +63,8 @@ def fill(project: Project, count: int) -> str:
         cursor.execute(
             f"""INSERT INTO turns BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id, {turn} AS turn,
             'k{turn}-' || n AS key, '{role}' AS role, 0 AS round, '[]' AS answers,
-            '' AS item, 0 AS retry, '{{}}' AS seat, '[]' AS messages, false AS cached,
+            '' AS item, 0 AS retry,
+            '{{"connection": "builtin", "model": "lexical"}}' AS seat, '[]' AS messages, false AS cached,
             '{{}}' AS reading, {says(role)} AS says, '{quote}' AS evidence, 1 AS evidence_total,
             if(hash(n * 5) % 15 = 0, 0, 1) AS evidence_supported, false AS superseded {rows}"""
         )

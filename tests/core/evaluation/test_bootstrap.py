@@ -128,3 +128,19 @@ def test_coverage_of_a_known_f1() -> None:
         covered += interval is not None and 0.8 in interval
     # 95% of 120 is 114, standard deviation 2.4
     assert covered >= 106
+
+
+@pytest.mark.parametrize("width", [1, 5, 26, 27, 40])
+def test_patterns_of_outcomes_in_lexical_order(width):
+    rng = np.random.default_rng(width)
+    outcomes = rng.integers(-1, 4, size=(300, width)).astype(np.int8)
+    outcomes = np.concatenate([outcomes, outcomes[:50], np.full((3, width), 3, np.int8)])
+    patterns, frequency = bootstrap._patterns(outcomes)
+    expected, counts = np.unique(outcomes, axis=0, return_counts=True)
+    assert (patterns == expected).all()
+    assert (frequency == counts).all()
+
+
+def test_no_rows_have_no_patterns():
+    patterns, frequency = bootstrap._patterns(np.zeros((0, 3), np.int8))
+    assert (len(patterns), len(frequency)) == (0, 0)
