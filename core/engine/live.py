@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from core.debate.turns import Fault, Reply
 from core.documents import Document
@@ -57,13 +58,19 @@ class LiveRun(Driver):
         debate = await self._debate(document)
         try:
             while debate.verdict is None and self.ending is None:
-                debate.hear(await asyncio.gather(*(self._reply(placed, records) for placed in debate.waiting)))
+                debate.hear(await self._replies(debate.waiting, records))
             if debate.verdict is not None:
                 await asyncio.gather(*records)
                 await self._conclude(document, debate.verdict)
         finally:
             debate.close()
             await asyncio.gather(*records, return_exceptions=True)  # cancelled or not, none is left behind
+
+    async def _replies(self, waiting: Sequence[Placed], records: list[asyncio.Task[None]]) -> Sequence[Reply]:
+        """The replies to asks that go out together. Most go alone, and need no task of their own."""
+        if len(waiting) == 1:
+            return (await self._reply(waiting[0], records),)
+        return await asyncio.gather(*(self._reply(placed, records) for placed in waiting))
 
     async def _reply(self, placed: Placed, records: list[asyncio.Task[None]]) -> Reply:
         """The stored reply to an ask, else one that is paid for now; a fault as a reply."""
