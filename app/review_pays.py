@@ -12,7 +12,7 @@ from app.views import teach
 from app.views.notice import error_box
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import definitions, focus, review, student, teaching
+from core.studio import adoption, definitions, focus, review, student, teaching
 from core.studio import proof as proofs
 from core.studio.desk import Desk
 from core.studio.teaching import Effect, Lesson
@@ -117,6 +117,28 @@ def _proof(desk: Desk, run: RunRow) -> None:
         proof_view.student(found)
         if found.ready:
             _student_buttons(desk)
+        with st.expander("Use a student's file"):
+            student_from_elsewhere(desk)
+
+
+def student_from_elsewhere(desk: Desk) -> None:
+    """A student that another project taught, put to work on these documents."""
+    upload = st.file_uploader("A .skops file that Moot exported", type=["skops"], key="student-file-in")
+    if upload is None:
+        return
+    try:
+        found = adoption.adopt(desk, upload.getvalue(), upload.name)
+        known, strange = ", ".join(found.known), ", ".join(found.strange)
+        left = f" {strange} it was not taught: unresolved." if strange else ""
+        st.html(
+            f'<div class="moot-proof">Taught on {found.documents:,} documents elsewhere. It knows {escape(known)}.'
+            f"{escape(left)} The student of this project stays as it is.</div>"
+        )
+        if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="student-adopted"):
+            state.look_at_run(adoption.annotate(desk, found).run_id)
+            st.switch_page("screens/run.py")
+    except MootError as error:
+        error_box(error)
 
 
 def _student_buttons(desk: Desk) -> None:

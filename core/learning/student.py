@@ -39,7 +39,7 @@ Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating; NaN for no value."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Task:
     """What there is to learn. ``labels`` counts the codebook's labels, ``scale`` the ratings' both ends."""
 

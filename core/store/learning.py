@@ -27,6 +27,8 @@ class KeptStudent:
     facts: Mapping[str, Any]
     card: str
     at: float
+    origin: str = ""
+    """The file that it was brought in with, empty for one that was taught here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +63,48 @@ class Learning:
         return int(row[0]) if row else 0
 
     def keep(self, student: KeptStudent) -> None:
-        """Keep a student as the latest. Those before it go, but for the ones that a run has on a seat."""
+        """Keep a student, one taught here as the latest. Those taught before it go, but for the ones that a run has on
+        a seat; those that were brought in stay."""
 
         def run(cursor: Cursor) -> None:
             cursor.execute(
-                "DELETE FROM students WHERE hash = $hash OR NOT EXISTS "
-                "(SELECT 1 FROM runs WHERE contains(settings, 'student@' || hash))",
-                {"hash": student.hash},
+                "DELETE FROM students WHERE hash = $hash OR ($origin = '' AND origin = '' AND NOT EXISTS "
+                "(SELECT 1 FROM runs WHERE contains(settings, 'student@' || hash)))",
+                {"hash": student.hash, "origin": student.origin},
             )
             cursor.execute(
-                "INSERT INTO students VALUES (?, ?, ?, ?, ?)",
-                [student.hash, student.body, dump(student.facts), clean(student.card), student.at],
-            )
+                "INSERT INTO students VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    student.hash, student.body, dump(student.facts), clean(student.card), student.at,
+                    clean(student.origin),
+                ],
+            )  # fmt: skip
 
         self._writer.do(run)
 
     def student(self, hash: str | None = None) -> KeptStudent | None:
-        """The student with this hash, or the latest; None when there is none."""
-        tail = "ORDER BY unix_time DESC LIMIT 1" if hash is None else "WHERE hash = ?"
+        """The student with this hash, or the latest that was taught here; None when there is none."""
+        tail = "WHERE origin = '' ORDER BY unix_time DESC LIMIT 1" if hash is None else "WHERE hash = ?"
         row = self._connection.row(
-            f"SELECT hash, body, facts, card, unix_time FROM students {tail}", [] if hash is None else [hash]
+            f"SELECT hash, body, facts, card, unix_time, origin FROM students {tail}", [] if hash is None else [hash]
         )
-        return KeptStudent(row[0], bytes(row[1]), load(row[2]), row[3], row[4]) if row else None
+        return KeptStudent(row[0], bytes(row[1]), load(row[2]), row[3], row[4], row[5]) if row else None
 
     def taught(self, hash: str) -> set[str]:
-        """Documents that people had submitted by the time at which this student was made: it may know them."""
+        """Documents that people had submitted by the time at which this student was made: it may know them. None for
+        one that was brought in: it was taught elsewhere."""
         rows = self._connection.rows(
             """
             SELECT DISTINCT document_id FROM events WHERE kind = 'review_status' AND after = '"Submitted"'
-            AND unix_time <= (SELECT unix_time FROM students WHERE hash = ?)
+            AND unix_time <= (SELECT unix_time FROM students WHERE hash = ? AND origin = '')
             """,
             [hash],
         )
         return {id for (id,) in rows}
 
     def facts(self) -> tuple[str, Mapping[str, Any]] | None:
-        """The latest student's hash and facts, without its body."""
-        row = self._connection.row("SELECT hash, facts FROM students ORDER BY unix_time DESC LIMIT 1")
+        """Hash and facts, without its body, of the latest student that was taught here."""
+        row = self._connection.row("SELECT hash, facts FROM students WHERE origin = '' ORDER BY unix_time DESC LIMIT 1")
         return (row[0], load(row[1])) if row else None
 
     def note(

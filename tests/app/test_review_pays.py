@@ -94,3 +94,16 @@ def test_what_it_proves_and_the_student(desk: Desk) -> None:
     assert "Taught on 9 documents under codebook v1" in shown
     assert "Both together" in shown
     assert "Price &lt;b&gt;" in shown
+
+
+def _elsewhere() -> None:
+    from app import review_pays, wiring
+
+    review_pays.student_from_elsewhere(wiring.workspace().desks()[0])  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_no_student_is_refused_where_it_was_given(desk: Desk) -> None:
+    at = AppTest.from_function(_elsewhere, default_timeout=60).run()
+    at.file_uploader(key="student-file-in").set_value(("odd.skops", b"nothing", "application/zip")).run()
+    assert "odd.skops is not a student." in html(at)
+    assert desk.store.learning.student() is None

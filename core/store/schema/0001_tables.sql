@@ -97,9 +97,11 @@ CREATE TABLE certainties (
 );
 -- The reviewed documents that read most like a document that waits, with their cosine similarity. As fresh as those.
 CREATE TABLE neighbours (document_id VARCHAR NOT NULL, precedent_id VARCHAR NOT NULL, similarity DOUBLE NOT NULL);
--- Trained students. body is a skops file, card says what it was trained on.
+-- Trained students. body is a skops file, card says what it was trained on, origin is the file that it was brought in
+-- with (empty for one that was taught here).
 CREATE TABLE students (
-    hash VARCHAR PRIMARY KEY, body BLOB NOT NULL, facts VARCHAR NOT NULL, card VARCHAR NOT NULL, unix_time DOUBLE NOT NULL
+    hash VARCHAR PRIMARY KEY, body BLOB NOT NULL, facts VARCHAR NOT NULL, card VARCHAR NOT NULL,
+    unix_time DOUBLE NOT NULL, origin VARCHAR NOT NULL
 );
 -- Words that went from a reviewed document into the codebook: part is include, exclude or keywords of the label.
 CREATE TABLE examples (
