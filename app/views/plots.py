@@ -42,7 +42,8 @@ def draw(chart: Any, rows: Rows, *, key: str, height: int, select: str = "") -> 
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         if find_spec("vl_convert") is not None:
             st.download_button(
-                "SVG", lambda: _picture(chart), f"{key}.svg", "image/svg+xml", key=f"{key}-svg", on_click="ignore",
+                "SVG", lambda: _picture(chart, shade["bg"]), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
+                on_click="ignore",
                 type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
             )  # fmt: skip
         st.download_button(
@@ -52,10 +53,10 @@ def draw(chart: Any, rows: Rows, *, key: str, height: int, select: str = "") -> 
     return picked
 
 
-def _picture(chart: Any) -> str:
-    """The chart as SVG, as wide as a column of a page."""
+def _picture(chart: Any, ground: str) -> str:
+    """The chart as SVG, as wide as a column of a page, on the ground that its colours are for."""
     out = io.StringIO()
-    chart.properties(width=640).save(out, format="svg")
+    chart.properties(width=640, background=ground).save(out, format="svg")
     return out.getvalue()
 
 

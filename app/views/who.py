@@ -57,8 +57,8 @@ def replace(test: Alternative, on: str) -> None:
             {
                 "left out": one.person,
                 "documents": one.n,
-                "model at least as good": one.model_wins,
-                "person at least as good": one.person_wins,
+                "model as good": one.model_wins,
+                "person as good": one.person_wins,
                 "p": one.p,
                 "replaceable": one.replaceable,
             }
@@ -69,7 +69,11 @@ def replace(test: Alternative, on: str) -> None:
             pd.DataFrame(rows),
             hide_index=True,
             key="who-people",
-            column_config={"model at least as good": share, "person at least as good": share},
+            column_config={
+                "model as good": share,
+                "person as good": share,
+                "p": st.column_config.NumberColumn(format="%.3f"),
+            },
         )
     st.caption(people.EPSILON_WORDS)
 

@@ -86,11 +86,6 @@ class Ledger:
     who_lost_labels: Mapping[str, Mapping[str, int]]
     """the same for each label: ``[label][role]``"""
 
-    @property
-    def sentence(self) -> str:
-        """The whole debate in plain words."""
-        return sentence(self.whole, who="The debate", than=f"the {self.whole.against} alone")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:

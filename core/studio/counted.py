@@ -113,6 +113,13 @@ def together(each: Sequence[Counted]) -> Counted:
     )
 
 
+def beyond(found: Counted, alone: int) -> Counted:
+    """For a chart over two runs that was counted in one of them: ``alone`` documents are in the other only."""
+    totals: Counter[Reason] = Counter(found.left_out)
+    totals["alone"] += alone
+    return Counted(found.n, {name: totals[name] for name in _ORDER if totals[name]}, found.runs)
+
+
 def words(counted: Counted, truth: Truth = "gold") -> str:
     """ "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half alone when nothing is left out."""
     over = f" in {counted.runs:,} runs" if counted.runs > 1 else ""

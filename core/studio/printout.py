@@ -10,7 +10,7 @@ from typing import Any
 
 from core.codebook import Codebook
 from core.export import replacing
-from core.studio import evaluate, reports
+from core.studio import evaluate, reports, worth
 from core.studio.desk import Desk, elsewhere
 from core.studio.grids import Truth
 
@@ -50,10 +50,10 @@ def page(desk: Desk, run_id: str, truth: Truth = "gold") -> str:
         f"printed {time.strftime('%d %b %Y %H:%M')}.</p>",
         _key(told),
         _left_out(told),
-        "<h2>Per label</h2>",
+        f"<h2>Per {'dimension' if codebook.kind == 'rating' else 'label'}</h2>",
         _bars(told, codebook),
         _labels(told),
-        *_debate(told),
+        *_debate(told, worth.noun(run)),
         *_iterations(told),
         "<h2>May the model replace the people?</h2>",
         f"<p>{escape(told['replace_people']['sentence'])}</p>",
@@ -126,18 +126,24 @@ def _labels(told: Mapping[str, Any]) -> str:
     return _table(["", *columns], rows)
 
 
-def _debate(told: Mapping[str, Any]) -> Iterable[str]:
+def _debate(told: Mapping[str, Any], noun: str) -> Iterable[str]:
     ledger = told["debate"]["ledger"]
     if not ledger:
         return ()
     rows = [
-        [step["step"], f"{step['mended']:,}", f"{step['broken']:,}", f"{step['net']:+,}", _money(step)]
+        [
+            ledger["titles"][step["step"]],
+            f"{step['mended']:,}",
+            f"{step['broken']:,}",
+            f"{step['net']:+,}",
+            _money(step),
+        ]
         for step in ledger["changes"]
     ]
     return (
         "<h2>What did the debate change?</h2>",
         f"<p>{escape(ledger['sentence'])}</p>",
-        _table(["step", "mended", "broken", "net", "per label gained"], rows),
+        _table(["step", "mended", "broken", "net", f"per {noun} gained"], rows),
     )
 
 

@@ -46,7 +46,7 @@ def full(
     told["left_out"] = left_out(desk, run, truth)
     if run.settings.codebook.kind != "rating":
         told["intervals"] = _intervals(desk, run, truth, annotator)
-    told["debate"] = worth.to_json(worth.worth(desk, run, truth))
+    told["debate"] = worth.to_json(worth.worth(desk, run, truth), worth.noun(run))
     told["panel_styles"] = styles.to_json(desk, run, truth)
     several = len(repeats.siblings(desk, run)) > 1
     again = repeats.repeats(desk, run, truth) if several else None

@@ -112,7 +112,7 @@ def styles(desk: Desk, run: RunRow, dimension: str, truth: Truth = "gold") -> St
     ids = {name: row.run_id for name, row in rows.items()}
     return Styles(
         runs=ids,
-        counted=counted.among(desk, run, truth, on, {"alone": _alone(desk, run, other)}),
+        counted=_counted(desk, run, other, truth, on),
         parts=tuple(
             Part(name, group, *({measure: one.estimate() for measure, one in side.items()} for side in sides))
             for name, each in drawn.items()
@@ -172,11 +172,14 @@ def _aligned(
     return places, own.truth[places, column], said
 
 
-def _alone(desk: Desk, run: RunRow, other: RunRow | None) -> Mask:
-    """Where a document of the run is not in the other one."""
-    own = desk.store.runs.document_ids(run.run_id)
-    shared = set(own if other is None else desk.store.runs.document_ids(other.run_id))
-    return np.array([document not in shared for document in own], dtype=np.bool_)
+def _counted(desk: Desk, run: RunRow, other: RunRow | None, truth: Truth, on: Mask) -> Counted:
+    """The documents that both runs have, and of both together those left out."""
+    if other is None:
+        return counted.among(desk, run, truth, on)
+    own, its = (desk.store.runs.document_ids(row.run_id) for row in (run, other))
+    shared = set(own) & set(its)
+    alone = np.array([document not in shared for document in own], dtype=np.bool_)
+    return counted.beyond(counted.among(desk, run, truth, on, {"alone": alone}), len(its) - len(shared))
 
 
 def _groups(desk: Desk, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:

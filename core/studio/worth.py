@@ -93,10 +93,10 @@ def noun(run: RunRow) -> str:
     return {"multilabel": "label", "choice": "document", "rating": "rating"}[run.settings.codebook.kind]
 
 
-def to_json(told: Worth) -> dict[str, Any]:
-    """The part ``debate`` of ``moot evaluate --json``."""
+def to_json(told: Worth, noun: str = "label") -> dict[str, Any]:
+    """The part ``debate`` of ``moot evaluate --json``; ``noun`` is what a cell of the ledger is."""
     return {
-        "ledger": _ledger_json(told) if told.ledger is not None else None,
+        "ledger": _ledger_json(told, noun) if told.ledger is not None else None,
         "critic": _critic_json(told.critic) if told.critic is not None else None,
         "rounds": [_round_json(one) for one in told.rounds],
         "upper_bound": {
@@ -161,7 +161,7 @@ def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict
     }
 
 
-def _ledger_json(told: Worth) -> dict[str, Any]:
+def _ledger_json(told: Worth, noun: str) -> dict[str, Any]:
     ledger = told.ledger
     assert ledger is not None
     return {
@@ -173,7 +173,10 @@ def _ledger_json(told: Worth) -> dict[str, Any]:
         "changes": [change_json(step) | _price_json(told.prices[step.role]) for step in ledger.steps],
         "whole": change_json(ledger.whole) | _price_json(told.prices["whole"]),
         "lost_by": dict(ledger.who_lost),
-        "sentence": ledger.sentence,
+        "titles": {name: told.titles[name] for name in ledger.roles},
+        "sentence": flips.sentence(
+            ledger.whole, who="The debate", than=f"the {told.titles[ledger.whole.against].lower()} alone", noun=noun
+        ),
     }
 
 

@@ -158,7 +158,9 @@ def test_a_chart_is_offered_as_a_picture():
     from app.views import plots
 
     chart = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_bar().encode(x="share:Q")
-    assert plots._picture(chart).startswith("<svg")
+    drawn = plots._picture(chart, "#101318")
+    assert drawn.startswith("<svg")
+    assert "#101318" in drawn  # light words on white paper could not be read
 
 
 SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
@@ -187,7 +189,7 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
 
     monkeypatch.setattr(palette, "colours", lambda: palette.palette(True))
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart)) or {})
+    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart, "#101318")) or {})
     rows, options = CHARTS[name]
     getattr(plots, name)(rows, key="k", **options)
     assert drawn[0].startswith("<svg")
@@ -202,7 +204,7 @@ def test_the_groups_of_a_panel_can_be_drawn(monkeypatch):
 
     monkeypatch.setattr(palette, "colours", lambda: palette.palette(False))
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart)) or {})
+    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart, "#101318")) or {})
     known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
     told = Styles(
         {"full": "r1", "simple": "r2"},

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.evaluation import multilabel
-from core.evaluation.flips import Change, Tally, ledger, sentence, trace
+from core.evaluation.flips import Change, Ledger, Tally, ledger, sentence, trace
 from core.evaluation.intervals import Estimate, newcombe_paired
 
 LABELS = ["a", "b"]
@@ -74,6 +74,10 @@ def example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return truth, before.reshape(240, 5), after.reshape(240, 5)
 
 
+def told(book: Ledger) -> str:
+    return sentence(book.whole, who="The debate", than=f"the {book.whole.against} alone")
+
+
 def test_the_sentence() -> None:
     truth, before, after = example()
     book = ledger(truth, [("extractor", before), ("judge", after)], list("abcde"))
@@ -84,12 +88,12 @@ def test_the_sentence() -> None:
     assert interval.low == pytest.approx(0.037, abs=0.004)
     assert interval.high == pytest.approx(0.083, abs=0.004)
     low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
-    assert book.sentence == (
+    assert told(book) == (
         "The debate mended 139 labels and broke 67: 72 more right than the extractor alone "
         f"(+6.0 points, 95% interval {low} to {high})."
     )
     backwards = ledger(truth, [("extractor", after), ("judge", before)], list("abcde"))
-    assert backwards.sentence == (
+    assert told(backwards) == (
         "The debate mended 67 labels and broke 139: 72 fewer right than the extractor alone "
         f"(−6.0 points, 95% interval −{high} to −{low})."
     )
@@ -140,7 +144,7 @@ def test_nothing_to_compare() -> None:
     nothing = np.zeros((0, 2))
     book = ledger(nothing, [("extractor", nothing), ("judge", nothing)], LABELS)
     assert (book.cells, book.shares, book.whole.gain.value) == (0, (None, None), None)
-    assert "cannot be compared" in book.sentence
+    assert "cannot be compared" in told(book)
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -111,6 +111,10 @@ def test_only_the_same_cast_on_shared_documents_is_compared(world):
     told = styles.styles(world.desk, run, "c")
     assert told is not None
     assert told.counted == counted.Counted(2, {"alone": 3, "truthless": 1})
+    # Looked at from the smaller run, what only the larger has is left out as well.
+    again = styles.styles(world.desk, found, "c")
+    assert again is not None
+    assert (again.counted, again.gains) == (counted.Counted(2, {"alone": 4}), told.gains)
 
 
 def test_no_panel_of_ratings_has_no_groups(desk, run):
