@@ -63,7 +63,7 @@ def grid(
         data_return_mode="CUSTOM",
         custom_jscode_for_grid_return=JsCode("moot.collect"),
         should_grid_return=JsCode("moot.wanted"),
-        update_on=["cellValueChanged", ("selectionChanged", 120), ("cellFocused", 180)],
+        update_on=["cellValueChanged", ("selectionChanged", 120), ("cellFocused", 350)],
         server_sync_strategy="server_wins",
         enable_enterprise_modules=False,
         allow_unsafe_jscode=True,

@@ -49,7 +49,7 @@ window.moot = (() => {
       readAgain(api);
       api.refreshCells({ force: true });
       clearTimeout(later);
-      later = setTimeout(() => { const node = api.getDisplayedRowAtIndex(0); if (node) node.setDataValue("_act", String(++told)); }, 300);
+      later = setTimeout(() => { const node = api.getDisplayedRowAtIndex(0); if (node) node.setDataValue("_act", String(++told)); }, 600);
     });
   }
 
