@@ -45,7 +45,7 @@ async def examine(send: Send, known: Known) -> None:
         known.seed = first.text == again.text
     if odds is not None:
         known.logprobs = odds.logprobs
-    if held is not None and known.schema in ("full", "plain") and not _is_object(held.text):
+    if held is not None and known.schema in ("full", "plain") and not _is_object(held):
         known.schema = "ignored"
     replies = [reply for reply in (first, again, odds, held) if reply is not None]
     if replies and known.reasons is None:
@@ -59,8 +59,12 @@ async def _tried(send: Send, ask: Ask, sampling: Sampling, more: Mapping[str, An
         return None
 
 
-def _is_object(text: str) -> bool:
+def _is_object(reply: ModelReply) -> bool:
+    """Whether the reply is a JSON object, or was one until the limit cut it."""
+    text = reply.text.strip()
+    if reply.finish == "length":
+        return text.startswith("{")
     try:
-        return isinstance(orjson.loads(text.strip()), dict)
+        return isinstance(orjson.loads(text), dict)
     except ValueError:
         return False

@@ -11,6 +11,8 @@ BENCHMARKS = (
     ("throughput", "--faults", "--documents", "300"),
     ("kills",),
     ("scale",),
+    ("review",),
+    ("browser",),
 )
 
 
