@@ -141,6 +141,19 @@ def test_one_that_takes_all_and_does_nothing_is_found_out() -> None:
     assert (known.seed, known.logprobs, known.schema, known.reasons) == (False, False, "ignored", False)
 
 
+@pytest.mark.parametrize(
+    ("cut", "schema"), [('{"reasoning": "It rained and rai', "full"), ("It rained and", "ignored")]
+)
+def test_a_reply_that_the_limit_cut_tells_by_its_beginning_whether_the_schema_held(cut: str, schema: str) -> None:
+    async def talkative(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if request.path != "/v1/chat/completions":
+            return web.json_response({"data": []})
+        held = "response_format" in body
+        return await stream(request, event(piece(cut if held else "a word", finish="length" if held else "stop")))
+
+    assert examined(talkative)[0].schema == schema
+
+
 def test_what_was_learned_is_kept_and_what_a_local_port_refused_is_not() -> None:
     here = Capabilities()
     far, near = connection("far", "https://models.example/v1"), connection("near", "http://127.0.0.1:9/v1")
