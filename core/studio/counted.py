@@ -17,7 +17,6 @@ from core.store.annotators import source_of
 from core.studio import looked
 from core.studio.desk import Desk
 from core.studio.grids import Truth
-from core.studio.memo import remembered
 
 Reason: TypeAlias = Literal[
     "unresolved", "failed", "waiting", "silent", "alone", "undrawn", "taught", "truthless", "lent"
@@ -145,7 +144,7 @@ def truth_word(truth: Truth) -> str:
 def _reasons(desk: Desk, run: RunRow, truth: Truth, said: Mask) -> _Places:
     """For each document of the run the place of the reason for which it does not count, ``_COUNTS`` where it does:
     ``said`` is where all that is compared has a value."""
-    ended = remembered(desk, lambda: desk.store.stages.ended(run.run_id), "ended", run.run_id)
+    ended = looked.endings(desk, run)
     loaded = looked.verdicts(desk, run, truth)
     places = np.where(said, _COUNTS, _ORDER.index("silent"))
     for name in ("unresolved", "failed", "waiting"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from core.annotations import VERDICT
 from core.runs import RunRow
 from core.studio import grids, stages
@@ -31,3 +34,8 @@ def steps(desk: Desk, run: RunRow) -> tuple[Stage, ...]:
     """The steps of the run's debates. What is reviewed meanwhile does not change them."""
     ended = (run.verdicts, run.unresolved, run.failed)
     return kept(desk, lambda: stages.stages(desk, run), "stages", run.run_id, run.state, run.turns, *ended)
+
+
+def endings(desk: Desk, run: RunRow) -> npt.NDArray[np.str_]:
+    """What the debate on each document of the run ended in, as ``store.stages.ended`` has it."""
+    return remembered(desk, lambda: desk.store.stages.ended(run.run_id), "ended", run.run_id)

@@ -145,7 +145,7 @@ def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
     values = looked.verdicts(desk, run, truth)
     gold, said = (present(codebook, grid) for grid in (values.truth, values.of(VERDICT)))
     drawn = bootstrap.scores(gold, said, codebook.names)
-    ended = _complete(said)
+    ended: Mask = np.equal(looked.endings(desk, run), "verdict")
     counts = _counts(gold, said, ended, codebook.names)
     n, exact = _whole(gold, said, ended)
     lists = stages.last_lists(looked.steps(desk, run))
@@ -278,18 +278,12 @@ def sentence(debate: Worth, titles: Mapping[str, str], noun: str = "label") -> W
     return tuple(words)
 
 
-def _complete(said: Grid) -> Mask:
-    """Rows with a value for every item: debates that have ended in a verdict."""
-    complete: Mask = np.equal(np.isnan(said).sum(axis=1), 0)
-    return complete
-
-
 def _counts(gold: Grid, said: Grid, ended: Mask, names: Sequence[str]) -> dict[str, Counts]:
     """Counts by label name, as ``Evaluations.counts`` makes them in the file: on documents with truth on which the
     debate has ended and this annotator said something, in cells that both have a value for."""
     known = ~np.isnan(gold) & ~np.isnan(said) & (ended & ~np.isnan(said).all(axis=1))[:, None]
     true, given = known & (gold == 1), known & (said == 1)
-    tp, fp, fn = ((cells).sum(axis=0).tolist() for cells in (true & given, given & ~true, true & ~given))
+    tp, fp, fn = (one.sum(axis=0).tolist() for one in (true & given, given & ~true, true & ~given))
     cells = known.sum(axis=0).tolist()
     return {name: Counts(tp[at], fp[at], fn[at], cells[at] - tp[at] - fp[at] - fn[at]) for at, name in enumerate(names)}
 
