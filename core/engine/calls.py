@@ -23,10 +23,6 @@ from core.runs import RunSettings, Seat
 FLUSH_SECONDS = 0.05
 """Deltas are handed to the screen in batches, 20 times a second."""
 
-LEAST_UNWRITTEN = 8
-"""Replies that may be on their way to the disk, or half as many as calls may be in flight, before those that are done
-keep their slots: no more than these are lost if the process dies."""
-
 CUT = "cancelled"
 """The kind of a try that was stopped while it spoke."""
 
@@ -133,7 +129,6 @@ class Caller:
     on_lane: Callable[[Seat, int], None] = lambda _seat, _at_once: None
     """Hears how many calls a server gets at once, when that changes."""
     _flights: dict[str, _Flight] = field(default_factory=dict)
-    _unwritten: set[asyncio.Task[None]] = field(default_factory=set)
     _lanes: dict[str, Lane] = field(default_factory=dict)
 
     _screen: Screen = field(init=False)
@@ -183,11 +178,9 @@ class Caller:
                 settle(reply.cost_usd)
                 seconds = time.monotonic() - began
                 stored = stored_reply(key, reply, seconds=seconds, at=time.time(), run_id=place.run_id)
-                written = self._write(stored)
+                await self.store.commit(stored)
                 words.end()
                 self.on_paid(reply)
-                if len(self._unwritten) > max(LEAST_UNWRITTEN, self.settings.concurrency // 2):
-                    await asyncio.shield(written)  # the disk is behind: what would come next might be lost
         except ModelError as error:
             if isinstance(error, RateLimited):
                 lane.limited(error.retry_after)
@@ -202,18 +195,7 @@ class Caller:
         finally:
             lane.leave()
         lane.took()
-        await asyncio.shield(written)
         return stored
-
-    def _write(self, stored: StoredReply) -> asyncio.Task[None]:
-        written = asyncio.create_task(self.store.commit(stored))
-        self._unwritten.add(written)
-        written.add_done_callback(self._unwritten.discard)
-        return written
-
-    async def written(self) -> None:
-        """Return once no paid reply is on its way to the disk any more, whoever was cancelled meanwhile."""
-        await asyncio.gather(*self._unwritten, return_exceptions=True)
 
     def _lane(self, seat: Seat) -> Lane:
         lane = self._lanes.get(seat.base_url)

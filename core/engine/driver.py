@@ -7,8 +7,6 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Coroutine
-from typing import Any
 
 from core.debate.events import RunState, RunStatus, TurnStarted
 from core.debate.turns import Fault, Reply, Verdict
@@ -153,8 +151,8 @@ class Driver(ABC):
         narrowed = at_once < self.settings.concurrency
         self.note = f"{seat.connection} is rate limited: {at_once} calls at once" if narrowed else ""
 
-    def _turn(self, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> Coroutine[Any, Any, None]:
-        """Show a turn that has ended, and give what writes it."""
+    def _turn(self, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> None:
+        """Show a turn that has ended, and have it written."""
         if cached:
             self.progress.cached_calls += stored.run_id != self.run_id or not self._resumed
             ask = placed.ask
@@ -165,9 +163,7 @@ class Driver(ABC):
                 )
             )  # fmt: skip
         self.publish(records.turn_done(self.run_id, placed, reply, stored, cached=cached))
-        return self.sink.turn(
-            records.turn_row(self.run_id, placed, reply, stored, self.settings.codebook, cached=cached)
-        )
+        self.sink.turn(records.turn_row(self.run_id, placed, reply, stored, self.settings.codebook, cached=cached))
 
     async def _conclude(self, document: Document, verdict: Verdict) -> None:
         """Write a verdict. Equal faults of the provider are held back until another debate ends well; when there are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import uuid
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ class Journal:
                     if not line.endswith(b"\n"):
                         break
                     self._read[path] = self._read.get(path, 0) + len(line)
-                    yield _reply(orjson.loads(line))
+                    yield decoded(line)
 
 
 class JournalStore:
@@ -65,10 +66,23 @@ class JournalStore:
 def write(path: Path, *replies: StoredReply) -> None:
     """Append replies to a file and see them to the disk."""
     with path.open("ab") as file:
-        file.write(b"".join(orjson.dumps(asdict(reply)) + b"\n" for reply in replies))
+        file.write(b"".join(map(encoded, replies)))
         file.flush()
         os.fsync(file.fileno())
 
 
-def _reply(data: dict[str, Any]) -> StoredReply:
+def encoded(reply: StoredReply) -> bytes:
+    """A reply as a line of JSON, its end included."""
+    try:
+        return orjson.dumps(reply, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # half a character, from where the text was not made storable
+        return json.dumps(asdict(reply)).encode() + b"\n"
+
+
+def decoded(line: bytes) -> StoredReply:
+    """The reply of such a line. Raises ValueError, TypeError or KeyError for anything else."""
+    try:
+        data: dict[str, Any] = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        data = json.loads(line)
     return StoredReply(**{**data, "usage": Usage(**data["usage"]), "dropped": tuple(data["dropped"])})

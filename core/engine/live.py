@@ -15,7 +15,7 @@ from core.engine.ports import Ports, Work
 from core.errors import ModelError
 
 DEBATES_PER_SLOT = 2
-"""Open debates for each call in flight, so that one that waits for its commit holds no slot."""
+"""Open debates for each call in flight, so that one whose verdict is being written holds no slot."""
 
 
 class LiveRun(Driver):
@@ -34,7 +34,6 @@ class LiveRun(Driver):
             for worker in pending:
                 worker.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._caller.written()
         if failure is not None:
             raise failure
 
@@ -52,27 +51,23 @@ class LiveRun(Driver):
                 self.progress.in_flight -= 1
 
     async def _hold(self, document: Document) -> None:
-        """The debate on one document, to its verdict unless the run ends first. The rows of its turns are written
-        meanwhile: what must be on disk before the next ask is the reply, and that is."""
-        records: list[asyncio.Task[None]] = []
+        """The debate on one document, to its verdict unless the run ends first."""
         debate = await self._debate(document)
         try:
             while debate.verdict is None and self.ending is None:
-                debate.hear(await self._replies(debate.waiting, records))
+                debate.hear(await self._replies(debate.waiting))
             if debate.verdict is not None:
-                await asyncio.gather(*records)
                 await self._conclude(document, debate.verdict)
         finally:
             debate.close()
-            await asyncio.gather(*records, return_exceptions=True)  # cancelled or not, none is left behind
 
-    async def _replies(self, waiting: Sequence[Placed], records: list[asyncio.Task[None]]) -> Sequence[Reply]:
+    async def _replies(self, waiting: Sequence[Placed]) -> Sequence[Reply]:
         """The replies to asks that go out together. Most go alone, and need no task of their own."""
         if len(waiting) == 1:
-            return (await self._reply(waiting[0], records),)
-        return await asyncio.gather(*(self._reply(placed, records) for placed in waiting))
+            return (await self._reply(waiting[0]),)
+        return await asyncio.gather(*map(self._reply, waiting))
 
-    async def _reply(self, placed: Placed, records: list[asyncio.Task[None]]) -> Reply:
+    async def _reply(self, placed: Placed) -> Reply:
         """The stored reply to an ask, else one that is paid for now; a fault as a reply."""
         found = await look_up(self.store, placed, self.settings, self.retries)
         stored, reply, cached = found.stored, found.reply, True
@@ -83,5 +78,5 @@ class LiveRun(Driver):
             except ModelError as error:
                 return Reply(fault=Fault(error.kind, str(error)))
             reply = heard(stored, placed, self.settings)
-        records.append(asyncio.create_task(self._turn(placed, reply, stored, cached=cached)))
+        self._turn(placed, reply, stored, cached=cached)
         return reply

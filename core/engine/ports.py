@@ -3,9 +3,9 @@ llm package implement these; tests bring their own."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from core.annotations import Annotation, Precedents
 from core.debate.events import Event
@@ -100,23 +100,26 @@ class TurnStore(Protocol):
         """The committed reply, or None."""
 
     async def commit(self, reply: StoredReply) -> None:
-        """Return once the reply is on disk. A key that is already there is left as it was."""
+        """Return once the reply outlives this process. A key that is already there is left as it was. Who is cancelled
+        meanwhile leaves it written or unwritten, never half."""
 
 
 class Sink(Protocol):
     """Where a run leaves what it did, in order."""
 
-    def turn(self, row: TurnRow) -> Coroutine[Any, Any, None]:
-        """Return once the turn is on disk."""
+    def turn(self, row: TurnRow) -> None:
+        """Queue the turn. If it cannot be written, the verdict or the state that follows raises."""
 
     async def verdict(self, row: VerdictRow) -> None:
-        """Return once the verdict is on disk. A second verdict for the same document of the run is ignored."""
+        """Return once the verdict, and the turns of its debate, are on disk. A second verdict for the same document of
+        the run is ignored."""
 
     def attempt(self, row: AttemptRow) -> None:
         """Queue a failed try; not waited for."""
 
     async def state(self, run_id: str, state: State, message: str = "", seconds: float = 0.0) -> None:
-        """Return once the run's state is on disk. ``seconds`` of work are added to the run's own."""
+        """Return once the run's state, and all that was queued before, is on disk. ``seconds`` of work are added to the
+        run's own."""
 
 
 class Models(Protocol):

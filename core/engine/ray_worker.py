@@ -29,7 +29,7 @@ class _Verdicts:
     def __init__(self) -> None:
         self.ended: dict[str, VerdictRow] = {}
 
-    async def turn(self, row: TurnRow) -> None:
+    def turn(self, row: TurnRow) -> None:
         """Left out."""
 
     async def verdict(self, row: VerdictRow) -> None:

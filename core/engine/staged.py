@@ -63,7 +63,7 @@ class StagedRun(Driver):
         self._fresh.discard(stored.key)
         if (stored.key, placed.document.id) not in self._recorded:
             self._recorded.add((stored.key, placed.document.id))
-            await self._turn(placed, reply, stored, cached=cached)
+            self._turn(placed, reply, stored, cached=cached)
         return reply
 
     def _heard(self, _stored: StoredReply) -> None:

@@ -61,11 +61,12 @@ def _first_line(text: str) -> str:
 class Connection:
     """An open project file. Reading is safe from every thread: each has a cursor of its own.
 
-    Made by ``open_file``; ``close`` it once, after the writer.
+    Made by ``open_file``; ``close`` it once, after the writer. ``made``: the file was made by opening it.
     """
 
-    def __init__(self, path: Path, root: Cursor, ownership: Ownership) -> None:
+    def __init__(self, path: Path, root: Cursor, ownership: Ownership, *, made: bool) -> None:
         self.path = path
+        self.made = made
         self._root = root
         self._ownership = ownership
         self._local = threading.local()
@@ -151,6 +152,7 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     if not create and not place.exists():
         raise ProjectError(f"There is no project at {place}.", "Check the path.")
     ownership = Ownership(place, url)
+    made = not place.exists()
     try:
         root = _connect(place)
     except BaseException:
@@ -164,7 +166,7 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
         if isinstance(error, duckdb.Error):
             raise translated(error, place) from error
         raise
-    return Connection(place, root, ownership)
+    return Connection(place, root, ownership, made=made)
 
 
 def _connect(path: Path) -> Cursor:

@@ -9,26 +9,27 @@ from typing import Self
 
 from core.store.connection import open_file
 from core.store.jobs import BatchJobs
+from core.store.replies import Replies
 from core.store.store import Store
-from core.store.turns import Replies, RunSink
+from core.store.turns import RunSink
 from core.store.writer import Writer
 
 
 class Project:
     """Owns a project file from ``open`` to ``close``; a context manager.
 
-    ``store`` is everything in it, ``turn_store``, ``sink`` and ``jobs`` are the engine's
-    ports.
+    ``store`` is everything in it, ``turn_store``, ``sink`` and ``jobs`` are the engine's ports.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> None:
         self._connection = open_file(path, url=url, create=create)
         self._writer: Writer | None = None
+        self._replies: Replies | None = None
         try:
             self._writer = Writer(self._connection)
             self.store = Store(self._connection, self._writer)
             self.store.runs.recover()
-            self.turn_store = Replies(self._connection, self._writer)
+            self.turn_store = self._replies = Replies(self._connection, self._writer)
             self.sink = RunSink(self._connection, self._writer)
             self.jobs = BatchJobs(self._connection, self._writer)
         except BaseException:
@@ -62,6 +63,8 @@ class Project:
         try:
             if self._writer is not None:
                 self._writer.close()
+            if self._replies is not None:
+                self._replies.close()
         finally:
             self._connection.close()
 

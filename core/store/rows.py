@@ -119,3 +119,13 @@ def insert(
         with incoming(cursor, table_of(columns, rows)):
             tail = "ON CONFLICT DO NOTHING" if keyed else ""
             cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming {tail}")
+
+
+def append_keyed(
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], careful: bool
+) -> None:
+    """Add rows whose first cell is the key, the first of several with one key. ``careful``: it may be there already."""
+    if careful:
+        insert(cursor, table, columns, rows, keyed=True)
+    else:
+        append(cursor, table, columns, {row[0]: row for row in reversed(rows)}.values())

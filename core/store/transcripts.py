@@ -12,8 +12,8 @@ from core.documents import Value
 from core.engine.ports import AttemptRow, StoredReply, VerdictRow
 from core.runs import Seat
 from core.store.connection import Connection
+from core.store.replies import REPLY, reply_of
 from core.store.rows import load
-from core.store.turns import REPLY, reply_of
 
 _TURN = (
     "document_id",

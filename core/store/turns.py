@@ -1,24 +1,22 @@
-"""What a run leaves behind: replies by request hash, turns, tries that failed, verdicts. The engine's two ports."""
+"""What a run leaves behind: turns, tries that failed, verdicts. The engine's sink."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from itertools import chain
 from typing import Any, TypeAlias
 
 from core.annotations import VERDICT, Annotation
-from core.debate.turns import Usage
-from core.engine.ports import AttemptRow, StoredReply, TurnRow, VerdictRow
+from core.engine.ports import AttemptRow, TurnRow, VerdictRow
 from core.runs import State
 from core.store.connection import Connection, Cursor
-from core.store.rows import append, canonical, dump, incoming, insert, load, table_of, text_hash, value_text
+from core.store.rows import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
 from core.store.runs import set_state
 from core.store.writer import Writer
 
-REPLY = (
-    "key", "text", "reasoning", "finish", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens",
-    "estimated", "cost_usd", "seconds", "unix_time", "dropped", "run_id", "served",
-)  # fmt: skip
 _TURN = (
     "run_id", "document_id", "turn", "key", "role", "retry", "seat", "messages", "cached", "reading", "says",
     "evidence", "evidence_total", "evidence_supported", "superseded", "round", "answers", "item",
@@ -38,40 +36,6 @@ _UNFINISHED = """
 """
 
 
-class Replies:
-    """The TurnStore: paid replies by key. A key that is there is never written again."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
-        self._keys = {key for (key,) in connection.rows("SELECT key FROM replies")}
-
-    def known(self, key: str) -> bool:
-        """Whether a reply with this key is on disk. From memory."""
-        return key in self._keys
-
-    def keys(self) -> frozenset[str]:
-        """The keys of all replies on disk."""
-        return frozenset(self._keys)
-
-    def get(self, key: str) -> StoredReply | None:
-        """The reply with this key, or None."""
-        if key not in self._keys:
-            return None
-        rows = self._connection.rows(f"SELECT {', '.join(REPLY)} FROM replies WHERE key = ?", [key])
-        return reply_of(rows[0]) if rows else None
-
-    async def fetch(self, key: str) -> StoredReply | None:
-        """``get`` without blocking the loop."""
-        return await asyncio.to_thread(self.get, key) if key in self._keys else None
-
-    async def commit(self, reply: StoredReply) -> None:
-        """Return once the reply is on disk. It is written even when the caller is cancelled meanwhile."""
-        if reply.key in self._keys:
-            return
-        await self._writer.commit(_insert_replies, [reply], lambda: self._keys.add(reply.key))
-
-
 class RunSink:
     """The Sink: turns, verdicts, failed tries and states of runs, in the order they come."""
 
@@ -79,69 +43,54 @@ class RunSink:
         self._connection = connection
         self._writer = writer
         self._texts = {name for (name,) in connection.rows("SELECT hash FROM texts")}
-        self._on_the_way: dict[str, asyncio.Task[None]] = {}
         self._there: dict[str, set[_Place]] = {}
         """By run, the turns of its unfinished debates that an earlier session wrote."""
+        self._queued: defaultdict[str, defaultdict[str, list[Future[None]]]] = defaultdict(lambda: defaultdict(list))
+        """By run and document, turns that may be on their way."""
 
-    async def turn(self, row: TurnRow) -> None:
-        """Return once the turn is on disk. The same turn heard again on a resume is left as it was."""
+    def turn(self, row: TurnRow) -> None:
+        """Queue the turn. The same one heard again on a resume is left as it was."""
         if (row.document_id, row.turn, row.key) in self._there.get(row.run_id, ()):
             return
         for message in row.messages:
             if message["role"] == "system":
-                await self._text(message["content"])
-        await self._writer.commit_soon(_insert_turns, [row])
+                self._keep(message["content"])
+        self._queued[row.run_id][row.document_id].append(self._writer.insert(_insert_turns, [row]))
 
     async def verdict(self, row: VerdictRow) -> None:
-        """Return once the verdict is on disk. A second one for the same document of the run is ignored."""
-        await self._writer.commit_soon(_insert_verdicts, [row])
+        """Return once the verdict and the turns before it are on disk. A second one for the same document of the run
+        is ignored."""
+        turns = self._queued[row.run_id].pop(row.document_id, [])
+        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [row]))
+        for turn in turns:  # they were queued before it: they have ended
+            turn.result()
 
     def attempt(self, row: AttemptRow) -> None:
         """Queue a failed try."""
         self._writer.insert(_insert_attempts, [row])
 
     async def state(self, run_id: str, state: State, message: str = "", seconds: float = 0.0) -> None:
-        """Return once the run's state is on disk; ``seconds`` of work are added to the run's own."""
+        """Return once the run's state, and whatever was queued before, is on disk; ``seconds`` of work are added to
+        the run's own."""
+        queued: list[Future[None]] = list(chain.from_iterable(self._queued.pop(run_id, defaultdict(list)).values()))
         await asyncio.wrap_future(self._writer.call(set_state(run_id, state, message, seconds)))
         self._there.pop(run_id, None)
+        for turn in queued:
+            turn.result()
         if state == "running":
             self._there[run_id] = set(await asyncio.to_thread(self._connection.rows, _UNFINISHED, [run_id]))
 
-    async def _text(self, text: str) -> None:
-        """Return once the text is on disk. Those who bring the same one wait for one write."""
+    def _keep(self, text: str) -> None:
         name = text_hash(text)
-        if name in self._texts:
-            return
-        if name not in self._on_the_way:
-            writing = self._writer.commit(_insert_texts, [(name, text)], lambda: self._texts.add(name))
-            self._on_the_way[name] = asyncio.create_task(writing)
-            self._on_the_way[name].add_done_callback(lambda _: self._on_the_way.pop(name))
-        await asyncio.shield(self._on_the_way[name])
-
-
-def reply_of(row: Sequence[Any]) -> StoredReply:
-    """The reply in a row of ``REPLY``."""
-    key, text, reasoning, finish, prompt, completion, cached, thought, estimated, cost, seconds, at, *rest = row
-    dropped, run, served = rest
-    usage = Usage(prompt, completion, cached, thought, estimated)
-    return StoredReply(key, text, reasoning, finish, usage, cost, seconds, at, tuple(load(dropped)), run, served)
-
-
-def _insert_replies(cursor: Cursor, replies: Sequence[StoredReply], careful: bool) -> None:
-    rows = [
-        (
-            reply.key, reply.text, reply.reasoning, reply.finish, reply.usage.prompt_tokens,
-            reply.usage.completion_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens,
-            reply.usage.estimated, reply.cost_usd, reply.seconds, reply.at, dump(reply.dropped), reply.run_id,
-            reply.served,
-        )
-        for reply in replies
-    ]  # fmt: skip
-    _insert_keyed(cursor, "replies", REPLY, rows, careful)
+        if name not in self._texts:
+            self._texts.add(name)
+            self._writer.insert(_insert_texts, [(name, text)]).add_done_callback(
+                lambda written: self._texts.discard(name) if written.exception() else None
+            )
 
 
 def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], careful: bool) -> None:
-    _insert_keyed(cursor, "texts", _TEXT, texts, careful)
+    append_keyed(cursor, "texts", _TEXT, texts, careful)
 
 
 def _insert_attempts(cursor: Cursor, attempts: Sequence[AttemptRow], _careful: bool) -> None:
@@ -153,16 +102,6 @@ def _insert_attempts(cursor: Cursor, attempts: Sequence[AttemptRow], _careful: b
         for row in attempts
     ]  # fmt: skip
     append(cursor, "attempts", _ATTEMPT, rows)
-
-
-def _insert_keyed(
-    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], careful: bool
-) -> None:
-    """Add rows whose first cell is the key; the first of several with one key is kept."""
-    if careful:
-        insert(cursor, table, columns, rows, keyed=True)
-    else:
-        append(cursor, table, columns, {row[0]: row for row in reversed(rows)}.values())
 
 
 def _insert_turns(cursor: Cursor, turns: Sequence[TurnRow], careful: bool) -> None:

@@ -1,9 +1,8 @@
 """The one thread that writes. It takes whatever is queued whenever it is free, writes it in one transaction and
-acknowledges after the commit. It lingers over nothing but what its caller can wait for."""
+acknowledges after the commit. It lingers over rows that can wait, for nothing else."""
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 import time
@@ -34,39 +33,21 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Awaited:
-    """Rows that a coroutine waits for. Waking one loop once for a whole group costs a tenth of a future for each."""
-
-    insert: Insert[Any]
-    rows: Sequence[Any]
-    then: Callable[[], None]
-    loop: asyncio.AbstractEventLoop
-    waiter: asyncio.Future[None]
-    patient: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Call:
     run: Callable[[Cursor], Any]
     future: Future[Any] = field(default_factory=Future)
 
 
-_Item: TypeAlias = _Rows | _Awaited | _Call
+_Item: TypeAlias = _Rows | _Call
 
 LINGER_SECONDS = 0.03
-"""How long rows that can wait are kept for company. A transaction costs the same for one row as for twenty, and what
-must be on disk before anything goes on should not stand behind them."""
-
-
-def _nothing() -> None:
-    pass
+"""How long rows are kept for company. A transaction costs the same for one row as for twenty."""
 
 
 class Writer:
     """Owns the writing cursor. ``insert`` and ``call`` may be used from any thread and do not block.
 
-    Items take effect in the order they were queued, except that rows between two calls are put together by kind, and
-    that those of ``commit_soon`` come after others that were queued while they waited. When
+    Items take effect in the order they were queued, except that rows between two calls are put together by kind. When
     a group fails it is rolled back and tried again with care, and if that fails too its items one by one, so that only
     the offending one fails: whatever is passed in may run again and must touch nothing but the cursor.
     """
@@ -83,24 +64,10 @@ class Writer:
         self._thread.start()
 
     def insert(self, insert: Insert[R], rows: Sequence[R]) -> Future[None]:
-        """Queue rows; the future is done once they are on disk. Rows of one ``insert`` are written together."""
+        """Queue rows that the death of the process would not lose for good; the future is done once they are on disk.
+        They may wait for company, and rows of one ``insert`` are written together, yet no call and no end of the
+        writer gets past them."""
         return self._submit(_Rows(insert, rows))
-
-    async def commit(self, insert: Insert[R], rows: Sequence[R], then: Callable[[], None] = _nothing) -> None:
-        """Return once these rows are on disk. They are written, and ``then`` is called in the writer's thread after
-        that, even when the caller is cancelled meanwhile."""
-        loop = asyncio.get_running_loop()
-        item = _Awaited(insert, rows, then, loop, loop.create_future(), patient=False)
-        self._put(item)
-        await item.waiter
-
-    async def commit_soon(self, insert: Insert[R], rows: Sequence[R]) -> None:
-        """``commit`` for rows that can be made again if they are lost: they may wait for company, yet no call and no
-        end of the writer gets past them."""
-        loop = asyncio.get_running_loop()
-        item = _Awaited(insert, rows, _nothing, loop, loop.create_future(), patient=True)
-        self._put(item)
-        await item.waiter
 
     def call(self, run: Callable[[Cursor], T]) -> Future[T]:
         """Queue a function of the cursor; the future holds its result once its transaction is on disk."""
@@ -130,19 +97,17 @@ class Writer:
             self._queue.put(item)
 
     def _work(self) -> None:
-        patient: list[_Item] = []
+        waiting: list[_Item] = []
         due = 0.0
         open_ = True
         while open_:
-            group, open_ = self._taken(due if patient else None)
-            if open_ and (not patient or time.monotonic() < due) and not any(isinstance(item, _Call) for item in group):
-                due = due if patient else time.monotonic() + LINGER_SECONDS
-                patient += [item for item in group if _can_wait(item)]
-                group = [item for item in group if not _can_wait(item)]
-            else:
-                group, patient = patient + group, []
-            if group:
-                self._write(group)
+            group, open_ = self._taken(due if waiting else None)
+            if not waiting:
+                due = time.monotonic() + LINGER_SECONDS
+            waiting += group
+            if waiting and (not open_ or time.monotonic() >= due or any(isinstance(item, _Call) for item in group)):
+                self._write(waiting)
+                waiting = []
         self._cursor.close()
 
     def _taken(self, until: float | None) -> tuple[list[_Item], bool]:
@@ -185,42 +150,19 @@ class Writer:
             raise
 
 
-def _can_wait(item: _Item) -> bool:
-    return isinstance(item, _Awaited) and item.patient
-
-
 def _acknowledge(group: list[_Item], results: list[Any], error: Exception | None) -> None:
-    """Tell all who wait for a group, those of one loop in one call."""
-    waiting: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
     for item, result in zip(group, results, strict=True):
-        if isinstance(item, _Awaited):
-            if error is None:
-                item.then()
-            waiting.setdefault(item.loop, []).append(item.waiter)
-        elif error is not None:
+        if error is not None:
             item.future.set_exception(error)
         else:
             item.future.set_result(result)
-    for loop, waiters in waiting.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(_wake, waiters, error)
-
-
-def _wake(waiters: list[asyncio.Future[None]], error: Exception | None) -> None:
-    for waiter in waiters:
-        if waiter.done():
-            continue
-        if error is None:
-            waiter.set_result(None)
-        else:
-            waiter.set_exception(error)
 
 
 def _apply(cursor: Cursor, group: list[_Item], careful: bool) -> list[Any]:
     waiting: dict[Insert[Any], list[Any]] = {}
     results: list[Any] = []
     for item in group:
-        if isinstance(item, _Rows | _Awaited):
+        if isinstance(item, _Rows):
             waiting.setdefault(item.insert, []).extend(item.rows)
             results.append(None)
         else:

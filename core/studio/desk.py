@@ -26,8 +26,8 @@ Listener = Callable[[Event], None]
 
 def elsewhere(project: Path, path: Path) -> Path:
     """``path``, which may be written. ExportError when it is the project file or one that lies beside it for it (lock,
-    write-ahead log): an export there would be the project's end."""
-    own = {project.with_name(project.name + end) for end in ("", ".wal", ".lock", ".lock.json")}
+    write-ahead log, replies): an export there would be the project's end."""
+    own = {project.with_name(project.name + end) for end in ("", ".wal", ".replies", ".lock", ".lock.json")}
     if path.expanduser().resolve() in own:
         raise ExportError(f"{path} belongs to the open project.", "Write to another file.")
     return path

@@ -133,7 +133,7 @@ class World:
         await asyncio.sleep(0)
         self.replies.setdefault(reply.key, reply)
 
-    async def turn(self, row: TurnRow) -> None:
+    def turn(self, row: TurnRow) -> None:
         assert row.key in self.replies, "a turn is recorded only after its reply is committed"
         self.turns.append(row)
 

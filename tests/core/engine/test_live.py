@@ -10,7 +10,7 @@ from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, VerdictReached
 from core.debate.turns import Ask
 from core.documents import Document
-from core.engine import calls, limits
+from core.engine import limits
 from tests.core.engine.fakes import World, agreeing, settings
 
 
@@ -229,32 +229,3 @@ def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> No
     assert asyncio.run(stopped()).state == "stopped"
     assert [(row.kind, row.text) for row in world.attempts] == [("cancelled", "The aspects are ")] * 2
     assert all(row.usage.prompt_tokens > 0 and row.usage.estimated for row in world.attempts)
-
-
-def test_when_the_disk_is_behind_done_calls_keep_their_slots_and_nothing_paid_is_lost() -> None:
-    world = World()
-    waiting, most = 0, 0
-
-    async def slow(reply) -> None:
-        nonlocal waiting, most
-        waiting += 1
-        most = max(most, waiting)
-        await asyncio.sleep(0.02)
-        waiting -= 1
-        world.replies.setdefault(reply.key, reply)
-
-    world.commit = slow
-    status = drive(world, count=40, settings=settings(concurrency=4))
-    assert (status.verdicts, status.calls) == (40, 120)
-    assert most <= calls.LEAST_UNWRITTEN + 4
-
-    world = World()
-    world.commit = slow
-
-    async def stopped() -> RunStatus:
-        live = world.run(world.work(settings(concurrency=4), count=40))
-        asyncio.get_running_loop().call_later(0.05, live.stop)
-        return await live.run()
-
-    status = asyncio.run(stopped())
-    assert len(world.replies) == status.calls, "what was paid for when the run was stopped is on disk"

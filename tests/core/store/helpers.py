@@ -88,6 +88,11 @@ def make_verdict(
     return VerdictRow(run_id, document_id, verdict.status, verdict, time.time(), rows)
 
 
+def written(project: Project) -> None:
+    """Return once all that was queued is on disk."""
+    project.store.runs.recover()
+
+
 async def hold_debate(
     project: Project,
     run_id: str,
@@ -105,7 +110,7 @@ async def hold_debate(
         key = f"{run_id}/{document_id}/{role}/{retry}"
         await project.turn_store.commit(make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served=served))
         row = make_turn(run_id, document_id, number, role, key, says=says, quotes=(quotes or {}).get(role, ()))
-        await project.sink.turn(row)
+        project.sink.turn(row)
     await project.sink.verdict(make_verdict(run_id, document_id, values, fault=fault))
 
 

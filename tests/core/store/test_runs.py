@@ -18,6 +18,7 @@ from tests.core.store.helpers import (
     make_settings,
     make_turn,
     make_verdict,
+    written,
 )
 
 SETTINGS = make_settings(make_codebook(2), seed=7, params={"rounds": 2})
@@ -63,12 +64,13 @@ def test_counts_tell_what_was_paid_and_what_came_from_the_store(project, run_id)
     async def turns():
         for number, (cached, cost) in enumerate([(False, 0.5), (False, 0.25), (True, 9.0)]):
             await project.turn_store.commit(make_reply(f"k{number}", cost=cost, run_id="r9" if cached else run_id))
-            await project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", cached=cached))
+            project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", cached=cached))
         await project.sink.verdict(make_verdict(run_id, "d0", GOOD))
         await project.sink.verdict(make_verdict(run_id, "d1", OPEN))
         await project.sink.verdict(make_verdict(run_id, "d2", OPEN, fault=Fault("stalled", "silence")))
 
     asyncio.run(turns())
+    written(project)
     run = project.store.runs.get(run_id)
     assert (run.documents, run.verdicts, run.unresolved, run.failed) == (4, 1, 1, 1)
     assert (run.turns, run.calls, run.cached_calls) == (3, 2, 1)
@@ -81,10 +83,11 @@ def test_counts_tell_what_was_paid_and_what_came_from_the_store(project, run_id)
 def test_a_reply_is_paid_once_however_many_turns_of_its_run_heard_it(project, run_id):
     async def turns():
         await project.turn_store.commit(make_reply("k", cost=0.5, run_id=run_id))
-        await project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=True))  # found after a crash
-        await project.sink.turn(make_turn(run_id, "d1", 0, "extractor", "k", cached=True))  # the same words again
+        project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=True))  # found after a crash
+        project.sink.turn(make_turn(run_id, "d1", 0, "extractor", "k", cached=True))  # the same words again
 
     asyncio.run(turns())
+    written(project)
     run = project.store.runs.get(run_id)
     assert (run.turns, run.calls, run.cached_calls, run.cost_usd) == (2, 1, 1, 0.5)
 
@@ -93,9 +96,10 @@ def test_a_reply_is_paid_once_however_many_turns_of_its_run_heard_it(project, ru
 def test_a_paid_reply_without_a_price_leaves_the_cost_unknown(project, run_id, cached, cost):
     async def turn():
         await project.turn_store.commit(make_reply("k", cost=None, run_id="r9" if cached else run_id))
-        await project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=cached))
+        project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=cached))
 
     asyncio.run(turn())
+    written(project)
     assert project.store.runs.get(run_id).cost_usd == cost
 
 
@@ -178,7 +182,7 @@ def test_asking_failed_documents_again_takes_up_their_paid_turns(project, run_id
 def test_a_half_held_debate_starts_over_when_others_are_asked_again(project, run_id):
     async def half():
         await project.turn_store.commit(make_reply("old"))
-        await project.sink.turn(make_turn(run_id, "d3", 0, "extractor", "old", says={A: True}))
+        project.sink.turn(make_turn(run_id, "d3", 0, "extractor", "old", says={A: True}))
 
     asyncio.run(half())
     debate(project, run_id, "d0", OPEN)

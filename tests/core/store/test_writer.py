@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 import duckdb
 import pytest
@@ -85,48 +86,34 @@ def test_calls_see_the_rows_queued_before_them(writer):
     assert (first.result(30), second.result(30)) == (1, 2)
 
 
-def test_rows_that_can_wait_are_written_together_behind_those_that_cannot(connection, writer, monkeypatch):
+def test_rows_wait_a_moment_for_company(connection, writer, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.5)
     groups = []
 
-    def note(name):
-        def noted(cursor, rows, careful):
-            groups.append((name, len(rows)))
-            put(cursor, rows, careful)
+    def note(cursor, rows, careful):
+        groups.append(len(rows))
+        put(cursor, rows, careful)
 
-        return noted
-
-    soon, now = note("soon"), note("now")
-
-    async def go():
-        waiting = [asyncio.create_task(writer.commit_soon(soon, [(number, "a")])) for number in range(5)]
-        await asyncio.sleep(0)
-        await writer.commit(now, [(10, "b")])
-        assert not any(task.done() for task in waiting)
-        assert pairs(connection) == [(10, "b")]
-        await asyncio.gather(*waiting)
-
-    asyncio.run(go())
-    assert groups == [("now", 1), ("soon", 5)]
-    assert [key for key, _ in pairs(connection)] == [0, 1, 2, 3, 4, 10]
+    waiting = [writer.insert(note, [(0, "a")])]
+    time.sleep(0.05)
+    waiting += [writer.insert(note, [(number, "a")]) for number in range(1, 5)]
+    assert not any(future.done() for future in waiting)
+    for future in waiting:
+        future.result(30)
+    assert groups == [5]
 
 
 @pytest.mark.parametrize("pressing", ["call", "close"])
-def test_no_call_and_no_end_gets_past_rows_that_can_wait(connection, writer, pressing, monkeypatch):
+def test_no_call_and_no_end_gets_past_rows_that_wait(connection, writer, pressing, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
-
-    async def go():
-        waiting = asyncio.create_task(writer.commit_soon(put, [(1, "a")]))
-        await asyncio.sleep(0.05)
-        assert not waiting.done()
-        if pressing == "call":
-            counted = writer.call(lambda cursor: cursor.execute("SELECT count(*) FROM pairs").fetchall())
-            assert await asyncio.wrap_future(counted) == [(1,)]
-        else:
-            await asyncio.to_thread(writer.close)
-        await asyncio.wait_for(waiting, 30)
-
-    asyncio.run(go())
+    waiting = writer.insert(put, [(1, "a")])
+    time.sleep(0.05)
+    assert not waiting.done()
+    if pressing == "call":
+        assert writer.do(lambda cursor: cursor.execute("SELECT count(*) FROM pairs").fetchall()) == [(1,)]
+    else:
+        writer.close()
+    waiting.result(30)
     assert pairs(connection) == [(1, "a")]
 
 

@@ -23,7 +23,7 @@ async def talk(project, run_id, document_id, speeches, ended):
         key = f"{run_id}/{document_id}/{role}/{round}"
         await project.turn_store.commit(make_reply(key, run_id=run_id))
         turn = make_turn(run_id, document_id, number, role, key, says=says)
-        await project.sink.turn(dataclasses.replace(turn, round=round))
+        project.sink.turn(dataclasses.replace(turn, round=round))
     await project.sink.verdict(make_verdict(run_id, document_id, ended))
 
 

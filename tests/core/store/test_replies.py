@@ -1,0 +1,121 @@
+"""Paid replies on their way into the table: what their log holds, and what comes back from it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+
+import pytest
+
+from core.errors import StorageFull
+from core.store import replylog
+from core.store.project import Project
+from core.store.replylog import ReplyLog, beside
+from tests.core.store import helpers
+from tests.core.store.helpers import written
+
+
+def make_reply(key, **told):
+    return replace(helpers.make_reply(key, **told), at=1.0)
+
+
+def keep(project, *keys):
+    async def commit():
+        await asyncio.gather(*(project.turn_store.commit(make_reply(key)) for key in keys))
+
+    asyncio.run(commit())
+
+
+def in_table(project):
+    return {key for (key,) in project._connection.rows("SELECT key FROM replies")}
+
+
+def test_a_kept_reply_is_known_and_read_before_it_is_in_the_table(project, path, monkeypatch):
+    monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
+    keep(project, "k1")
+    assert in_table(project) == set()
+    assert project.turn_store.known("k1")
+    assert project.turn_store.get("k1") == asyncio.run(project.turn_store.fetch("k1")) == make_reply("k1")
+    assert ReplyLog(beside(path)).found == (make_reply("k1"),)
+    written(project)
+    assert in_table(project) == {"k1"}
+    assert project.turn_store.get("k1") == make_reply("k1")
+
+
+def test_what_a_log_has_left_is_in_the_table_after_opening(path):
+    with Project.open(path) as project:
+        keep(project, "k1")
+    assert not beside(path).exists(), "a project that was closed in order leaves no log"
+    log = ReplyLog(beside(path))
+    for reply in (make_reply("k1", text="second"), make_reply("k2"), replace(make_reply("k3"), served="\ud800")):
+        log.append(reply)
+    with beside(path).open("ab") as file:
+        file.write(b'{"key": "half a li')
+    with Project.open(path) as project:
+        assert in_table(project) == {"k1", "k2", "k3"}
+        assert project.turn_store.get("k1").text == "said"
+        assert project.turn_store.get("k2") == make_reply("k2")
+    assert not beside(path).exists()
+
+
+def test_a_line_after_one_that_was_cut_off_is_read(path):
+    beside(path).write_bytes(b'{"key": "other fields"}\n[1]\n{"key": "half a li')
+    ReplyLog(beside(path)).append(make_reply("k1"))
+    assert ReplyLog(beside(path)).found == (make_reply("k1"),)
+
+
+def test_the_log_of_a_project_that_was_deleted_is_not_the_next_ones(path):
+    ReplyLog(beside(path)).append(make_reply("k1"))
+    with Project.open(path) as project:
+        assert not project.turn_store.known("k1")
+
+
+def test_a_log_that_has_grown_is_written_anew_with_what_is_needed(path, monkeypatch):
+    monkeypatch.setattr(replylog, "MOST_BYTES", 2_000)
+    log = ReplyLog(path)
+    for number in range(20):
+        log.append(make_reply(f"k{number}"))
+    grown = path.stat().st_size
+    assert grown > 2_000
+    log.forget(f"k{number}" for number in range(19))
+    assert path.stat().st_size < grown / 10
+    log.append(make_reply("k20"))
+    assert [reply.key for reply in ReplyLog(path).found] == ["k19", "k20"]
+    log.close()
+    assert path.exists(), "what is not in the tables stays"
+    log.forget(["k19", "k20"])
+    log.close()
+    assert not path.exists()
+
+
+def test_a_full_disk_leaves_the_log_as_it_was(path, monkeypatch):
+    log = ReplyLog(path)
+    log.append(make_reply("k1"))
+    write = os.write
+    monkeypatch.setattr(replylog.os, "write", lambda file, line: write(file, line[:10]))
+    with pytest.raises(StorageFull):
+        log.append(make_reply("k2"))
+    monkeypatch.undo()
+    log.append(make_reply("k3"))
+    assert [reply.key for reply in ReplyLog(path).found] == ["k1", "k3"]
+
+
+def test_a_reply_that_its_table_had_no_room_for_is_brought_there_later(project, monkeypatch):
+    insert = project._writer.insert
+
+    def refused(_insert, rows):
+        def full(_cursor):
+            raise StorageFull("The disk is full.", "Free some space.")
+
+        return project._writer.call(full)
+
+    monkeypatch.setattr(project._writer, "insert", refused)
+    keep(project, "k1")
+    written(project)
+    assert project.turn_store.known("k1")
+    assert in_table(project) == set()
+    monkeypatch.setattr(project._writer, "insert", insert)
+    keep(project, "k2")
+    written(project)
+    assert in_table(project) == {"k1", "k2"}
