@@ -40,7 +40,7 @@ class _Call:
 
 _Item: TypeAlias = _Rows | _Call
 
-LINGER_SECONDS = 0.03
+LINGER_SECONDS = 0.1
 """How long rows are kept for company. A transaction costs the same for one row as for twenty."""
 
 

@@ -8,6 +8,7 @@ Evaluate. Needs Debian's chromium.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
@@ -17,9 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.store.project import Project
+from core.studio import models
+from core.studio.workspace import Workspace
 from tests.benchmarks.review import fill
+from tests.benchmarks.throughput import TOKENS, TPT, TTFT, prepare
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.studios import studio
+from tests.browser.studios import own_settings, studio
+from tests.servers.running import mock_llm
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -144,6 +149,37 @@ def evaluating(page: Page) -> None:
     timed("Evaluate: opened after a decision", 1000, opened)
 
 
+def running(folder: Path) -> None:
+    """A run whose page is open, as a multiple of its ideal time. The browser and the mock server share the machine."""
+    documents, slots = 1000, 64
+    ideal = documents * 3 * (TTFT + TOKENS * TPT) / slots
+    path = folder / "run.duckdb"
+    with mock_llm(slots=slots, ttft=TTFT, tpt=TPT, tokens=TOKENS) as url:
+        with settings_in(folder):
+            workspace = Workspace()
+            models.add(workspace, "mock", f"{url}/v1")
+            run_id = prepare(workspace, path, documents, slots)[1]
+            workspace.close()
+        with browsing(folder, "--project", str(path)) as page:
+            visit(page, "Run")
+            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Live").click()
+            page.locator(".st-key-run-header").get_by_text("done", exact=True).wait_for()
+        with Project.open(path) as project:
+            took = project.store.runs.get(run_id).seconds
+    print(f"Run: {documents} documents while its page is open: {took / ideal:.2f} x ideal (at most 1.25)", flush=True)
+
+
+@contextmanager
+def settings_in(folder: Path) -> Iterator[None]:
+    """Connections of this process are those of a studio in the folder."""
+    before = dict(os.environ)
+    os.environ.update(own_settings(folder))
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -151,6 +187,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        running(folder)
         with browsing(folder) as page:
             laboratory(page)
         path = folder / "large.duckdb"

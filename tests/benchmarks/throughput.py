@@ -145,11 +145,9 @@ def watcher(desk: Desk, run_id: str) -> Iterator[None]:
         thread.join()
 
 
-def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, watch: bool) -> float:
-    """The same number of calls as ECJ debates, every reply committed."""
-    workspace = Workspace()
-    workspace.models.add(connection("mock", f"{url}/v1"))
-    desk = workspace.open(folder / "benchmark.duckdb")
+def prepare(workspace: Workspace, path: Path, documents: int, slots: int) -> tuple[Desk, str]:
+    """A project with a run of ECJ debates at the connection "mock" that has not begun; the desk and the run's name."""
+    desk = workspace.open(path)
     texts = (
         Document(str(i), {"text": f"Text {i}: the staff and the room and the food. " * 8}, i) for i in range(documents)
     )
@@ -159,14 +157,22 @@ def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, wa
     settings = runs.settle(plan, codebook, 1, workspace.models)
     row = runs.create(desk, settings, desk.store.documents.ids())[0]
     workspace.engine.submit(probe_seats(settings, workspace.models)).result()
+    return desk, row.run_id
+
+
+def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, watch: bool) -> float:
+    """The same number of calls as ECJ debates, every reply committed."""
+    workspace = Workspace()
+    workspace.models.add(connection("mock", f"{url}/v1"))
+    desk, run_id = prepare(workspace, folder / "benchmark.duckdb", documents, slots)
 
     def work() -> str:
-        status = desk.go(row.run_id).result()
+        status = desk.go(run_id).result()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return f"{status.verdicts} verdicts, {status.failed} failed, {status.calls} calls, {peak:.0f} MB at most"
 
     if watch:
-        with watcher(desk, row.run_id):
+        with watcher(desk, run_id):
             ratio = measured(work, ideal, "moot, watched")
     else:
         ratio = measured(work, ideal, "moot")

@@ -30,8 +30,7 @@ class Studio:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        own = {f"XDG_{name}_HOME": str(self._folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-        environment = {**os.environ, **own, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+        environment = {**os.environ, **own_settings(self._folder)}
         said = self._folder / "said.txt"
         command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(self.port)]
         with said.open("wb") as file:
@@ -59,6 +58,12 @@ class Studio:
             time.sleep(0.05)
         if self._process.poll() is None:
             self.kill()
+
+
+def own_settings(folder: Path) -> dict[str, str]:
+    """The environment of a studio that keeps its settings in this folder and no keys anywhere."""
+    own = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    return {**own, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 
 
 @contextmanager
