@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import state
+from app import ready, state
 from app.views import frame
 from core.errors import MootError
 
@@ -57,3 +57,4 @@ try:
     chosen.run()
 except MootError as error:
     frame.trouble(error)
+ready.load()

@@ -14,7 +14,7 @@ from core.runs import RunRow
 from core.studio import counted, evaluate, printout, reports, review, scoring, stages, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
-from core.studio.memo import remembered
+from core.studio.memo import measured
 from core.studio.scoring import Evaluation
 
 VIEWS = {
@@ -71,7 +71,7 @@ def main() -> None:
     )
     match view:
         case "debate":
-            told = remembered(desk, lambda: worth.worth(desk, run, truth), "worth", run.run_id, truth)
+            told = measured(desk, truth, lambda: worth.worth(desk, run, truth), "worth", run.run_id)
             group_styles.groups(desk, run, truth)
             debate_worth.worth(told, worth.noun(run), stages.role_titles(run), _counted(desk, run, truth))
         case "errors":
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def _scored(desk: Desk, run: RunRow, truth: Truth) -> Evaluation:
-    return remembered(desk, lambda: scoring.evaluation(desk, run.run_id, truth), "evaluation", run.run_id, truth)
+    return measured(desk, truth, lambda: scoring.evaluation(desk, run.run_id, truth), "evaluation", run.run_id)
 
 
 def _truth_switch(known: dict[Truth, int]) -> Truth:

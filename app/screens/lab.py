@@ -34,7 +34,6 @@ def main() -> None:
     if not begun(desk):
         return
     plan = plan_of(desk)
-    trying.warm(desk)
     slots = templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == laboratory.subject()), None)
     top(desk, plan, slot)

@@ -13,7 +13,7 @@ from core.runs import RunRow
 from core.studio import advice, certainty, compare, counted, drift, mistakes, people, repeats
 from core.studio.desk import Desk
 from core.studio.grids import Truth
-from core.studio.memo import remembered
+from core.studio.memo import measured, remembered
 
 SHOWN = 50  # documents that are listed at a time
 ALL, STEADY = "All", "In every iteration"
@@ -78,7 +78,7 @@ def _clicked() -> None:
 
 def repeated(desk: Desk, run: RunRow, truth: Truth) -> None:
     """What the iterations say."""
-    told = remembered(desk, lambda: repeats.repeats(desk, run, truth), "repeats", run.run_id, truth)
+    told = measured(desk, truth, lambda: repeats.repeats(desk, run, truth), "repeats", run.run_id)
     if told is None:
         st.caption("No iteration has a verdict yet.")
         return
@@ -92,7 +92,7 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
     left, right = st.columns([1.2, 1], gap="small")
     with left:
         rows = [row for row in desk.store.runs.all() if compare.alike(row.settings.codebook, run.settings.codebook)]
-        found = remembered(desk, lambda: advice.profiles(desk, rows, truth), "profiles", run.run_id, truth)
+        found = measured(desk, truth, lambda: advice.profiles(desk, rows, truth), "profiles", run.run_id)
         if found:
             pooled = [counted.of_run(desk, row, truth) for row in rows if row.verdicts]
             on = counted.words(counted.together(pooled), truth)

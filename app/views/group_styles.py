@@ -14,7 +14,7 @@ from core.runs import RunRow
 from core.studio import counted, styles
 from core.studio.desk import Desk
 from core.studio.grids import Truth
-from core.studio.memo import remembered
+from core.studio.memo import measured
 from core.studio.styles import NAMES, STYLES, Part, Styles
 
 LANES = {"full": "bar", "simple": "tx3"}
@@ -46,7 +46,7 @@ def groups(desk: Desk, run: RunRow, truth: Truth) -> None:
             label_visibility="collapsed",
             key="styles-dimension",
         )
-        told = remembered(desk, lambda: styles.styles(desk, run, chosen, truth), "styles", run.run_id, chosen, truth)
+        told = measured(desk, truth, lambda: styles.styles(desk, run, chosen, truth), "styles", run.run_id, chosen)
         if told is None:
             return
         panel.counted(counted.words(told.counted, truth))

@@ -198,6 +198,20 @@ class Evaluations:
         )
         return dict(rows)
 
+    def basis(self, truth: str = GOLD) -> tuple[Any, ...]:
+        """A value that differs whenever scores against this truth may: after an import, other gold, a verdict, words of
+        a document in the codebook; against what people said also after each of their acts."""
+        said = "0" if truth == GOLD else "(SELECT max(seq) FROM events)"
+        row = self._connection.row(
+            f"""
+            SELECT (SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents),
+                   (SELECT bit_xor(hash(document_id, rater, item, value)) FROM gold),
+                   (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts), (SELECT count(*) FROM turns),
+                   (SELECT count(*) FROM examples), {said}
+            """
+        )
+        return row or ()
+
     def samples(self, run_id: str) -> dict[str, dict[str, list[Value]]]:
         """All that was said of each item of each document in a run, in the order of its turns."""
         rows = self._connection.rows(

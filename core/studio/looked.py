@@ -10,7 +10,7 @@ from core.runs import RunRow
 from core.studio import grids, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grids, Truth
-from core.studio.memo import kept, remembered
+from core.studio.memo import kept, measured, remembered
 from core.studio.stages import Stage
 
 
@@ -21,12 +21,12 @@ def runs(desk: Desk) -> list[RunRow]:
 
 def verdicts(desk: Desk, run: RunRow, truth: Truth = "gold") -> Grids:
     """The truth and the run's verdicts. Nobody changes these arrays."""
-    return remembered(
+    return measured(
         desk,
+        truth,
         lambda: grids.load(desk.store, run.run_id, run.settings.codebook, [VERDICT], truth),
         "verdicts",
         run.run_id,
-        truth,
     )
 
 
@@ -38,4 +38,4 @@ def steps(desk: Desk, run: RunRow) -> tuple[Stage, ...]:
 
 def endings(desk: Desk, run: RunRow) -> npt.NDArray[np.str_]:
     """What the debate on each document of the run ended in, as ``store.stages.ended`` has it."""
-    return remembered(desk, lambda: desk.store.stages.ended(run.run_id), "ended", run.run_id)
+    return measured(desk, "gold", lambda: desk.store.stages.ended(run.run_id), "ended", run.run_id)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
 from core.studio.desk import Desk
+from core.studio.grids import Truth
 
 T = TypeVar("T")
 KEPT = 24
@@ -21,6 +22,13 @@ def remembered(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
     """What ``make`` gave last for ``what`` (name it whole: function and arguments) in this project, made anew when
     something was committed to the file since. Safe from any thread; two that ask at once may both make it."""
     return kept(desk, make, desk.saved_at(), *what)
+
+
+def measured(desk: Desk, truth: Truth, make: Callable[[], T], *what: Hashable) -> T:
+    """``remembered`` for what runs scored against a truth: a decision in Review, a draft or a setting leaves scores
+    against gold as they are."""
+    basis = remembered(desk, lambda: desk.store.evaluations.basis(truth), "basis", truth)
+    return kept(desk, make, basis, truth, *what)
 
 
 def kept(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:

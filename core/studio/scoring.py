@@ -23,7 +23,7 @@ from core.runs import RunRow
 from core.studio import evaluate, looked, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
-from core.studio.memo import remembered
+from core.studio.memo import measured
 from core.studio.worth import Worth, noun, worth
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
@@ -149,7 +149,7 @@ def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
     counts = _counts(gold, said, ended, codebook.names)
     n, exact = _whole(gold, said, ended)
     lists = stages.last_lists(looked.steps(desk, run))
-    debate = remembered(desk, lambda: worth(desk, run, truth), "worth", run.run_id, truth)
+    debate = measured(desk, truth, lambda: worth(desk, run, truth), "worth", run.run_id)
     titles = {**stages.role_titles(run), **debate.titles}
     return Evaluation(
         run=run,

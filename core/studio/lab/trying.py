@@ -3,7 +3,6 @@ is asked again, as everything else is in the turn store already."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +12,8 @@ import numpy as np
 
 from core.annotations import VERDICT
 from core.codebook import Codebook
-from core.debate.turns import Ask
-from core.documents import Document
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
-from core.llm import builtin
 from core.runs import RunRow, RunSettings, Template
 from core.store.lab import Trial as Trial  # the screens have it from here
 from core.studio import codebook as codebooks
@@ -29,7 +25,6 @@ from core.studio.lab.samples import Sample
 
 DEFINITIONS = "definitions"
 """The subject of a trial that changes the codebook; of the others it is a template's slot."""
-_warmed = threading.Event()
 
 Progress: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"]
 
@@ -174,17 +169,6 @@ def definition_change(desk: Desk, plan: runs.Plan | None = None) -> Change:
 def with_template(settings: RunSettings, key: str, template: Template) -> RunSettings:
     """The settings with another text under one name."""
     return settings.model_copy(update={"templates": {**settings.templates, key: template}})
-
-
-def warm(desk: Desk) -> None:
-    """Have the built-in model ready before the first try: its first reply in a process brings heavy imports along."""
-    saved = desk.store.codebooks.latest()
-    if saved is not None and not _warmed.is_set():
-        _warmed.set()
-        stand_in = Document("", {"text": "nothing"})
-        threading.Thread(
-            target=builtin.answer, args=(Ask("extractor", ()), saved.codebook, stand_in), name="moot-warm", daemon=True
-        ).start()
 
 
 def begin(desk: Desk, change: Change, sample: Sample, *, budget_usd: float | None = None, pace: float = 0.0) -> Trial:

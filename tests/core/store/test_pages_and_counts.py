@@ -313,3 +313,34 @@ def test_large_pages_and_queues_work(project):
     ids = tuple(f"d{number}" for number in reversed(range(1500)))
     page = project.store.pages.review(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
     assert shown(page) == list(ids[:1200])
+
+
+def test_what_scores_rest_upon_changes_with_all_that_may_change_them_and_with_nothing_else(project):
+    project.store.documents.add(make_documents(3, {"d0": {"ann": {"a": True}}}))
+    run_id = project.store.runs.create(make_settings(), project.store.documents.ids()).run_id
+    known = {truth: [project.store.evaluations.basis(truth)] for truth in ("gold", "reviewed")}
+
+    def changed(*truths):
+        for truth, seen in known.items():
+            now = project.store.evaluations.basis(truth)
+            assert now not in seen if truth in truths else now == seen[-1]
+            seen.append(now)
+
+    asyncio.run(hold_debate(project, run_id, "d0", {"extractor": {"a": True}}, {"a": True}))
+    changed("gold", "reviewed")
+    project.store.reviews.record_review("d0", "a", True, False, actor="me", run_id=run_id)
+    changed("reviewed")
+    project.store.reviews.undo("me")
+    changed("reviewed")
+    project.store.settings.set("any", 1)
+    changed("reviewed")
+    project.store.documents.replace_gold({"d0": {"ann": {"a": False}}})
+    changed("gold", "reviewed")
+    project.store.documents.replace_gold({"d1": {"ann": {"a": False}}})
+    changed("gold", "reviewed")
+    project.store.learning.take("d1", "a", "include", "words", 1, actor="me")
+    changed("gold", "reviewed")
+    asyncio.run(hold_debate(project, run_id, "d1", {"extractor": {"a": True}}, {"a": True}))
+    changed("gold", "reviewed")
+    project.store.documents.clear()
+    changed("gold", "reviewed")
