@@ -56,22 +56,22 @@ def replace(test: Alternative, on: str) -> None:
         rows = [
             {
                 "left out": one.person,
-                "documents": one.n,
-                "model as good": one.model_wins,
-                "person as good": one.person_wins,
+                "n": one.n,
+                "model": one.model_wins,
+                "person": one.person_wins,
                 "p": one.p,
                 "replaceable": one.replaceable,
             }
             for one in test.people
         ]
-        share = st.column_config.NumberColumn(format="percent")
+        as_good = "Share of the documents on which the {} agrees with the other people at least as well as the {}"
         st.dataframe(
             pd.DataFrame(rows),
             hide_index=True,
             key="who-people",
             column_config={
-                "model as good": share,
-                "person as good": share,
+                "model": st.column_config.NumberColumn(format="percent", help=as_good.format("model", "person")),
+                "person": st.column_config.NumberColumn(format="percent", help=as_good.format("person", "model")),
                 "p": st.column_config.NumberColumn(format="%.3f"),
             },
         )

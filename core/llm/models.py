@@ -213,6 +213,7 @@ class ModelLibrary:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
+                trace_configs=[streams.noting_reuse()],
             )
         return self._session
 

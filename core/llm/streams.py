@@ -15,6 +15,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -132,13 +133,15 @@ async def post(
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
     kinds = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
     try:
-        async with session.post(
+        sent = await _sent(
+            session,
             url,
             data=orjson.dumps(body),
             headers={**kinds, **request.headers},
             timeout=timeout,
             allow_redirects=False,
-        ) as response:
+        )
+        async with sent as response:
             if response.status != 200:
                 raise from_status(response.status, await response.content.read(65536), response.headers, seat)
             if response.content_type == "text/html":
@@ -161,6 +164,30 @@ async def post(
         cut = errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).")
         cut.partial = growing.so_far
         raise cut from error
+
+
+def noting_reuse() -> aiohttp.TraceConfig:
+    """For the session that ``post`` is given: has each request know whether its connection had served another."""
+
+    async def noted(_session: aiohttp.ClientSession, context: SimpleNamespace, _told: object) -> None:
+        if context.trace_request_ctx is not None:
+            context.trace_request_ctx.reused = True
+
+    config = aiohttp.TraceConfig()
+    config.on_connection_reuseconn.append(noted)
+    return config
+
+
+async def _sent(session: aiohttp.ClientSession, url: str, **options: Any) -> aiohttp.ClientResponse:
+    """The response to a POST, on another connection if the first had been closed: a server may do that after any reply
+    (llama.cpp does after each stream, whatever its headers say), and it shows only when the next request goes out."""
+    while True:
+        way = SimpleNamespace(reused=False)
+        try:
+            return await session.post(url, trace_request_ctx=way, **options)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not way.reused:
+                raise
 
 
 async def read_out(response: aiohttp.ClientResponse) -> None:

@@ -27,9 +27,6 @@ from core.studio import (
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
-DRAWN = 1000
-"""Resamples of the intervals in a report."""
-
 
 def full(
     desk: Desk, run_id: str, truth: Truth = "gold", annotator: str = VERDICT, *, errors: bool = False
@@ -102,7 +99,7 @@ def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str) -> dict[st
     if annotator != VERDICT:
         grid = grids.one(desk.store, run.run_id, codebook, annotator, len(values.documents))
     gold, said = (scoring.present(codebook, each) for each in (values.truth, grid))
-    drawn = bootstrap.scores(gold, said, codebook.names, resamples=DRAWN)
+    drawn = bootstrap.scores(gold, said, codebook.names)
 
     def three(summary: bootstrap.Summary) -> dict[str, list[float] | None]:
         return {"precision": pair(summary.precision), "recall": pair(summary.recall), "f1": pair(summary.f1)}

@@ -247,3 +247,49 @@ def test_a_connection_whose_end_comes_soon_after_the_last_word_serves_the_next_c
     with Scripted(behave) as server:
         assert ask(server, times=3).text == "A"
     assert len(seen) == connections
+
+
+def test_a_connection_that_was_closed_after_its_reply_is_replaced_without_a_fault() -> None:
+    """As llama.cpp's server ends it after each stream although it promised to keep it: it goes when the next request
+    is on its way."""
+    said = event(piece("A", "stop")) + event(b"[DONE]")
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(said)
+    connections: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(len(connections))
+        asked = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(asked.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
+        writer.write(head + said)
+        await reader.readexactly(1)
+        writer.transport.abort()
+
+    async def go() -> list[str]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        models = ModelLibrary([connection("local", address)])
+        seat = models.seated(Seat(connection="local", model="m"))
+        settings = RunSettings(protocol="single", codebook=Codebook(), seats={}, templates={})
+        document = Document("1", {"text": "T"})
+        try:
+            return [(await models.ask(seat, ASK, settings, document, lambda *_: None)).text for _ in range(3)]
+        finally:
+            await models.close()
+            server.close()
+
+    assert asyncio.run(go()) == ["A"] * 3
+    assert len(connections) == 3
+
+
+def test_a_connection_that_goes_before_its_first_answer_is_a_fault_at_once() -> None:
+    seen: list[int] = []
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        seen.append(1)
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    with Scripted(behave) as server, pytest.raises(errors.CutStream):
+        ask(server)
+    assert len(seen) == 1

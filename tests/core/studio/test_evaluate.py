@@ -12,7 +12,7 @@ from core.errors import UsageError
 from core.evaluation.counts import Counts
 from core.runs import RunSettings
 from core.store.project import Project
-from core.studio import evaluate, review, scoring
+from core.studio import evaluate, reports, review, scoring
 from core.studio.scoring import LeftOut
 from tests.core.store.helpers import SEAT, hold_debate, random_world
 from tests.core.studio import rooms_world
@@ -78,6 +78,10 @@ def test_the_page_agrees_with_the_report(desk, run_id):
     assert found.left_out == LeftOut(without_truth=1, unresolved=1, failed=1, waiting=1)
     assert found.left_out.excluded == evaluate.report(desk, run_id)["excluded"]
     assert [role.role for role in found.roles] == ["extractor", "critic"]
+    told = reports.full(desk, run_id)["intervals"]
+    for name, summary in (("macro", found.macro), ("micro", found.micro)):
+        assert told[name]["f1"] == reports.pair(summary.f1), "one number has one interval wherever it stands"
+    assert told["accuracy"] == reports.pair(found.accuracy)
 
 
 @pytest.mark.parametrize("truth", ["gold", "reviewed"])
