@@ -39,7 +39,9 @@ WITH asked AS (
     SELECT run_id, arg_max(after, seq) AS budget FROM events WHERE kind = 'budget' GROUP BY run_id
 )
 SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0), coalesce(verdicts, 0),
-       coalesce(unresolved, 0), coalesce(failed, 0), coalesce(turns, 0), coalesce(calls, 0),
+       coalesce(unresolved, 0), coalesce(failed, 0),
+       -- A process that died may have left replies whose turns were not written: they will be when the run goes on.
+       greatest(coalesce(turns, 0), coalesce(calls, 0)), coalesce(calls, 0),
        greatest(0, coalesce(turns, 0) - coalesce(calls, 0)),
        coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
        CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, message, budget,
