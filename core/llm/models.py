@@ -66,7 +66,8 @@ class ModelLibrary:
         except KeyError:
             known = ", ".join(self.connections)
             raise UsageError(
-                f"There is no connection '{name}'.", f"Known are {known}; add it on Models, or with --connection {name}=URL."
+                f"There is no connection '{name}'.",
+                f"Known are {known}; add it on Models, or with --connection {name}=URL.",
             ) from None
 
     def seated(self, seat: Seat) -> Seat:
