@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import ready, state
+from app import state
 from app.views import frame
 from core.errors import MootError
 
@@ -57,4 +57,3 @@ try:
     chosen.run()
 except MootError as error:
     frame.trouble(error)
-ready.load()

@@ -1,6 +1,7 @@
-"""What takes seconds to load is loaded while the first page is read, so that no later click waits for it.
+"""What takes seconds to load is loaded before the studio serves, so that no click waits for it.
 
-In the page's own thread, at its end: libraries that are loaded from two threads at once can meet half made.
+Not beside the first page: libraries that two threads load at once can meet half made; nor at its end: what a person
+presses while a page's script still runs can get lost.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ LIBRARIES = ("pandas", "altair", "scipy.stats", "sklearn.feature_extraction.text
 
 
 def load() -> None:
-    """Load what charts, metrics and the student stand on. Takes some two seconds the first time in a process, and
-    nothing after that."""
+    """Load what charts, metrics and the student stand on. Takes a second or two."""
     for name in LIBRARIES:
         import_module(name)

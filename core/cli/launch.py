@@ -60,8 +60,9 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
 
 
 def _serve(port: int) -> None:
-    from app import main
+    from app import main, ready
 
+    ready.load()
     sys.argv[:] = [str(main.__file__)]  # Streamlit anchors its configuration and paths here
     main.asgi.run(config={"server.address": ADDRESS, "server.port": port, "server.headless": True})
 
