@@ -45,13 +45,21 @@ def settled(page: Page, told: str) -> None:
     page.locator(".outcome .sum").wait_for()
 
 
+def at_rest(page: Page) -> None:
+    """Wait until the page is drawn: before that the fields of the label that was looked at may stand beside others."""
+    page.wait_for_timeout(100)  # what was pressed is on its way
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
+
 def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
     from playwright.sync_api import expect
 
     # five documents; then a definition loses its keywords, and what that breaks is there without a click
     page.get_by_role("combobox", name="Tried on").click()
     page.get_by_role("option", name="5 stratified").click()
+    at_rest(page)
     page.get_by_role("radio", name="Service", exact=True).click(force=True)
+    at_rest(page)
     page.get_by_role("textbox", name="Description").fill("The staff.")
     page.get_by_role("textbox", name="Description").press("Tab")
     settled(page, "try 1, draft against v1 on 5 documents")
