@@ -9,7 +9,7 @@ from app import wiring
 from app.views.component import component
 from core.codebook import Codebook
 
-_BOARD = component("board", "forms")
+_BOARD = component("board", "staying", "forms")
 
 
 def label_data(codebook: Codebook) -> list[dict[str, Any]]:

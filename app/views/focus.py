@@ -13,7 +13,7 @@ from core.codebook import Codebook
 from core.studio.queue import Manner, Wanted
 from core.studio.review import ERROR_TAGS
 
-_FOCUS = component("focus", "teller", "held", "focus_parts")
+_FOCUS = component("focus", "staying", "teller", "held", "focus_parts")
 
 
 def focus(

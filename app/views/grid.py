@@ -69,7 +69,7 @@ def grid(
         allow_unsafe_jscode=True,
         show_toolbar=False,
         theme="streamlit",
-        pro_assets=[{"js": read(PARTS / "teller.js") + read(PARTS / "grid.js")}],
+        pro_assets=[{"js": "\n".join(read(PARTS / f"{name}.js") for name in ("staying", "teller", "grid"))}],
         callback=None if on_told is None else lambda _: on_told(),
         key=_key(key),
     )

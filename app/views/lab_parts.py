@@ -19,7 +19,7 @@ _TEMPLATE = component("template")
 _TEXTDIFF = component("textdiff")
 _OUTCOME = component("outcome")
 _HISTORY = component("history")
-_TALK = component("talk")
+_TALK = component("talk", "staying")
 
 Told = Callable[[], None]
 

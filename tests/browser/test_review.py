@@ -15,7 +15,7 @@ from tests.browser.studios import studio
 from tests.core.studio import rooms_world
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, WebSocketRoute
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
@@ -208,3 +208,41 @@ def test_what_is_settled_changes_evaluate(page):
     page.locator(".cases tr.pick", has_text="d5").click()
     page.get_by_role("button", name="Open in Review").click()
     said(page, "d5", "a", "absent")
+
+
+def test_the_grid_says_nothing_while_its_page_is_left(browser, entrance):
+    """What is said of the old page after the click would run when the new page is drawn, and wipe it."""
+    from playwright.sync_api import expect
+
+    held: list[str | bytes] = []
+    told: list[str | bytes] = []
+    lines: list[WebSocketRoute] = []
+    away = False
+
+    def between(line: WebSocketRoute) -> None:
+        server = line.connect_to_server()
+        lines.append(line)
+        line.on_message(lambda message: (told.append(message), server.send(message)))
+        server.on_message(lambda message: held.append(message) if away else line.send(message))
+
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(SLOW)
+    page = context.new_page()
+    page.route_web_socket(re.compile("_stcore/stream"), between)
+    page.goto(entrance)
+    review(page)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    before = cell(page, "d1", "a").get_by_role("checkbox").get_attribute("aria-checked")
+    cell(page, "d1", "a").click()
+    said(page, "d1", "a", "absent" if before == "true" else "present")
+    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
+    away = True  # the browser does not hear yet that there is another page
+    told.clear()
+    visit(page, "Evaluate")
+    page.wait_for_timeout(1500)  # longer than the grid waits before it says what there was
+    assert len(told) == 1, "nothing but that the page is left"
+    away = False
+    for message in held:
+        lines[-1].send(message)
+    page.get_by_text("Macro F1").wait_for()
+    context.close()

@@ -53,6 +53,8 @@ def ended(page: Page) -> int:
 
 
 def test_start_switch_reload_pause_and_done(page: Page, running: Studio) -> None:
+    from playwright.sync_api import expect
+
     page.get_by_text("Nobody has spoken yet").wait_for()
     pilot = page.get_by_role("spinbutton", name="Pilot")
     pilot.fill("30")
@@ -88,7 +90,7 @@ def test_start_switch_reload_pause_and_done(page: Page, running: Studio) -> None
     page.get_by_text("All debates have ended.").wait_for(timeout=90_000)
     assert ended(page) == 30
     shows(page, "New run")
-    assert page.get_by_role("button", name="Pause", exact=True).count() == 0
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
 
 
 def test_a_crash_loses_nothing_that_was_heard(page: Page, running: Studio) -> None:

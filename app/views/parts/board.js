@@ -280,7 +280,7 @@ class BoardView {
     if (status.state === this.data.state) this.told = "";
     else if (this.data.state && status.state !== this.told) {
       this.told = status.state;
-      this.component.setTriggerValue("state", status.state); // the page draws its buttons anew
+      whenStaying(this.root, () => this.component.setTriggerValue("state", status.state)); // the page draws its buttons anew
     }
     if (before && before !== status.state) put(this.voice, `The run is ${status.state}`);
   }

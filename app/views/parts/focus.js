@@ -108,17 +108,21 @@ class FocusView {
     this.at = another ? Math.max(0, chosen) : Math.min(this.at, this.book.labels.size - 1);
     this.clock = { since: performance.now(), spent: 0, sign: performance.now() };
     this.draw();
-    this.tell(id);
+    this.tell();
     const place = this.rows.findIndex((row) => row.id === id);
     const next = this.rows[place + 1];
     if (next) this.fetch(next.id);
     if (place >= this.rows.length - 8 && this.rows.length < this.total) this.more();
   }
 
+  say(word) {
+    whenStaying(this.root, word);
+  }
+
   // The page follows a little later: what it shows below is not worth waiting for.
-  tell(id) {
+  tell() {
     clearTimeout(this.later);
-    this.later = setTimeout(() => this.component.setStateValue("document", id), 700);
+    this.later = setTimeout(() => this.say(() => this.component.setStateValue("document", this.id)), 700);
   }
 
   async step(by) {
@@ -195,7 +199,7 @@ class FocusView {
     const row = this.row(doc.id);
     const first = this.rows.find((each) => this.waiting(each) && !each.skip);
     const draw = this.inOrder && row && first === row ? row.draw : null;
-    this.act("submit", { draw }).then((told) => { if (told) { this.component.setTriggerValue("settled", doc.id); this.countUp(); } else this.status(doc.id, "Draft"); });
+    this.act("submit", { draw }).then((told) => { if (told) { this.say(() => this.component.setTriggerValue("settled", doc.id)); this.countUp(); } else this.status(doc.id, "Draft"); });
     doc.history += 1;
     doc.stale = [];
     this.status(doc.id, "Submitted");
@@ -268,7 +272,7 @@ class FocusView {
     this.blind = !this.blind;
     this.keepNote();
     await this.teller.act("manner", { blind: this.blind });
-    this.component.setStateValue("blind", this.blind);
+    this.say(() => this.component.setStateValue("blind", this.blind));
     this.frame();
     await this.reload(this.id);
   }

@@ -48,9 +48,17 @@ window.moot = (() => {
       for (const id of (answer && answer.touched) || []) touched.add(id);
       readAgain(api);
       api.refreshCells({ force: true });
-      clearTimeout(later);
-      later = setTimeout(() => { const node = api.getDisplayedRowAtIndex(0); if (node) node.setDataValue("_act", String(++told)); }, 600);
+      nudge(api, 600);
     });
+  }
+
+  // Has the grid say to the page what there is to say: a change of a cell that is not shown.
+  function nudge(api, wait) {
+    clearTimeout(later);
+    later = setTimeout(() => whenStaying(document.body, () => {
+      const node = api.getDisplayedRowAtIndex(0);
+      if (node) node.setDataValue("_act", String(++told));
+    }), wait);
   }
 
   // The rows that acts have touched, as they are now; neither "Saved" nor a further act waits for them.
@@ -141,9 +149,10 @@ window.moot = (() => {
   function wanted({ eventData }) {
     const selected = eventData.api.getSelectedNodes().map((node) => node.id).sort().join("\u0000");
     const now = [told, focused, selected].join("\u0001");
-    const same = now === sent;
+    if (now === sent) return false;
+    if (leaving()) { nudge(eventData.api, 100); return false; }
     sent = now;
-    return !same;
+    return true;
   }
 
   // What was saved is said in the head of the page, which this frame can reach. The next run of the page says it too, of

@@ -63,7 +63,7 @@ class Talk {
   }
 
   state(state) {
-    if (this.moved && state !== this.told && !["running", "queued"].includes(state)) this.component.setTriggerValue("ended", state);
+    if (this.moved && state !== this.told && !["running", "queued"].includes(state)) whenStaying(this.body, () => this.component.setTriggerValue("ended", state));
     if (["running", "queued"].includes(state)) this.moved = true;
     this.told = state;
   }
