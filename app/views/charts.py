@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from app.views import palette
+from app.views.picture import Shade, Spec, draw, finished, kept
 from core.evaluation.intervals import Estimate
 
 MEASURES = ("Precision", "Recall", "F1")
@@ -33,10 +32,29 @@ class ScoreRow:
 def score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], *, key: str = "scores") -> None:
     """Small multiples: a row for each label; the mark is the value, the light part its interval, triangles are the
     other roles (named by ``titles``)."""
+    draw(_score_bars(rows, titles, palette.colours()), _numbers(rows, titles), key=key)
+
+
+def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": row.name,
+            "measure": measure,
+            "value": score.value,
+            "low": score.interval.low if score.interval else None,
+            "high": score.interval.high if score.interval else None,
+            **{titles.get(role, role): three[panel] for role, three in row.roles.items()},
+        }
+        for row in rows
+        for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True))
+    ]
+
+
+@kept
+def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     bars: list[dict[str, Any]] = []
     triangles: list[dict[str, Any]] = []
     for place, row in enumerate(rows):
@@ -184,13 +202,9 @@ def score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], *, key: str 
                 ],
             )
         )
-    chart = (
-        alt.layer(*layers)
-        .resolve_scale(color="independent")
-        .properties(
-            height=ROW * (count + 1), background="transparent", padding={"left": 2, "right": 0, "top": 0, "bottom": 2}
-        )
-        .configure_view(stroke=None)
-        .configure_text(font="Inter")
+    return finished(
+        alt.layer(*layers).resolve_scale(color="independent"),
+        shade,
+        ROW * (count + 1),
+        {"left": 2, "right": 0, "top": 0, "bottom": 2},
     )
-    st.altair_chart(chart, width="stretch", theme=None, key=key)

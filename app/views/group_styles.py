@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.views import palette, panel, plots
+from app.views import palette, panel
+from app.views.picture import Shade, Spec, draw, finished, kept
 from core.evaluation.groups import MEASURES
 from core.evaluation.intervals import Estimate
 from core.runs import RunRow
@@ -88,10 +89,14 @@ def _words(before: Estimate, after: Estimate) -> str:
 
 def _chart(rows: list[dict[str, Any]], measure: str) -> None:
     """A lane for each group and style: hollow before, filled after with its interval."""
+    draw(_lanes(rows, measure, palette.colours()), rows, key=f"styles-chart-{measure}")
+
+
+@kept
+def _lanes(rows: list[dict[str, Any]], measure: str, shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     frame = pd.DataFrame([{**row, "ink": shade[row["colour"]], "end": 1.06} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
@@ -131,4 +136,4 @@ def _chart(rows: list[dict[str, Any]], measure: str) -> None:
             x=alt.X("end:Q", scale=across), text="words:N", **lane
         )
     )
-    plots.draw(chart, rows, key=f"styles-chart-{measure}", height=24 * len(rows) + 70)
+    return finished(chart, shade, 24 * len(rows) + 70)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -10,13 +10,11 @@ import streamlit as st
 
 from app.views import palette
 from app.views.labels import colour
+from app.views.picture import ROW, Shade, Spec, draw, finished, kept
 from core.codebook import Codebook
 from core.documents import Document
 from core.studio.data import Profile
 from core.studio.holdings import GoldBar, gold_words
-
-ROW = 26
-PADDING = {"left": 2, "right": 2, "top": 2, "bottom": 2}
 
 
 def figures(rows: Sequence[tuple[str, str, str]]) -> None:
@@ -29,26 +27,28 @@ def figures(rows: Sequence[tuple[str, str, str]]) -> None:
 
 def gold_chart(bars: Sequence[GoldBar], *, key: str) -> None:
     """A bar for each label (or value) with its count and share; the colour is the label's."""
+    shade = palette.colours()
+    raters = len({bar.rater for bar in bars}) > 1
+    rows = [
+        {
+            "name": " ".join(part for part in (bar.label, bar.value, f"({bar.rater})" if raters else "") if part),
+            "count": bar.count,
+            "known": bar.known,
+            "share": bar.share,
+        }
+        for bar in bars
+    ]
+    colours = [colour(bar.colour) if bar.colour else shade["tx3"] for bar in bars]
+    draw(_gold(rows, colours, shade), rows, key=key)
+
+
+@kept
+def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str], shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
-    raters = len({bar.rater for bar in bars}) > 1
-    rows: list[dict[str, Any]] = []
-    for bar in bars:
-        name = " ".join(part for part in (bar.label, bar.value, f"({bar.rater})" if raters else "") if part)
-        rows.append(
-            {
-                "name": name,
-                "count": bar.count,
-                "known": bar.known,
-                "share": bar.share,
-                "words": f"{bar.count:,}  {bar.share:.0%}",
-                "colour": colour(bar.colour) if bar.colour else shade["tx3"],
-            }
-        )
-    names = list(dict.fromkeys(row["name"] for row in rows))
-    colours = {row["name"]: row["colour"] for row in rows}
+    own = {row["name"]: colour for row, colour in zip(rows, colours, strict=True)}
+    names = list(own)
     most = max((row["count"] for row in rows), default=1) or 1
     across = alt.X("count:Q", scale=alt.Scale(domain=[0, most * 1.42], nice=False), axis=None)
     down = alt.Y(
@@ -56,11 +56,11 @@ def gold_chart(bars: Sequence[GoldBar], *, key: str) -> None:
         sort=names,
         axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=150, labelFontSize=12, labelPadding=8),
     )
-    base = alt.Chart(pd.DataFrame(rows))
-    bars_ = base.mark_bar(size=15, cornerRadiusEnd=2).encode(
+    base = alt.Chart(pd.DataFrame([{**row, "words": f"{row['count']:,}  {row['share']:.0%}"} for row in rows]))
+    bars = base.mark_bar(size=15, cornerRadiusEnd=2).encode(
         x=across,
         y=down,
-        color=alt.Color("name:N", scale=alt.Scale(domain=names, range=[colours[name] for name in names]), legend=None),
+        color=alt.Color("name:N", scale=alt.Scale(domain=names, range=list(own.values())), legend=None),
         tooltip=[
             alt.Tooltip("name:N", title="Label"),
             alt.Tooltip("count:Q", title="Documents", format=","),
@@ -69,19 +69,23 @@ def gold_chart(bars: Sequence[GoldBar], *, key: str) -> None:
         ],
     )
     words = base.mark_text(align="left", dx=6, fontSize=12, color=shade["tx2"]).encode(x=across, y=down, text="words:N")
-    _draw(bars_ + words, ROW * max(1, len(names)), shade, key)
+    return finished(bars + words, shade, ROW * max(1, len(names)))
 
 
 def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:
     """A histogram of words: (from, to, documents)."""
+    rows = [{"from": start, "to": stop, "count": count} for start, stop, count in bins]
+    draw(_lengths(rows, palette.colours()), rows, key=key)
+
+
+@kept
+def _lengths(rows: Sequence[Mapping[str, Any]], shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
-    frame = pd.DataFrame([{"from": a, "to": b, "count": n} for a, b, n in bins])
-    low, high = min(a for a, _, _ in bins), max(b for _, b, _ in bins)
+    low, high = min(row["from"] for row in rows), max(row["to"] for row in rows)
     chart = (
-        alt.Chart(frame)
+        alt.Chart(pd.DataFrame(list(rows)))
         .mark_rect(color=shade["bar"])
         .encode(
             x=alt.X(
@@ -99,19 +103,7 @@ def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:
             ],
         )
     )
-    _draw(chart, 168, shade, key)
-
-
-def _draw(chart: Any, height: int, shade: Any, key: str) -> None:
-    axis = {
-        "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
-        "domainColor": shade["line2"], "tickColor": shade["line2"], "labelFontSize": 11, "titleFontSize": 11,
-        "titleFontWeight": 400,
-    }  # fmt: skip
-    chart = chart.properties(height=height, background="transparent", padding=PADDING).configure(
-        font="Inter", view={"stroke": None}, axis=axis
-    )
-    st.altair_chart(chart, width="stretch", theme=None, key=key)
+    return finished(chart, shade, 168)
 
 
 def profile_bins(profile: Profile) -> list[tuple[int, int, int]]:

@@ -5,68 +5,29 @@ Each chart offers its picture as SVG and its rows as csv.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import streamlit as st
 
 from app.views import palette
-from core.studio import tables
+from app.views.picture import ROW, Shade, Spec, draw, finished, kept
 
-PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
-ROW = 26
 Rows = Sequence[Mapping[str, Any]]
-
-
-def draw(chart: Any, rows: Rows, *, key: str, height: int, select: str = "") -> dict[str, str]:
-    """Draw a chart with its data to take away; gives the fields of the point picked in the selection ``select``."""
-    shade = palette.colours()
-    axis = {
-        "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
-        "domainColor": shade["line2"], "tickColor": shade["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
-        "titleFontWeight": 400, "labelLimit": 190,
-    }  # fmt: skip
-    legend = {"labelColor": shade["tx2"], "titleColor": shade["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
-    chart = chart.properties(height=height, background="transparent", padding=PADDING).configure(
-        font="Inter", view={"stroke": None}, axis=axis, legend=legend
-    )
-    picked: dict[str, str] = {}
-    if select:
-        event = st.altair_chart(chart, width="stretch", theme=None, key=key, on_select="rerun", selection_mode=[select])
-        points = event["selection"].get(select) or [{}]
-        picked = {name: str(value) for name, value in points[0].items()}
-    else:
-        st.altair_chart(chart, width="stretch", theme=None, key=key)
-    with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
-        if find_spec("vl_convert") is not None:
-            st.download_button(
-                "SVG", lambda: _picture(chart, shade["bg"]), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
-                on_click="ignore",
-                type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
-            )  # fmt: skip
-        st.download_button(
-            "CSV", lambda: tables.as_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
-            type="tertiary", icon=":material/download:", help="The numbers of this chart",
-        )  # fmt: skip
-    return picked
-
-
-def _picture(chart: Any, ground: str) -> str:
-    """The chart as SVG, as wide as a column of a page, on the ground that its colours are for."""
-    out = io.StringIO()
-    chart.properties(width=640, background=ground).save(out, format="svg")
-    return out.getvalue()
 
 
 def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
     """Differences with their intervals, a row each: ``{name, value, low, high, words, tone}`` with tone right, wrong or
     empty. Gives the name that is picked, where ``select`` is set."""
+    spec = _forest(rows, unit, select, palette.colours())
+    return draw(spec, rows, key=key, select="label" if select else "").get("name", "")
+
+
+@kept
+def _forest(rows: Rows, unit: str, select: bool, shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     names = [row["name"] for row in rows]
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
     most = max([*ends, 0.02]) * 1.12
@@ -98,22 +59,19 @@ def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
     )
     if select:
         dots = dots.add_params(chosen)
-    picked = draw(
-        alt.layer(zero, spans, dots, words),
-        rows,
-        key=key,
-        height=ROW * len(rows) + 46,
-        select="label" if select else "",
-    )
-    return picked.get("name", "")
+    return finished(alt.layer(zero, spans, dots, words), shade, ROW * len(rows) + 46)
 
 
 def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
     """Shares over ordered steps: ``{step, series, value}``; ``series`` maps each to its colour token."""
+    draw(_lines(rows, series, title, palette.colours()), rows, key=key)
+
+
+@kept
+def _lines(rows: Rows, series: Mapping[str, str], title: str, shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     frame = pd.DataFrame([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
     known = [name for name in series if any(row["series"] == name for row in rows)]
@@ -133,16 +91,20 @@ def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "shar
     chart = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour) + base.mark_point(filled=True, size=70).encode(
         x=x, y=y, color=colour, tooltip=tip
     )
-    draw(chart, rows, key=key, height=240)
+    return finished(chart, shade, 240)
 
 
 def reliability(rows: Rows, *, key: str, certainty: str) -> None:
     """Certainty (``certainty`` says whose) against the share that came true: ``{certainty, right, low, high, n}``, the
     diagonal being honest."""
+    draw(_reliability(rows, certainty, palette.colours()), rows, key=key)
+
+
+@kept
+def _reliability(rows: Rows, certainty: str, shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     unit = alt.Scale(domain=[0, 1], nice=False)
     diagonal = (
         alt.Chart(pd.DataFrame([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
@@ -164,16 +126,21 @@ def reliability(rows: Rows, *, key: str, certainty: str) -> None:
     words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(
         x=x, y=y, text=alt.Text("n:Q", format=",")
     )
-    draw(diagonal + spans + dots + words, rows, key=key, height=260)
+    return finished(diagonal + spans + dots + words, shade, 260)
 
 
 def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
     """Bars with an interval where there is one: ``{name, value, low, high, words, colour}``, colour a token. Gives the
     name that is picked."""
+    spec = _bars(rows, unit, share, select, palette.colours())
+    return draw(spec, rows, key=key, select="name" if select else "").get("name", "")
+
+
+@kept
+def _bars(rows: Rows, unit: str, share: bool, select: bool, shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     names = [row["name"] for row in rows]
     frame = pd.DataFrame([{**row, "fill": shade[row["colour"]]} for row in rows])
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
@@ -203,10 +170,7 @@ def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = 
         .mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"])
         .encode(x=alt.X("end:Q", scale=across), y=y, text="words:N")
     )
-    picked = draw(
-        alt.layer(*layers), rows, key=key, height=ROW * max(1, len(rows)) + 46, select="name" if select else ""
-    )
-    return picked.get("name", "")
+    return finished(alt.layer(*layers), shade, ROW * max(1, len(rows)) + 46)
 
 
 def _axis(unit: str, share: bool) -> Any:
@@ -219,15 +183,19 @@ def _axis(unit: str, share: bool) -> Any:
 
 def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
     """Cost against quality: ``{name, cost, quality, efficient, words}``; the efficient front is joined by a line."""
-    import altair as alt
-    import pandas as pd
-
-    shade = palette.colours()
     known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
     if not known:
         st.caption("No run has both a cost and a score.")
         return
-    frame = pd.DataFrame(known)
+    draw(_frontier(known, cost, quality, palette.colours()), rows, key=key)
+
+
+@kept
+def _frontier(known: Rows, cost: str, quality: str, shade: Shade) -> Spec:
+    import altair as alt
+    import pandas as pd
+
+    frame = pd.DataFrame(list(known))
     most = max(row["cost"] for row in known) or 1.0
     low = min(row["quality"] for row in known)
     high = max(row["quality"] for row in known)
@@ -254,15 +222,19 @@ def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
         + alt.Chart(frame).mark_text(align="left", dx=10, fontSize=11.5, color=shade["tx"])
         .encode(x=x, y=y, text="name:N")
     )  # fmt: skip
-    draw(chart, rows, key=key, height=260)
+    return finished(chart, shade, 260)
 
 
 def scatter(rows: Rows, *, key: str) -> None:
     """Precision against recall of models in their seats: ``{name, seat, precision, recall, n}``."""
+    draw(_scatter(rows, palette.colours()), rows, key=key)
+
+
+@kept
+def _scatter(rows: Rows, shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     seats = list(dict.fromkeys(row["seat"] for row in rows))
     unit = alt.Scale(domain=[0, 1.02], nice=False)
     x = alt.X("recall:Q", scale=unit, axis=alt.Axis(title="recall", tickCount=6))
@@ -285,18 +257,21 @@ def scatter(rows: Rows, *, key: str) -> None:
         ],
     )
     if len({row["name"] for row in rows}) < 2:  # one model in all seats: its name would stand on itself
-        draw(dots, rows, key=key, height=280)
-        return
+        return finished(dots, shade, 280)
     words = base.mark_text(align="right", dx=-10, fontSize=11, color=shade["tx2"]).encode(x=x, y=y, text="name:N")
-    draw(dots + words, rows, key=key, height=280)
+    return finished(dots + words, shade, 280)
 
 
 def standings(rows: Rows, *, key: str) -> None:
     """Documents over iterations, a bar a label: ``{name, standing, count}``."""
+    draw(_standings(rows, palette.colours()), rows, key=key)
+
+
+@kept
+def _standings(rows: Rows, shade: Shade) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
     known = ["right", "wavering", "wrong", "unread"]
     chart = (
@@ -318,7 +293,7 @@ def standings(rows: Rows, *, key: str) -> None:
             ],
         )
     )
-    draw(chart, rows, key=key, height=ROW * len(names) + 70)
+    return finished(chart, shade, ROW * len(names) + 70)
 
 
 def heat(
@@ -333,10 +308,18 @@ def heat(
 ) -> tuple[str, str]:
     """A matrix: ``{row, column, count, share, words}``, shares 0 to 1 shade it. Gives (row, column) of the cell picked,
     both empty before that."""
+    spec = _heat(rows, names, across, x_title, y_title, slanted, palette.colours())
+    picked = draw(spec, rows, key=key, select="cell")
+    return picked.get("row", ""), picked.get("column", "")
+
+
+@kept
+def _heat(
+    rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool, shade: Shade
+) -> Spec:
     import altair as alt
     import pandas as pd
 
-    shade = palette.colours()
     frame = pd.DataFrame(
         [
             {**one, "ink": palette.legible(palette.blend(shade["bg2"], shade["bar"], one["share"]), shade)}
@@ -378,13 +361,9 @@ def heat(
             color=alt.Color("ink:N", scale=None),
         )
     )
-    picked = draw(
+    return finished(
         # A scale of shares and colours as they are cannot be one scale: Vega-Lite would draw nothing at all.
         alt.layer(cells, words).resolve_scale(color="independent"),
-        rows,
-        key=key,
-        height=(32 if slanted else 44) * len(names) + (90 if slanted else 50),
-        select="cell",
+        shade,
+        (32 if slanted else 44) * len(names) + (90 if slanted else 50),
     )
-
-    return picked.get("row", ""), picked.get("column", "")

@@ -155,10 +155,10 @@ def test_a_chart_is_offered_as_a_picture():
     pytest.importorskip("vl_convert")
     import pandas as pd
 
-    from app.views import plots
+    from app.views import palette, picture
 
     chart = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_bar().encode(x="share:Q")
-    drawn = plots._picture(chart, "#101318")
+    drawn = picture.svg(picture.finished(chart, palette.palette(True), 100), "#101318")
     assert drawn.startswith("<svg")
     assert "#101318" in drawn  # light words on white paper could not be read
 
@@ -185,11 +185,11 @@ CHARTS = {
 def test_every_chart_can_be_drawn(monkeypatch, name):
     """Vega-Lite itself compiles it: a chart that it refuses is an empty space on the page."""
     pytest.importorskip("vl_convert")
-    from app.views import palette, plots
+    from app.views import palette, picture, plots
 
     monkeypatch.setattr(palette, "colours", lambda: palette.palette(True))
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart, "#101318")) or {})
+    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, "#101318")) or {})
     rows, options = CHARTS[name]
     getattr(plots, name)(rows, key="k", **options)
     assert drawn[0].startswith("<svg")
@@ -197,14 +197,14 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
 
 def test_the_groups_of_a_panel_can_be_drawn(monkeypatch):
     pytest.importorskip("vl_convert")
-    from app.views import group_styles, palette, plots
+    from app.views import group_styles, palette, picture
     from core.evaluation.intervals import Estimate, Interval
     from core.studio.counted import Counted
     from core.studio.styles import Part, Styles
 
     monkeypatch.setattr(palette, "colours", lambda: palette.palette(False))
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda chart, rows, **_: drawn.append(plots._picture(chart, "#101318")) or {})
+    monkeypatch.setattr(group_styles, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, "#101318")) or {})
     known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
     told = Styles(
         {"full": "r1", "simple": "r2"},

@@ -1,0 +1,81 @@
+"""How a chart comes to the page: made once for what it shows, drawn with its picture and its rows to take away."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from importlib.util import find_spec
+from typing import Any, ParamSpec, TypeAlias, cast
+
+import streamlit as st
+
+from app.views import palette
+from core.studio import tables
+
+PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
+ROW = 26
+KEPT = 200
+"""Charts that are remembered, over all sessions."""
+
+P = ParamSpec("P")
+Shade: TypeAlias = Mapping[str, str]
+Spec: TypeAlias = dict[str, Any]
+"""A finished Vega-Lite chart with its data."""
+
+
+def kept(make: Callable[P, Spec]) -> Callable[P, Spec]:
+    """Have the chart made once for the same arguments: Altair checks each part of it, which takes 0.05 to 0.2 s."""
+    return st.cache_data(show_spinner=False, max_entries=KEPT)(make)
+
+
+def finished(chart: Any, shade: Shade, height: int, padding: Mapping[str, int] | None = None) -> Spec:
+    """The chart in the look that all have, ``height`` pixels high and as wide as its place."""
+    axis = {
+        "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
+        "domainColor": shade["line2"], "tickColor": shade["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
+        "titleFontWeight": 400, "labelLimit": 190,
+    }  # fmt: skip
+    legend = {"labelColor": shade["tx2"], "titleColor": shade["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
+    chart = chart.properties(height=height, background="transparent", padding=dict(padding or PADDING)).configure(
+        font="Inter", view={"stroke": None}, axis=axis, legend=legend
+    )
+    return cast(Spec, chart.to_dict())
+
+
+def draw(
+    spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "", name: str = ""
+) -> dict[str, str]:
+    """Draw a chart with its data to take away (as ``name``, or else ``key``); gives the fields of the point picked in
+    the selection ``select``."""
+    ground, name = palette.colours()["bg"], name or key
+    picked: dict[str, str] = {}
+    if select:
+        event: Any = st.vega_lite_chart(
+            None, deepcopy(spec), width="stretch", theme=None, key=key, on_select="rerun", selection_mode=[select]
+        )
+        points = event["selection"].get(select) or [{}]
+        picked = {field: str(value) for field, value in points[0].items()}
+    else:
+        st.vega_lite_chart(None, deepcopy(spec), width="stretch", theme=None, key=key)
+    with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
+        if find_spec("vl_convert") is not None:
+            st.download_button(
+                "SVG", lambda: svg(spec, ground), f"{name}.svg", "image/svg+xml", key=f"{key}-svg",
+                on_click="ignore",
+                type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
+            )  # fmt: skip
+        st.download_button(
+            "CSV", lambda: tables.as_csv(rows), f"{name}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
+            type="tertiary", icon=":material/download:", help="The numbers of this chart",
+        )  # fmt: skip
+    return picked
+
+
+def svg(spec: Spec, ground: str) -> str:
+    """The chart as SVG, as wide as a column of a page, on the ground that its colours are for."""
+    import altair as alt
+
+    out = io.StringIO()
+    alt.Chart.from_dict({**spec, "width": 640, "background": ground}).save(out, format="svg")
+    return out.getvalue()
