@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,12 +56,17 @@ class Counts:
 
     def multilabel(self) -> dict[str, ItemCounts]:
         """Present and absent by item, for items whose values are booleans."""
-        found: dict[str, dict[str, int]] = {}
-        for cell in self.cells:
-            if isinstance(cell.truth, bool) and isinstance(cell.value, bool):
-                name = ("tp" if cell.truth else "fp") if cell.value else ("fn" if cell.truth else "tn")
-                found.setdefault(cell.item, {})[name] = cell.count
-        return {item: ItemCounts(**counts) for item, counts in found.items()}
+        return by_item(self.cells)
+
+
+def by_item(cells: Iterable[Cell]) -> dict[str, ItemCounts]:
+    """Present and absent by item, for items whose values are booleans."""
+    found: dict[str, dict[str, int]] = {}
+    for cell in cells:
+        if isinstance(cell.truth, bool) and isinstance(cell.value, bool):
+            name = ("tp" if cell.truth else "fp") if cell.value else ("fn" if cell.truth else "tn")
+            found.setdefault(cell.item, {})[name] = cell.count
+    return {item: ItemCounts(**counts) for item, counts in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,24 @@ class Evaluations:
             Cell(item, load(true), load(value), count) for item, true, value, count in rows if item is not None
         )
         return Counts(annotator, n, known - n, cells, exact)
+
+    def cells(self, run_id: str, *, truth: str = GOLD) -> dict[str, tuple[Cell, ...]]:
+        """The cells of ``counts`` of all annotators of the run, in one pass."""
+        judged, known = select(source_of(truth), "truth", raters=len(self.raters()))
+        rows = self._connection.rows(
+            f"""WITH truth AS MATERIALIZED (
+                SELECT document_id, item, value FROM ({judged})
+                ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id) {_DECIDED}
+            )
+            SELECT annotator, item, truth.value, said.value, count(*)
+            FROM truth JOIN (SELECT * FROM run_values WHERE run_id = $run) AS said USING (document_id, item)
+            GROUP BY ALL ORDER BY ALL""",
+            {"run": run_id, **known},
+        )
+        found: dict[str, list[Cell]] = {}
+        for annotator, item, true, value, count in rows:
+            found.setdefault(annotator, []).append(Cell(item, load(true), load(value), count))
+        return {annotator: tuple(cells) for annotator, cells in found.items()}
 
     def cell(
         self,

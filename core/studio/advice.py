@@ -13,9 +13,11 @@ from typing import Any, Literal
 
 from core.annotations import VERDICT
 from core.debate.protocols import family
+from core.evaluation import multilabel
 from core.evaluation.counts import Counts, total
 from core.evaluation.intervals import precision_interval, recall_interval
 from core.runs import RunRow
+from core.store.counts import by_item
 from core.studio import evaluate, stages
 from core.studio.desk import Desk
 from core.studio.grids import Truth
@@ -59,13 +61,14 @@ def profiles(desk: Desk, rows: Iterable[RunRow], truth: Truth = "gold") -> tuple
     for row in rows:
         if row.settings.codebook.kind != "multilabel" or not row.verdicts:
             continue
-        f1 = evaluate.label_scores(desk, row, VERDICT, truth).macro.f1
-        heard = set(evaluate.speakers(desk, row))
+        cells = desk.store.evaluations.cells(row.run_id, truth=truth)
+        told = {who: evaluate.by_label(row, by_item(own)) for who, own in cells.items()}
+        f1 = multilabel.evaluate(told[VERDICT]).macro.f1 if VERDICT in told else None
         for role, seat in row.settings.seats.items():
             key = (seat.spec, family(role))
             counts.setdefault(key, [])
-            if role in heard:
-                counts[key].append(total(evaluate.label_scores(desk, row, role, truth).labels.values()))
+            if role in told:
+                counts[key].append(total(told[role].values()))
             if row.run_id not in runs.setdefault(key, set()):
                 runs[key].add(row.run_id)
                 verdicts.setdefault(key, []).extend([f1] if f1 is not None else [])

@@ -13,6 +13,7 @@ from core.evaluation.counts import Counts
 from core.evaluation.multilabel import LabelScores
 from core.runs import RunRow
 from core.store.annotators import source_of
+from core.store.counts import ItemCounts, by_item
 from core.studio import grids, overlaps, raters, tables
 from core.studio.desk import Desk
 from core.studio.grids import Truth
@@ -93,12 +94,14 @@ def speakers(desk: Desk, run: RunRow) -> tuple[str, ...]:
 def label_scores(desk: Desk, run: RunRow, annotator: str, truth: Truth) -> LabelScores:
     """An annotator's counts per label name, made in the file, and the scores that follow."""
     counted = desk.store.evaluations.counts(run.run_id, annotator, truth=truth)
-    by_item = counted.multilabel()
-    counts = {}
-    for label in run.settings.codebook.labels:
-        own = by_item.get(label.id)
-        counts[label.name] = Counts(own.tp, own.fp, own.fn, own.tn) if own else Counts()
+    counts = by_label(run, by_item(counted.cells))
     return multilabel.evaluate(counts, n=counted.n, excluded=counted.excluded, exact=counted.exact)
+
+
+def by_label(run: RunRow, found: Mapping[str, ItemCounts]) -> dict[str, Counts]:
+    """Counts per label name, in the order of the run's codebook, from those per item; zeros for one without any."""
+    items = ((label.name, found.get(label.id, ItemCounts())) for label in run.settings.codebook.labels)
+    return {name: Counts(own.tp, own.fp, own.fn, own.tn) for name, own in items}
 
 
 def _scores(desk: Desk, run: RunRow, truth: Truth, annotator: str) -> dict[str, Any]:

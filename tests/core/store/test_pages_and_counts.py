@@ -99,6 +99,17 @@ def test_counts_agree_with_counting_by_hand(world, annotator, truth, rater):
         assert counts.n == sum(count for (name, _, _), count in cells.items() if name == item)
 
 
+@pytest.mark.parametrize("truth", ["gold", "gold@ann", "reviewed"])
+def test_the_cells_of_all_annotators_are_those_of_each(world, truth):
+    project, run_id, _, _ = world
+    read = project.store.evaluations
+    each = {
+        name: set(cells) for name in read.annotators(run_id) if (cells := read.counts(run_id, name, truth=truth).cells)
+    }
+    assert {name: set(cells) for name, cells in read.cells(run_id, truth=truth).items()} == each
+    assert "verdict" in each
+
+
 def first_wrong(dossier, item, true):
     for role in ("extractor", "critic"):
         if dossier.roles.get(role, {}).get(item, true) != true:
