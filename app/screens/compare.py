@@ -12,7 +12,7 @@ from app import desks, state
 from app.views import cells, compared, confusion, empty, header, panel
 from app.views.runs import run_words
 from core.runs import RunRow
-from core.studio import compare, counted, evaluate, outcomes, review, tables
+from core.studio import compare, counted, evaluate, outcomes, review, tables, truth_words
 from core.studio.compare import Comparison, Pair
 from core.studio.desk import Desk
 from core.studio.grids import Truth
@@ -93,7 +93,7 @@ def _truth(desk: Desk, first: RunRow) -> Truth:
         "against",
         names,
         default=wanted,
-        format_func=lambda name: f"{evaluate.truth_words(name)} {known[name]:,}",
+        format_func=lambda name: f"{truth_words.of(name).title} {known[name]:,}",
         required=True,
         label_visibility="collapsed",
         key="compare-truth",

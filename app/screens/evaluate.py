@@ -11,7 +11,7 @@ from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, g
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
-from core.studio import counted, evaluate, printout, reports, review, scoring, stages, worth
+from core.studio import counted, evaluate, printout, reports, review, scoring, stages, truth_words, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.memo import measured
@@ -78,7 +78,7 @@ def main() -> None:
             deeper.errors(desk, run, truth, cells.case)
         case "stability":
             deeper.repeated(desk, run, truth)
-            apart.apart(desk, run)
+            apart.apart(desk, run, truth)
         case "who":
             deeper.seats_and_people(desk, run, truth)
         case _ if rating:
@@ -100,7 +100,7 @@ def _truth_switch(known: dict[Truth, int]) -> Truth:
     names = list(known)
 
     def words(name: Truth) -> str:
-        return f"{evaluate.truth_words(name)} {known[name]:,}"
+        return f"{truth_words.of(name).title} {known[name]:,}"
 
     if len(names) <= AT_A_GLANCE:
         chosen = st.segmented_control(
@@ -175,7 +175,7 @@ def _report(desk: Desk, run: RunRow, truth: Truth) -> None:
 
 def _numbers(found: Evaluation) -> None:
     out = found.left_out
-    truth = cells.truth_word(found.truth)
+    truth = truth_words.of(found.truth).noun
     reasons = [
         Line("by the debate", f"{out.unresolved:,} unresolved", "unres") if out.unresolved else None,
         Line("at the provider", f"{out.failed:,} failed", "wrong") if out.failed else None,

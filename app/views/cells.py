@@ -7,24 +7,18 @@ import streamlit as st
 from app import state
 from app.views import confusion, flow, marked_text, panel, plots, transcript
 from core.runs import RunRow
-from core.studio import counted, evaluate, review, scoring
+from core.studio import counted, review, scoring, truth_words
 from core.studio.desk import Desk
-from core.studio.grids import Truth
 from core.studio.scoring import Evaluation
 
 SHOWN = 50  # documents that a cell lists at a time
-
-
-def truth_word(truth: Truth) -> str:
-    """What a truth is called in a sentence."""
-    return {"gold": "gold", "reviewed": "review"}.get(truth, evaluate.truth_words(truth).lower())
 
 
 @st.fragment
 def behind(desk: Desk, found: Evaluation) -> None:
     """Draw the matrices, the documents behind a cell, and one of them."""
     codebook = found.run.settings.codebook
-    truth = truth_word(found.truth)
+    truth = truth_words.of(found.truth).noun
     with panel.panel(
         "Confusion",
         f"rows are the {truth}, columns the verdict; shares are of the row",
@@ -110,7 +104,7 @@ def _cases(desk: Desk, found: Evaluation) -> None:
         return
     labels = {label.id: label for label in found.labels}
     label = labels[cell[0]]
-    says = evaluate.truth_says(found.truth)
+    says = truth_words.of(found.truth).says
     if found.run.settings.codebook.kind == "choice":
         ids = list(labels)
         total = found.confusion[ids.index(cell[0])][ids.index(cell[1])]

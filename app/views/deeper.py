@@ -35,7 +35,9 @@ def errors(desk: Desk, run: RunRow, truth: Truth, show: Callable[[Desk, RunRow, 
     )
     told = remembered(desk, lambda: mistakes.of_label(desk, run, chosen, truth), "mistakes", run.run_id, chosen, truth)
     side, word = error_analysis.findings(told, codebook.kind, truth)
-    with panel.panel("Documents", f"“{word}” stands in them" if word else "", key="errors-documents") as head:
+    on = counted.words(told.counted, truth)
+    among = f"“{word}” stands in them" if word else ""
+    with panel.panel("Documents", among, counted=on, key="errors-documents") as head:
         with head:
             only = ALL
             if told.iterations > 1:
@@ -111,13 +113,15 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
         test = remembered(desk, lambda: people.may_replace(desk, run, chosen), "replace", run.run_id, chosen)
         who.replace(test, counted.words(people.counted_by(desk, run)))
     with right:
-        with panel.panel("Drift", "canary documents, asked again", key="who-drift") as head:
+        drifted = drift.drifts(desk, run)
+        on = counted.words(counted.together([one.counted for one in drifted])) if drifted else ""
+        with panel.panel("Drift", "canary documents, asked again", counted=on, key="who-drift") as head:
             with head:
                 if run.verdicts and st.button("Run canaries", key="who-canaries", icon=":material/replay:"):
                     made = drift.again(desk, run)
                     desk.go(made.run_id)
                     state.say_next("ok", f"{made.documents} canaries are asked again", f"As run {made.run_id}.")
                     st.rerun()
-            who.drift(drift.drifts(desk, run))
+            who.drift(drifted)
         if not found:
             st.caption("Seats are advised for multilabel runs with verdicts.")

@@ -54,7 +54,7 @@ def findings(told: LabelErrors, kind: str, truth: Truth) -> tuple[Side | None, s
         if told.by_labels:
             with panel.panel("By number of labels", "present in the truth", counted=on, key="errors-labels"):
                 _bands(told.by_labels, "labels", key="errors-labels-chart")
-        with panel.panel("By tag", "as people tagged the wrong documents", key="errors-tags"):
+        with panel.panel("By tag", "as people tagged the wrong documents", counted=on, key="errors-tags"):
             if told.tags:
                 debate_worth.facts([(tag, f"{count:,}") for tag, count in told.tags.items()])
             else:

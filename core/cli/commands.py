@@ -200,7 +200,7 @@ def evaluate_command(
         chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
         told = [reports.full(desk, row.run_id, truth, annotator, errors=errors) for row in chosen]
         for report in told if prepass is not None else ():
-            report["ambiguity"] = ambiguity.apart(desk, report["run_id"], str(prepass), theta, annotator)
+            report["ambiguity"] = ambiguity.apart(desk, report["run_id"], str(prepass), theta, annotator, truth)
         seats = reports.seats(desk, chosen, truth)
         if page is not None and chosen:
             printout.save(desk, chosen[-1].run_id, page, truth)

@@ -12,8 +12,10 @@ from core.annotations import VERDICT
 from core.errors import UsageError
 from core.evaluation.ambiguity import THETA, Ambiguity, K, of_document
 from core.runs import RunRow, RunSettings
-from core.studio import grids, raters
+from core.studio import counted, grids, looked, raters
+from core.studio.counted import Counted
 from core.studio.desk import Desk
+from core.studio.grids import Truth
 from core.studio.runs import Plan
 
 SAMPLED = ("vote", "self_consistency")
@@ -81,14 +83,22 @@ def limited(desk: Desk, document_ids: Sequence[str], run_id: str, theta: float =
     return chosen
 
 
-def apart(desk: Desk, run_id: str, prepass_id: str, theta: float = THETA, annotator: str = VERDICT) -> dict[str, Any]:
+def apart(
+    desk: Desk,
+    run_id: str,
+    prepass_id: str,
+    theta: float = THETA,
+    annotator: str = VERDICT,
+    truth: Truth = "gold",
+) -> dict[str, Any]:
     """The scores of a run on ambiguous and on normal documents: ``{theta, prepass, ambiguous: {documents, share,
-    scores}, normal: {...}}``; ``share`` is of the documents that the pre-pass asked about, None without any."""
+    scores}, normal: {...}}``; ``share`` is of the documents that the pre-pass asked about, None without any. Scores
+    stand on their own ``n``: documents with truth and a verdict."""
     run = desk.store.runs.get(run_id)
     if run is None:
         raise UsageError(f"There is no run '{run_id}' in this project.", "")
     known = rates(desk, prepass_id)
-    values = grids.load(desk.store, run_id, run.settings.codebook, [annotator])
+    values = grids.load(desk.store, run_id, run.settings.codebook, [annotator], truth)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in values.documents])
     told = np.array([document in known for document in values.documents])
     return {
@@ -97,6 +107,15 @@ def apart(desk: Desk, run_id: str, prepass_id: str, theta: float = THETA, annota
         "ambiguous": _part(run, values, annotator, told & ~sure, int(told.sum())),
         "normal": _part(run, values, annotator, told & sure, int(told.sum())),
     }
+
+
+def counted_apart(desk: Desk, run: RunRow, prepass_id: str, truth: Truth = "gold") -> Counted:
+    """The documents that the scores of both parts stand on, and why the run's others are left out."""
+    known = rates(desk, prepass_id)
+    loaded = looked.verdicts(desk, run, truth)
+    asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
+    scored = asked & ~np.isnan(loaded.truth).all(axis=1) & ~np.isnan(loaded.of(VERDICT)).any(axis=1)
+    return counted.among(desk, run, truth, scored, {"unasked": ~asked})
 
 
 def _part(run: RunRow, values: grids.Grids, annotator: str, rows: Any, known: int) -> dict[str, Any]:

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from core.annotations import VERDICT
 from core.evaluation.arrays import Mask
 from core.runs import RunRow
-from core.store.annotators import source_of
-from core.studio import looked
+from core.studio import looked, truth_words
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
 Reason: TypeAlias = Literal[
-    "unresolved", "failed", "waiting", "silent", "alone", "undrawn", "taught", "truthless", "lent"
+    "unresolved", "failed", "waiting", "silent", "alone", "undrawn", "unasked", "taught", "truthless", "lent"
 ]
 REASONS: Mapping[Reason, str] = {
     "unresolved": "unresolved",
@@ -28,6 +27,7 @@ REASONS: Mapping[Reason, str] = {
     "silent": "without all the values compared",
     "alone": "in one run only",
     "undrawn": "not drawn",
+    "unasked": "not asked about in the vote",
     "taught": "taught to the student",
     "truthless": "without {truth}",
     "lent": "used as examples",
@@ -100,6 +100,23 @@ def shared(desk: Desk, runs: Sequence[RunRow], truth: Truth = "gold") -> Counted
     return _summed(np.array([alone if seen[one] < len(runs) else place for one, place in worst.items()], dtype=int))
 
 
+def again(desk: Desk, run: RunRow, later: RunRow) -> Counted:
+    """For what a later run on some of a run's documents says otherwise: documents with a full verdict in both. No truth
+    is asked for; what the later run did not draw is left out, and what either could not decide."""
+    first, now = looked.verdicts(desk, run), looked.verdicts(desk, later)
+    known = {document: row for row, document in enumerate(now.documents)}
+    rows = np.array([known.get(document, _COUNTS) for document in first.documents], dtype=np.int64)
+    drawn = rows >= 0
+    places = np.where(drawn, _COUNTS, _ORDER.index("undrawn"))
+    for of, own in ((run, np.arange(len(rows))[drawn]), (later, rows[drawn])):
+        said, ended = looked.verdicts(desk, of).of(VERDICT)[own], looked.endings(desk, of)[own]
+        found = np.where(np.isnan(said).any(axis=1), _ORDER.index("silent"), _COUNTS)
+        for name in ("unresolved", "failed", "waiting"):
+            found[ended == name] = _ORDER.index(name)
+        places[drawn] = np.maximum(places[drawn], found)
+    return _summed(places)
+
+
 def together(each: Sequence[Counted]) -> Counted:
     """For a chart that pools runs: a document counts as often as there are runs that hold it."""
     totals: Counter[Reason] = Counter()
@@ -123,22 +140,9 @@ def words(counted: Counted, truth: Truth = "gold") -> str:
     """ "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half alone when nothing is left out."""
     over = f" in {counted.runs:,} runs" if counted.runs > 1 else ""
     said = f"n = {counted.n:,} document{'' if counted.n == 1 else 's'}{over}"
-    out = [f"{count:,} {REASONS[name].format(truth=truth_word(truth))}" for name, count in counted.left_out.items()]
+    missing = truth_words.of(truth).missing
+    out = [f"{count:,} {REASONS[name].format(truth=missing)}" for name, count in counted.left_out.items()]
     return f"{said}; left out: {', '.join(out)}" if out else said
-
-
-def truth_word(truth: Truth) -> str:
-    """What a document lacks that the truth does not speak of."""
-    source = source_of(truth)
-    match source.kind:
-        case "gold" if source.by_author:
-            return "a label by its author"
-        case "gold":
-            return f"gold by {source.who}" if source.who else "gold"
-        case "reviewed":
-            return f"a review by {source.who}" if source.who else "a review"
-        case "run":
-            return f"a verdict of {source.who}"
 
 
 def _reasons(desk: Desk, run: RunRow, truth: Truth, said: Mask) -> _Places:

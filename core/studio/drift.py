@@ -14,7 +14,8 @@ from core.errors import UsageError
 from core.evaluation.arrays import Mask
 from core.evaluation.intervals import Estimate, wilson
 from core.runs import RunRow
-from core.studio import grids, looked, repeats
+from core.studio import counted, grids, looked, repeats
+from core.studio.counted import Counted
 from core.studio.desk import Desk
 
 CANARIES = 30
@@ -41,6 +42,8 @@ class Drift:
     chance: float | None
     """share of documents on which the run's own iterations differ at the same time: what would change without drift;
     None with one iteration"""
+    counted: Counted
+    """the canaries that both have a full verdict on, and what is left out of the run's documents"""
     models: tuple[str, ...]
     """what the servers call the models, where that differs between the two: ``role: before → now``"""
 
@@ -125,6 +128,7 @@ def _drift(desk: Desk, run: RunRow, later: RunRow, first: grids.Grids, chance: f
         changed=changed,
         share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
         chance=chance,
+        counted=counted.again(desk, run, later),
         models=_renamed(desk.store.transcripts.served(run.run_id), desk.store.transcripts.served(later.run_id)),
     )
 

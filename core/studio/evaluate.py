@@ -52,28 +52,6 @@ def truths(desk: Desk, run_id: str) -> dict[Truth, int]:
     return desk.store.evaluations.sources(run_id)
 
 
-def truth_words(truth: Truth) -> str:
-    """What a truth is called on the screen."""
-    source = source_of(truth)
-    match source.kind:
-        case "gold" if source.by_author:
-            return "Authors"
-        case "gold":
-            return f"Rater {source.who}" if source.who else "Gold"
-        case "reviewed":
-            return f"Reviewed by {source.who}" if source.who else "Reviewed"
-        case "run":
-            return f"Run {source.who}" + ("" if source.role == VERDICT else f", {source.role}")
-
-
-def truth_says(truth: Truth) -> str:
-    """The same as the beginning of a sentence: "gold says", "the authors say"."""
-    words = truth_words(truth)
-    return {"Gold": "gold says", "Reviewed": "the review says", "Authors": "the authors say"}.get(
-        words, f"{words} says"
-    )
-
-
 def checked(desk: Desk, truth: str) -> Truth:
     """The truth, when there is such a one. UsageError naming what there is otherwise."""
     source = source_of(truth)

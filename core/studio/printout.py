@@ -10,7 +10,7 @@ from typing import Any
 
 from core.codebook import Codebook
 from core.export import replacing
-from core.studio import evaluate, reports, worth
+from core.studio import evaluate, reports, truth_words, worth
 from core.studio.desk import Desk, elsewhere
 from core.studio.grids import Truth
 
@@ -68,7 +68,7 @@ def page(desk: Desk, run_id: str, truth: Truth = "gold") -> str:
 
 def _about(told: Mapping[str, Any]) -> str:
     seats = ", ".join(f"{role} {spec}" for role, spec in told["roles"].items())
-    return f"Protocol {told['protocol']} ({seats}) against {evaluate.truth_words(told['truth']).lower()}"
+    return f"Protocol {told['protocol']} ({seats}) against {truth_words.of(told['truth']).noun}"
 
 
 def _key(told: Mapping[str, Any]) -> str:

@@ -16,6 +16,9 @@ from app.views.apart import part_words
          "12 documents (75%): accuracy 0.50, macro F1 0.46"),
         ({"documents": 3, "share": 1.0, "scores": {"macro": {"spearman": 0.8, "mae": 0.31}}},
          "3 documents (100%): Spearman 0.80, mean absolute error 0.31"),
+        ({"documents": 12, "share": 0.75, "scores": {"n": 12, "accuracy": 0.5}}, "12 documents (75%): accuracy 0.50"),
+        ({"documents": 12, "share": 0.75, "scores": {"n": 9, "accuracy": 0.5}},
+         "12 documents (75%), 9 of them scored: accuracy 0.50"),
         ({"documents": 0, "share": None, "scores": None}, "0 documents"),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.studio import compare, counted, mistakes, scoring, worth
+from core.studio import ambiguity, compare, counted, mistakes, scoring, worth
 from core.studio.counted import Counted
 from tests.core.store.helpers import hold_debate, make_settings
 from tests.core.studio import rooms_world
@@ -92,3 +92,38 @@ def test_reasons_of_a_chart_of_its_own(desk, run):
     drawn, taught = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
     # What has no truth is not told as taught: it could not be compared anyhow.
     assert counted.among(desk, run, "gold", drawn, {"taught": taught}) == Counted(0, {"taught": 7, "truthless": 1})
+
+
+def test_a_run_again_on_some_documents(project, desk, run):
+    later = project.store.runs.create(run.settings, ["d0", "d1", "d4", "d5", "d2"])
+
+    async def debates():
+        for id, present in {"d0": "a", "d1": "a", "d4": "a", "d5": "b"}.items():
+            await hold_debate(project, later.run_id, id, {"judge": None}, both(present))
+
+    asyncio.run(debates())
+    # d0, d1, d5 (which needs no gold); d4 was unresolved at first, d2 waits now, d3, d6 and d7 were not drawn.
+    found = counted.again(desk, run, project.store.runs.get(later.run_id))
+    assert found == Counted(3, {"unresolved": 1, "waiting": 1, "undrawn": 3})
+
+
+def test_ambiguous_and_normal_documents_count_what_both_were_asked(project, desk, run):
+    settings = make_settings(rooms_world.CODEBOOK, params={"method": "vote", "k": 2})
+    vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d4", "d5"])
+
+    async def debates():
+        for id, second in {"d0": "a", "d1": "", "d4": "a", "d5": "ab"}.items():
+            said = {"one": both("a"), "two": both(second)}
+            await hold_debate(project, vote.run_id, id, said, both("a"))
+
+    asyncio.run(debates())
+    told = ambiguity.apart(desk, run.run_id, vote.run_id)
+    # d1 and d5 are ambiguous; d5 has no gold, d4 no verdict on Alpha: each part has one document that is scored.
+    parts = [(told[name]["documents"], told[name]["scores"]["n"]) for name in ("ambiguous", "normal")]
+    assert parts == [(2, 1), (2, 1)]
+    found = ambiguity.counted_apart(desk, run, vote.run_id)
+    assert found == Counted(2, {"unresolved": 1, "unasked": 4, "truthless": 1})
+    # What people settled is another truth, here of no document.
+    apart = ambiguity.apart(desk, run.run_id, vote.run_id, truth="reviewed")
+    assert apart["ambiguous"]["scores"]["n"] == 0
+    assert ambiguity.counted_apart(desk, run, vote.run_id, "reviewed").n == 0

@@ -12,7 +12,7 @@ from core.errors import UsageError
 from core.evaluation.counts import Counts
 from core.runs import RunSettings
 from core.store.project import Project
-from core.studio import evaluate, reports, review, scoring
+from core.studio import evaluate, reports, review, scoring, truth_words
 from core.studio.scoring import LeftOut
 from tests.core.store.helpers import SEAT, hold_debate, random_world
 from tests.core.studio import rooms_world
@@ -301,9 +301,8 @@ def test_authors_are_a_truth_beside_the_gold_of_others(project):
     desk = rooms_world.desk_on(project)
     known = evaluate.truths(desk, run.run_id)
     assert known == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0}
-    words = [evaluate.truth_words(name) for name in ("gold@author", "author", "gold@ann")]
+    words = [truth_words.of(name).title for name in ("gold@author", "author", "gold@ann")]
     assert words == ["Authors", "Authors", "Rater ann"]
-    assert evaluate.truth_says("author") == "the authors say"
     found = evaluate.report(desk, run.run_id, "author")
     assert found["labels"] == evaluate.report(desk, run.run_id, "gold@author")["labels"]
     assert (found["n"], found["labels"]["Alpha"]["tp"], found["labels"]["Beta"]["fn"]) == (2, 2, 1)

@@ -10,6 +10,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.store.reviews import Change, Decision
 from core.studio import advice, compare, drift, mistakes, outcomes, people, printout, repeats, reports
+from core.studio.counted import Counted
 from tests.core.store.helpers import hold_debate, make_settings
 from tests.core.studio import rooms_world
 from tests.core.studio.rooms_world import both
@@ -172,6 +173,7 @@ def test_canaries(world):
     asyncio.run(debates())
     one = drift.drifts(desk, run)[0]
     assert one.documents == 3
+    assert one.counted == Counted(3, {"undrawn": 1})
     assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
     assert one.chance == 0.5  # d1 and d3 differ between the iterations
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
