@@ -157,7 +157,7 @@ def _report(desk: Desk, run: RunRow, truth: Truth) -> None:
         )
         st.download_button(
             "CSV",
-            lambda: evaluate.as_csv(evaluate.report(desk, run.run_id, truth)),
+            lambda: evaluate.as_csv(reports.scored(desk, run.run_id, truth)),
             f"{name}.csv",
             "text/csv",
             on_click="ignore",
@@ -229,7 +229,7 @@ def _bars_and_flow(desk: Desk, found: Evaluation) -> None:
             panel.role_legend({role.role: role.title for role in others})
         charts.score_bars(_score_rows(found, others), found.titles, key="evaluate-scores")
     if found.ledger is not None and right is not None:
-        cells_in = f"{found.ledger.cells:,} labels"
+        cells_in = f"{found.ledger.cells:,} {worth.noun(found.run)}s"
         on = counted.words(counted.of_debate(desk, found.run, found.truth), found.truth)
         with right, panel.panel("What did the debate change?", cells_in, counted=on, key="evaluate-flow"):
             # As high as the bars beside it, but for the sentence.
@@ -243,7 +243,7 @@ def _score_rows(found: Evaluation, others: list[scoring.RoleResult]) -> list[cha
             label.name,
             f"{label.counts.positives:,} present",
             label.colour,
-            (label.precision, label.recall, label.f1),
+            (label.scores.precision, label.scores.recall, label.scores.f1),
             {role.role: (own.precision, own.recall, own.f1) for role in others if (own := role.counts[label.name])},
         )
         for label in found.labels

@@ -10,6 +10,7 @@ from core.runs import RunRow
 from core.studio import counted, review, scoring, truth_words
 from core.studio.desk import Desk
 from core.studio.scoring import Evaluation
+from core.studio.worth import noun
 
 SHOWN = 50  # documents that a cell lists at a time
 
@@ -35,7 +36,7 @@ def behind(desk: Desk, found: Evaluation) -> None:
         left, right = st.columns([1, 1.15], gap="medium") if found.ledger is not None else (None, st.container())
         if left is not None and found.ledger is not None:
             with left:
-                flow.changes(found.ledger, codebook, found.titles, key="evaluate-changes")
+                flow.changes(found.ledger, codebook, found.titles, noun(found.run), key="evaluate-changes")
         with right:
             _cases(desk, found)
     shown = state.case()

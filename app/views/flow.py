@@ -53,8 +53,9 @@ def flow(
     )
 
 
-def changes(ledger: Ledger, codebook: Codebook, titles: Mapping[str, str], *, key: str = "changes") -> None:
-    """The table of who changed what, a row for each label and one for all."""
+def changes(ledger: Ledger, codebook: Codebook, titles: Mapping[str, str], noun: str, *, key: str = "changes") -> None:
+    """The table of who changed what, a row for each label and one for all where there are several; ``noun`` is what a
+    cell is."""
     labels = {label.name: label for label in codebook.labels}
     rows = [
         {
@@ -65,12 +66,13 @@ def changes(ledger: Ledger, codebook: Codebook, titles: Mapping[str, str], *, ke
         }
         for name in ledger.whole.labels
     ]
-    rows.append(
-        {
-            "name": "All labels",
-            "colour": 0,
-            "steps": [[step.total.mended, step.total.broken] for step in ledger.steps],
-            "net": ledger.whole.total.net,
-        }
-    )
+    if len(rows) > 1:
+        rows.append(
+            {
+                "name": f"All {noun}s",
+                "colour": 0,
+                "steps": [[step.total.mended, step.total.broken] for step in ledger.steps],
+                "net": ledger.whole.total.net,
+            }
+        )
     _LEDGER(key=key, data={"roles": [titles.get(role, role) for role in ledger.roles[1:]], "rows": rows})

@@ -1,4 +1,4 @@
-"""Percentile bootstrap over documents, for scores that have no interval in closed form.
+"""Scores with their intervals: percentile bootstrap over documents for those that have none in closed form.
 
 A resample draws as many documents as there are, with replacement, each with all its labels (labels of a document go
 together). Documents with the same outcome in every label are interchangeable, so it is enough to draw how often each
@@ -9,13 +9,14 @@ Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from core.evaluation import multilabel
 from core.evaluation.arrays import BinaryGrid, Mask, Ratings, binary_grid, check_shapes, counted_documents
-from core.evaluation.intervals import Estimate, Interval
+from core.evaluation.intervals import Estimate, Interval, precision_interval, recall_interval
 
 RESAMPLES = 2000
 _CELLS = 2_000_000  # drawn at a time, to bound memory
@@ -36,7 +37,7 @@ class BootstrapScores:
     """Scores with intervals, or (from ``difference``) what the second annotator has over the first.
 
     A resample without positives of a label leaves it out of that resample's macro mean, as the score itself does.
-    An interval is None where its score is undefined, or when there are fewer than two documents.
+    An interval is None where its score is undefined, and one that is drawn when there are fewer than two documents.
     """
 
     n: int
@@ -60,11 +61,30 @@ def scores(
     level: float = 0.95,
     seed: int = 0,
 ) -> BootstrapScores:
-    """Scores of one annotator with percentile intervals, from binary grids ``[document, item]`` (see ``arrays``).
+    """Scores of one annotator with intervals, from binary grids ``[document, item]`` (see ``arrays``).
+
+    A label's precision and recall have Wilson's interval, everything else the percentile bootstrap's. Each of the two
+    is a share of documents that are independent of each other, the case Wilson's is for; resampling fails where an
+    interval is needed most: with all of five found, each resample has all of them and says 1 to 1. (Within a resample
+    the denominator moves too; Wilson's takes it as given, which is the usual reading.) When nothing was predicted,
+    precision is 0 by convention and has none. F1 is no share of anything, and the cells of a document, over which
+    accuracy, micro and macro scores go, are not independent.
 
     For a choice, pass both sides through ``arrays.one_hot``.
     """
-    return _bootstrap(truth, (predicted,), labels, resamples, level, seed)
+    drawn = _bootstrap(truth, (predicted,), labels, resamples, level, seed)
+    counts = multilabel.from_grids(truth, predicted, labels).labels
+    return replace(
+        drawn,
+        labels={
+            name: Summary(
+                Estimate(own.precision.value, precision_interval(counts[name], level)),
+                Estimate(own.recall.value, recall_interval(counts[name], level)),
+                own.f1,
+            )
+            for name, own in drawn.labels.items()
+        },
+    )
 
 
 def difference(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.annotations import VERDICT
@@ -38,11 +38,23 @@ def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDIC
 
 def as_csv(told: Mapping[str, Any]) -> str:
     """A report as a table for spreadsheets: a line for each label and each mean, shares as they are, nothing where a
-    score is undefined."""
-    measures = told.get("measures", {})
-    rows = [{"name": name, **scores, **measures.get(name, {})} for name, scores in told["labels"].items()]
-    rows += [{"name": mean, **told[mean]} for mean in ("macro", "micro") if mean in told]
+    score is undefined. Where the report has ``intervals``, ``SCORE_low`` and ``SCORE_high`` tell them."""
+    measures, spans = told.get("measures", {}), told.get("intervals", {})
+    own = spans.get("labels", {})
+    rows = [
+        {"name": name, **scores, **measures.get(name, {}), **_ends(own.get(name, {}))}
+        for name, scores in told["labels"].items()
+    ]
+    rows += [{"name": mean, **told[mean], **_ends(spans.get(mean, {}))} for mean in ("macro", "micro") if mean in told]
     return tables.as_csv(rows)
+
+
+def _ends(spans: Mapping[str, Sequence[float] | None]) -> dict[str, float | None]:
+    return {
+        f"{score}_{end}": span[at] if span else None
+        for score, span in spans.items()
+        for at, end in enumerate(("low", "high"))
+    }
 
 
 def truths(desk: Desk, run_id: str) -> dict[Truth, int]:

@@ -20,7 +20,7 @@ body { font: 12px/1.45 Inter, system-ui, sans-serif; color: #1a1f28; max-width: 
 h1 { font-size: 20px; margin: 0; } h2 { font-size: 13px; margin: 18px 0 4px; }
 p { margin: 4px 0; } .q { color: #4a5361; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 2px 6px; border-bottom: 1px solid #e1e4e9; }
+th, td { text-align: right; padding: 2px 6px; white-space: pre-line; border-bottom: 1px solid #e1e4e9; }
 th { color: #4a5361; font-weight: 500; }
 th:first-child, td:first-child { text-align: left; }
 .key { display: flex; gap: 26px; margin: 10px 0 2px; } .key b { display: block; font-size: 22px; }
@@ -57,8 +57,9 @@ def page(desk: Desk, run_id: str, truth: Truth = "gold") -> str:
         *_iterations(told),
         "<h2>May the model replace the people?</h2>",
         f"<p>{escape(told['replace_people']['sentence'])}</p>",
-        '<p class="q">Intervals are 95%, by bootstrap over documents. A dash is a score that is not defined: a label '
-        "without positives has no recall and no F1 and is left out of the macro mean.</p>",
+        '<p class="q">Intervals are 95%: of shares of documents (precision, recall, all labels right, the accuracy of '
+        "a choice) by Wilson, of the others by bootstrap over documents. A dash is a score that is not defined: a "
+        "label without positives has no recall and no F1 and is left out of the macro mean.</p>",
     ]
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(codebook.name)} {escape(run_id)}</title>'
@@ -82,7 +83,7 @@ def _key(told: Mapping[str, Any]) -> str:
         span = spans.get(key)
         span = span["f1"] if isinstance(span, Mapping) else span
         name = "Mean Spearman" if isinstance(told[key], Mapping) and "spearman" in told[key] else name
-        words = f'<span class="q">{span[0]:.3f} to {span[1]:.3f}</span>' if span else ""
+        words = f'<span class="q">{_span(span)}</span>' if span else ""
         cells.append(f"<div>{escape(name)}<b>{_figure(value)}</b>{words}</div>")
     cells.append(f"<div>Documents<b>{told['n']:,}</b></div>")
     cost = told["spent"]["usd_per_verdict"]
@@ -121,8 +122,14 @@ def _bars(told: Mapping[str, Any], codebook: Codebook) -> str:
 def _labels(told: Mapping[str, Any]) -> str:
     measures = told.get("measures", {})
     each = {name: {**scores, **measures.get(name, {})} for name, scores in told["labels"].items()}
+    spans = told.get("intervals", {}).get("labels", {})
     columns = list(dict.fromkeys(key for scores in each.values() for key in scores))
-    rows = [[name, *(_cell(scores.get(key)) for key in columns)] for name, scores in each.items()]
+
+    def cell(name: str, key: str) -> str:
+        span = spans.get(name, {}).get(key)
+        return _cell(each[name].get(key)) + (f"\n{_span(span)}" if span else "")
+
+    rows = [[name, *(cell(name, key) for key in columns)] for name in each]
     return _table(["", *columns], rows)
 
 
@@ -175,6 +182,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f'<table class="page"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _span(span: Sequence[float]) -> str:
+    return f"{span[0]:.3f} to {span[1]:.3f}"
 
 
 def _cell(value: Any) -> str:

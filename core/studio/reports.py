@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.annotations import VERDICT
 from core.debate.protocols import family
 from core.evaluation import bootstrap
-from core.evaluation.intervals import Estimate
+from core.evaluation.intervals import Estimate, wilson
 from core.runs import RunRow
 from core.studio import (
     advice,
@@ -28,6 +28,16 @@ from core.studio.desk import Desk
 from core.studio.grids import Truth
 
 
+def scored(desk: Desk, run_id: str, truth: Truth = "gold", annotator: str = VERDICT) -> dict[str, Any]:
+    """``evaluate.report`` with the ``intervals`` of its scores, the very ones that the page shows; without them for
+    ratings, whose correlations have none. UsageError for an unknown run or truth."""
+    run = evaluate.known(desk, run_id)
+    told = evaluate.report(desk, run_id, truth, annotator)
+    if run.settings.codebook.kind != "rating":
+        told["intervals"] = _intervals(desk, run, truth, annotator, told)
+    return told
+
+
 def full(
     desk: Desk, run_id: str, truth: Truth = "gold", annotator: str = VERDICT, *, errors: bool = False
 ) -> dict[str, Any]:
@@ -38,11 +48,9 @@ def full(
     ``errors`` adds the error analysis of each label, which reads texts. UsageError for an unknown run or truth.
     """
     run = evaluate.known(desk, run_id)
-    told = evaluate.report(desk, run_id, truth, annotator)
+    told = scored(desk, run_id, truth, annotator)
     told |= {"truth": truth, "annotator": annotator, "spent": spent(run)}
     told["left_out"] = left_out(desk, run, truth)
-    if run.settings.codebook.kind != "rating":
-        told["intervals"] = _intervals(desk, run, truth, annotator)
     told["debate"] = worth.to_json(worth.worth(desk, run, truth), worth.noun(run))
     told["panel_styles"] = styles.to_json(desk, run, truth)
     several = len(repeats.siblings(desk, run)) > 1
@@ -92,7 +100,9 @@ def left_out(desk: Desk, run: RunRow, truth: Truth) -> dict[str, int]:
     }
 
 
-def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str) -> dict[str, Any]:
+def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Of each score under its own key. What counts whole documents (the accuracy of a choice, all labels right) has
+    Wilson's interval; the others those of ``bootstrap.scores``."""
     codebook = run.settings.codebook
     values = looked.verdicts(desk, run, truth)
     grid = values.of(VERDICT)
@@ -104,13 +114,17 @@ def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str) -> dict[st
     def three(summary: bootstrap.Summary) -> dict[str, list[float] | None]:
         return {"precision": pair(summary.precision), "recall": pair(summary.recall), "f1": pair(summary.f1)}
 
-    return {
-        "level": 0.95,
-        "accuracy": pair(drawn.accuracy),
-        "macro": three(drawn.macro),
-        "micro": three(drawn.micro),
-        "labels": {name: three(summary) for name, summary in drawn.labels.items()},
-    }
+    def whole(share: float | None) -> list[float] | None:
+        found = None if share is None else wilson(round(share * told["n"]), told["n"])
+        return [found.low, found.high] if found else None
+
+    labels = {name: three(summary) for name, summary in drawn.labels.items()}
+    if codebook.kind == "choice":
+        spans: dict[str, Any] = {"accuracy": whole(told["accuracy"]), "macro": three(drawn.macro)}
+    else:
+        spans = {"accuracy": pair(drawn.accuracy), "subset_accuracy": whole(told["subset_accuracy"])}
+        spans |= {"macro": three(drawn.macro), "micro": three(drawn.micro)}
+    return {"level": 0.95, **spans, "labels": labels}
 
 
 def pair(estimate: Estimate) -> list[float] | None:

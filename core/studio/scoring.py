@@ -40,15 +40,13 @@ Words: TypeAlias = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class LabelResult:
-    """One label: its counts, and its scores with intervals (Wilson's; for F1 the bootstrap's)."""
+    """One label: its counts, and its scores with intervals as of ``bootstrap.scores``."""
 
     id: str
     name: str
     colour: int
     counts: Counts
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
+    scores: bootstrap.Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +165,8 @@ def evaluation(desk: Desk, run_id: str, truth: Truth = "gold") -> Evaluation:
                 id=label.id,
                 name=label.name,
                 colour=label.colour,
-                counts=(own := counts[label.name]),
-                precision=Estimate(own.precision, intervals.precision_interval(own) if own.positives else None),
-                recall=Estimate(own.recall, intervals.recall_interval(own)),
-                f1=drawn.labels[label.name].f1,
+                counts=counts[label.name],
+                scores=drawn.labels[label.name],
             )
             for label in codebook.labels
         ),

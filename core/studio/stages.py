@@ -113,6 +113,12 @@ def truth_codes(truth: Grid, *, measured: bool) -> Codes:
     return np.where(np.isnan(truth), -1, 1 if measured else truth).astype(np.int64)
 
 
+def by_true_label(truth: Codes, labels: int) -> Codes:
+    """The truth of a choice (``[document, 1]``) with a column for each label, in which only documents that truly have
+    it have a value: whatever is counted by column is then counted by true label, and each document once."""
+    return np.where(truth == np.arange(labels), truth, -1)
+
+
 def pretty(role: str) -> str:
     """A role's or family's name in words."""
     return role.replace("_", " ").capitalize()

@@ -49,7 +49,7 @@ class Worth:
     """What a run's debates were worth against a truth."""
 
     ledger: Ledger | None
-    """None when there was one step only"""
+    """None when there was one step only. Of a choice, a label's cells are the documents that truly have it"""
     titles: Mapping[str, str]
     """of the ledger's steps"""
     prices: Mapping[str, Price]
@@ -72,11 +72,15 @@ def worth(desk: Desk, run: RunRow, truth: Truth = "gold") -> Worth:
     gold, said = loaded.truth, loaded.of(VERDICT)
     verdict = np.where(np.isnan(said).any(axis=1, keepdims=True), np.nan, said)  # what is half read ended in nothing
     way = stages.steps(run, found, verdict)
-    names = codebook.names if codebook.kind != "choice" else codebook.items
     ledger = None
     if len(way) > 1:
+        true = stages.truth_codes(gold, measured=measured)
         coded = [(name, stages.as_codes(gold, said, measured=measured)) for name, _, said in way]
-        ledger = flips.ledger(stages.truth_codes(gold, measured=measured), coded, names)
+        if codebook.kind == "choice":
+            labels = len(codebook.labels)
+            coded = [(name, np.broadcast_to(said, (len(said), labels))) for name, said in coded]
+            true = stages.by_true_label(true, labels)
+        ledger = flips.ledger(true, coded, codebook.names)
     return Worth(
         ledger=ledger,
         titles={name: title for name, title, _ in way},

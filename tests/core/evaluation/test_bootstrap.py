@@ -5,6 +5,7 @@ import pytest
 
 from core.evaluation import bootstrap, choice, multilabel
 from core.evaluation.arrays import BinaryGrid, one_hot
+from core.evaluation.intervals import Estimate, wilson
 
 LABELS = ["a", "b", "c"]
 
@@ -97,6 +98,24 @@ def test_undefined_scores_have_no_interval() -> None:
     assert (single.macro.f1.value, single.macro.f1.interval) == (1.0, None)
     empty = bootstrap.scores(np.zeros((0, 1)), np.zeros((0, 1)), ["a"])
     assert (empty.n, empty.accuracy.value, empty.macro.f1.value) == (0, None, None)
+
+
+def test_a_labels_precision_and_recall_have_the_interval_of_a_share() -> None:
+    # All of five found: each resample finds all of them, too, and would be certain.
+    truth = [[1]] * 5 + [[0]] * 5
+    label = bootstrap.scores(truth, truth, ["a"], resamples=50).labels["a"]
+    assert label.recall == Estimate(1.0, wilson(5, 5))
+    assert label.precision == Estimate(1.0, wilson(5, 5))
+    assert label.f1.interval is not None
+    assert label.f1.interval.low == 1.0
+    nothing = bootstrap.scores(truth, np.zeros((10, 1)), ["a"], resamples=50).labels["a"]
+    assert nothing.precision == Estimate(0.0, None)  # 0 by convention: nothing was predicted
+    assert nothing.recall == Estimate(0.0, wilson(0, 5))
+    # Of a difference both come from the same documents: drawn, as everything else.
+    less = bootstrap.difference(truth, truth, [[1]] * 3 + [[0]] * 7, ["a"], resamples=50).labels["a"].recall
+    assert less.value == pytest.approx(-0.4)
+    assert less.interval is not None
+    assert less.interval.low < -0.4 < less.interval.high
 
 
 def test_a_choice_through_one_hot() -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
+import re
 
 import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
+from core.evaluation import intervals
 from core.evaluation.counts import Counts
 from core.runs import RunSettings
 from core.store.project import Project
-from core.studio import evaluate, reports, review, scoring, truth_words
+from core.studio import evaluate, printout, reports, review, scoring, truth_words
 from core.studio.scoring import LeftOut
-from tests.core.store.helpers import SEAT, hold_debate, random_world
+from tests.core.store.helpers import SEAT, hold_debate, make_settings, random_world
 from tests.core.studio import rooms_world
 
 
@@ -78,10 +82,48 @@ def test_the_page_agrees_with_the_report(desk, run_id):
     assert found.left_out == LeftOut(without_truth=1, unresolved=1, failed=1, waiting=1)
     assert found.left_out.excluded == evaluate.report(desk, run_id)["excluded"]
     assert [role.role for role in found.roles] == ["extractor", "critic"]
-    told = reports.full(desk, run_id)["intervals"]
-    for name, summary in (("macro", found.macro), ("micro", found.micro)):
-        assert told[name]["f1"] == reports.pair(summary.f1), "one number has one interval wherever it stands"
-    assert told["accuracy"] == reports.pair(found.accuracy)
+
+
+def spans(summary):
+    return {score: reports.pair(getattr(summary, score)) for score in ("precision", "recall", "f1")}
+
+
+def printed(desk, run_id, name):
+    """The cells of a label's row in the printed report, by the head of their column."""
+    table = printout.page(desk, run_id).split("<h2>Per label</h2>")[1].split("<table")[1].split("</table>")[0]
+    heads = re.findall("<th>(.*?)</th>", table)
+    row = next(row for row in re.findall("<tr>(.*?)</tr>", table, re.DOTALL) if f"<td>{name}</td>" in row)
+    return dict(zip(heads, re.findall("<td>(.*?)</td>", row, re.DOTALL), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "choice"])
+def test_one_number_has_one_interval_on_the_page_in_json_in_csv_and_in_print(project, desk, run_id, kind):
+    run_id = run_id if kind == "multilabel" else chosen_run(project)
+    desk.run_name = lambda id: f"Run {id}"
+    found = scoring.evaluation(desk, run_id)
+    told = reports.full(desk, run_id)
+    assert told["intervals"]["macro"] == spans(found.macro)
+    if kind == "multilabel":
+        assert told["intervals"]["micro"] == spans(found.micro)
+        assert told["intervals"]["accuracy"] == reports.pair(found.accuracy)
+        assert told["intervals"]["subset_accuracy"] == reports.pair(found.exact)
+    else:
+        assert told["intervals"]["accuracy"] == reports.pair(found.exact)
+    table = evaluate.as_csv(reports.scored(desk, run_id)).removeprefix("\ufeff")
+    lines = {line["name"]: line for line in csv.DictReader(io.StringIO(table))}
+    for label in found.labels:
+        own = spans(label.scores)
+        assert told["intervals"]["labels"][label.name] == own
+        row = printed(desk, run_id, label.name)
+        for score, span in own.items():
+            ends = [lines[label.name][f"{score}_{end}"] for end in ("low", "high")]
+            assert ends == (["", ""] if span is None else [str(end) for end in span])
+            words = "" if span is None else f"\n{span[0]:.3f} to {span[1]:.3f}"
+            value = getattr(label.scores, score).value
+            assert row[score] == ("–" if value is None else f"{value:.3f}") + words
+    # Recall of the label of which both were found: not certain after two.
+    sure = next(label for label in found.labels if label.scores.recall.value == 1)
+    assert sure.scores.recall.interval == intervals.wilson(sure.counts.tp, sure.counts.positives)
 
 
 @pytest.mark.parametrize("truth", ["gold", "reviewed"])
@@ -191,6 +233,38 @@ def test_several_raters_count_by_their_majority(project):
     assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
     assert found.accuracy.value == 1.0
     assert found.exact_count == 1
+
+
+def chosen_run(project):
+    """A choice: of three sports documents a debate mends one and breaks one, of one on politics nothing."""
+    codebook = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
+    said = {"v": ("s", "p", "s"), "x": ("s", "s", "s"), "y": ("s", "s", "p"), "z": ("p", "p", "p")}
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": {"label": gold}}) for id, (gold, _, _) in said.items()
+    )
+    run = project.store.runs.create(make_settings(codebook), list(said))
+
+    async def debates():
+        for id, (_, extractor, judge) in said.items():
+            lists = {"extractor": {"label": extractor}, "critic": None, "judge": {"label": judge}}
+            await hold_debate(project, run.run_id, id, lists, {"label": judge})
+
+    asyncio.run(debates())
+    return run.run_id
+
+
+def test_a_choice_tells_who_changed_what_by_the_true_label(project):
+    found = scoring.evaluation(rooms_world.desk_on(project), chosen_run(project))
+    ledger = found.ledger
+    assert ledger is not None
+    assert (ledger.documents, ledger.cells) == (4, 4)
+    assert ledger.shares == (0.75, 0.75)
+    changed = {name: (tally.mended, tally.broken, tally.n) for name, tally in ledger.whole.labels.items()}
+    assert changed == {"Sport": (1, 1, 3), "Politics": (0, 0, 1)}
+    assert ledger.who_lost_labels == {
+        "Sport": {"extractor": 0, "judge": 1},
+        "Politics": {"extractor": 0, "judge": 0},
+    }
 
 
 def test_choice(project):

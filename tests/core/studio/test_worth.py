@@ -87,6 +87,7 @@ def test_annotators_who_go_round(project):
     assert (told.bound.at_first, told.bound.reached, told.bound.gap) == (1.0, 2 / 3, pytest.approx(1 / 3))
     # The vote of the first round and the verdict are equally right: nothing was mended.
     assert told.ledger is not None
+    assert told.ledger.cells == 3, "a document counts once, under the label that it truly has"
     assert told.ledger.roles == ("annotator 1", "annotator 2")
     assert told.ledger.whole.total.net == 0
     assert told.prices["whole"].per_label is None
