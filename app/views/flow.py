@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from app.views.component import component
 from core.codebook import Codebook
 from core.evaluation.flips import Ledger
+from core.studio import tables
 
 _FLOW = component("flow")
 _LEDGER = component("ledger")
@@ -23,7 +24,7 @@ def flow(
     """A post for each role (right above, wrong below) and between two posts what was mended, broken and kept.
 
     ``titles`` names the roles, ``sentence`` are the words below with those to set in bold; ``height`` in pixels is that
-    of the ribbons.
+    of the ribbons. It offers its picture as SVG, as it is drawn, and its numbers as csv.
     """
     changes = [step.total for step in ledger.steps]
     right = [changes[0].right_before, *(change.right_after for change in changes)]
@@ -49,15 +50,35 @@ def flow(
             "steps": steps,
             "sentence": [{"text": text, "strong": strong} for text, strong in sentence],
             "told": "".join(text for text, _ in sentence),
+            "name": key,
+            "csv": tables.as_csv(rows(ledger, titles)),
         },
     )
+
+
+def rows(ledger: Ledger, titles: Mapping[str, str]) -> list[dict[str, str | int]]:
+    """The numbers of the ribbons: a row for each step over all labels (``label`` empty), and for each of its labels."""
+    return [
+        {
+            "from": titles.get(step.against, step.against),
+            "to": titles.get(step.role, step.role),
+            "label": label,
+            "kept_right": tally.kept_right,
+            "mended": tally.mended,
+            "broken": tally.broken,
+            "kept_wrong": tally.kept_wrong,
+            "net": tally.net,
+        }
+        for step in ledger.steps
+        for label, tally in [("", step.total), *step.labels.items()]
+    ]
 
 
 def changes(ledger: Ledger, codebook: Codebook, titles: Mapping[str, str], noun: str, *, key: str = "changes") -> None:
     """The table of who changed what, a row for each label and one for all where there are several; ``noun`` is what a
     cell is."""
     labels = {label.name: label for label in codebook.labels}
-    rows = [
+    lines = [
         {
             "name": name,
             "colour": labels[name].colour if name in labels else 0,
@@ -66,8 +87,8 @@ def changes(ledger: Ledger, codebook: Codebook, titles: Mapping[str, str], noun:
         }
         for name in ledger.whole.labels
     ]
-    if len(rows) > 1:
-        rows.append(
+    if len(lines) > 1:
+        lines.append(
             {
                 "name": f"All {noun}s",
                 "colour": 0,
@@ -75,4 +96,4 @@ def changes(ledger: Ledger, codebook: Codebook, titles: Mapping[str, str], noun:
                 "net": ledger.whole.total.net,
             }
         )
-    _LEDGER(key=key, data={"roles": [titles.get(role, role) for role in ledger.roles[1:]], "rows": rows})
+    _LEDGER(key=key, data={"roles": [titles.get(role, role) for role in ledger.roles[1:]], "rows": lines})

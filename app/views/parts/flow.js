@@ -57,19 +57,71 @@ function drawFlow(data, W, H) {
   return svg;
 }
 
+// ---- to take away: the picture as it is drawn, in a file that needs no style sheet, and its numbers
+
+const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-linejoin", "paint-order"];
+const FONT = ["font-size", "font-weight", "font-variant-numeric"];
+const EDGE = 12;
+
+function standalone(svg, ground) {
+  const copy = svg.cloneNode(true);
+  const [W, H] = ["width", "height"].map((name) => Number(svg.getAttribute(name)));
+  const drawn = svg.querySelectorAll("*"), copied = copy.querySelectorAll("*");
+  drawn.forEach((node, i) => {
+    if (node.tagName === "g" || node.tagName === "title") return;
+    const style = getComputedStyle(node);
+    for (const name of node.tagName === "text" ? [...PAINT, ...FONT] : PAINT) {
+      if (style.getPropertyValue(name)) copied[i].setAttribute(name, style.getPropertyValue(name));
+    }
+  });
+  for (const node of [copy, ...copied]) node.removeAttribute("class");
+  copy.setAttribute("xmlns", SVG);
+  copy.setAttribute("font-family", "Inter, system-ui, sans-serif");
+  copy.setAttribute("width", W + 2 * EDGE);
+  copy.setAttribute("height", H + 2 * EDGE);
+  copy.setAttribute("viewBox", `${-EDGE} ${-EDGE} ${W + 2 * EDGE} ${H + 2 * EDGE}`);
+  copy.prepend(shape("rect", { x: -EDGE, y: -EDGE, width: "100%", height: "100%", fill: ground }));
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function offer(text, type, name) {
+  const link = el("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function button(sign, word, title, on) {
+  const node = el("button", "", icon(sign), word);
+  node.type = "button";
+  node.title = title;
+  node.onclick = on;
+  return node;
+}
+
+function foot(root, data) {
+  const ground = () => getComputedStyle(root.querySelector(".foot")).backgroundColor;
+  return el("div", "foot",
+    button("picture", "SVG", "This chart as a picture, in the colours shown", () =>
+      offer(standalone(root.querySelector("svg"), ground()), "image/svg+xml", `${data.name}.svg`)),
+    button("download", "CSV", "The numbers of this chart", () => offer(data.csv, "text/csv", `${data.name}.csv`)));
+}
+
 const watched = new WeakMap();
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".flow");
   const said = el("p");
   for (const part of data.sentence || []) said.append(part.strong ? el("b", "", part.text) : part.text);
+  const below = foot(root, data);
   // Drawn for the width that there is, so that words keep their size.
   let width = 0;
   const draw = () => {
     const now = Math.max(300, Math.round(root.clientWidth || 600));
     if (now === width) return;
     width = now;
-    root.replaceChildren(drawFlow(data, width, data.height || 220), said);
+    root.replaceChildren(drawFlow(data, width, data.height || 220), below, said);
   };
   const before = watched.get(root);
   if (before) before.disconnect();
