@@ -6,12 +6,14 @@ presses while a page's script still runs can get lost.
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 
-LIBRARIES = ("pandas", "altair", "scipy.stats", "sklearn.feature_extraction.text", "sklearn.linear_model")
+LIBRARIES = ("altair", "sklearn.feature_extraction.text", "sklearn.linear_model")
 
 
 def load() -> None:
     """Load what charts, metrics and the student stand on. Takes a second or two."""
     for name in LIBRARIES:
         import_module(name)
+    gc.freeze()  # no look for cycles walks over all this again; the end of the engine takes it back

@@ -10,7 +10,7 @@ from app import prepare, state
 from app.views import confusion, error_analysis, panel, stability, who
 from core.debate.protocols import family
 from core.runs import RunRow
-from core.studio import advice, certainty, compare, counted, drift, mistakes, people, repeats
+from core.studio import advice, certainty, compare, counted, drift, looked, mistakes, people, repeats
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.memo import measured, remembered
@@ -93,7 +93,7 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
     """Who suits which seat, whether the model may replace the people, and drift."""
     left, right = st.columns([1.2, 1], gap="small")
     with left:
-        rows = [row for row in desk.store.runs.all() if compare.alike(row.settings.codebook, run.settings.codebook)]
+        rows = [row for row in looked.runs(desk) if compare.alike(row.settings.codebook, run.settings.codebook)]
         found = measured(desk, truth, lambda: advice.profiles(desk, rows, truth), "profiles", run.run_id)
         if found:
             pooled = [counted.of_run(desk, row, truth) for row in rows if row.verdicts]

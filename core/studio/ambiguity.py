@@ -34,8 +34,7 @@ def is_prepass(settings: RunSettings) -> bool:
 
 def prepasses(desk: Desk) -> list[str]:
     """The finished pre-passes of the project, the latest first."""
-    rows = desk.store.runs.all()
-    return [row.run_id for row in reversed(rows) if row.state == "done" and is_prepass(row.settings)]
+    return [row.run_id for row in reversed(looked.runs(desk)) if row.state == "done" and is_prepass(row.settings)]
 
 
 def rates(desk: Desk, run_id: str) -> dict[str, Ambiguity]:

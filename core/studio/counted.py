@@ -16,6 +16,7 @@ from core.runs import RunRow
 from core.studio import looked, truth_words
 from core.studio.desk import Desk
 from core.studio.grids import Truth
+from core.studio.memo import measured
 
 Reason: TypeAlias = Literal[
     "unresolved", "failed", "waiting", "silent", "alone", "undrawn", "unasked", "taught", "truthless", "lent"
@@ -51,7 +52,12 @@ class Counted:
 
 def of_run(desk: Desk, run: RunRow, truth: Truth = "gold") -> Counted:
     """The documents that every score of the run stands on: with truth and a verdict with a value for every item."""
-    return _summed(_reasons(desk, run, truth, np.any(~np.isnan(looked.verdicts(desk, run, truth).of(VERDICT)), axis=1)))
+
+    def count() -> Counted:
+        said = looked.verdicts(desk, run, truth).of(VERDICT)
+        return _summed(_reasons(desk, run, truth, np.any(~np.isnan(said), axis=1)))
+
+    return measured(desk, truth, count, "counted of run", run.run_id)
 
 
 def among(desk: Desk, run: RunRow, truth: Truth, drawn: Mask, further: Mapping[Reason, Mask] | None = None) -> Counted:
@@ -65,24 +71,36 @@ def among(desk: Desk, run: RunRow, truth: Truth, drawn: Mask, further: Mapping[R
 
 def on_item(desk: Desk, run: RunRow, item: str, truth: Truth = "gold") -> Counted:
     """For a chart of one item (of a label, a dimension): both the truth and the verdict have a value there."""
-    loaded, column = looked.verdicts(desk, run, truth), run.settings.codebook.items.index(item)
-    return among(desk, run, truth, ~np.isnan(loaded.truth[:, column] + loaded.of(VERDICT)[:, column]))
+
+    def count() -> Counted:
+        loaded, column = looked.verdicts(desk, run, truth), run.settings.codebook.items.index(item)
+        return among(desk, run, truth, ~np.isnan(loaded.truth[:, column] + loaded.of(VERDICT)[:, column]))
+
+    return measured(desk, truth, count, "counted on item", run.run_id, item)
 
 
 def of_debate(desk: Desk, run: RunRow, truth: Truth = "gold") -> Counted:
     """For what the steps of a debate are compared by: the first step and the verdict gave every value."""
-    found = looked.steps(desk, run)
-    loaded = looked.verdicts(desk, run, truth)
-    ends = [loaded.of(VERDICT), *(stage.said for stage in found[:1])]
-    return _summed(_reasons(desk, run, truth, np.all(~np.isnan(np.hstack(ends)), axis=1)))
+
+    def count() -> Counted:
+        found = looked.steps(desk, run)
+        ends = [looked.verdicts(desk, run, truth).of(VERDICT), *(stage.said for stage in found[:1])]
+        return _summed(_reasons(desk, run, truth, np.all(~np.isnan(np.hstack(ends)), axis=1)))
+
+    return measured(desk, truth, count, "counted of debate", run.run_id)
 
 
 def of_rounds(desk: Desk, run: RunRow, truth: Truth = "gold") -> Counted:
     """For what is told of agents side by side: the truth and one of them gave a value."""
-    gold = looked.verdicts(desk, run, truth).truth
-    members = [grid for stage in looked.steps(desk, run) if len(stage.members) > 1 for grid in stage.members.values()]
-    spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
-    return among(desk, run, truth, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
+
+    def count() -> Counted:
+        gold = looked.verdicts(desk, run, truth).truth
+        several = [stage for stage in looked.steps(desk, run) if len(stage.members) > 1]
+        members = [grid for stage in several for grid in stage.members.values()]
+        spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
+        return among(desk, run, truth, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
+
+    return measured(desk, truth, count, "counted of rounds", run.run_id)
 
 
 def shared(desk: Desk, runs: Sequence[RunRow], truth: Truth = "gold") -> Counted:

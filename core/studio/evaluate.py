@@ -17,6 +17,7 @@ from core.store.counts import ItemCounts, by_item
 from core.studio import grids, overlaps, raters, tables
 from core.studio.desk import Desk
 from core.studio.grids import Truth
+from core.studio.memo import remembered
 
 
 def report(desk: Desk, run_id: str, truth: str = "gold", annotator: str = VERDICT) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def truths(desk: Desk, run_id: str) -> dict[Truth, int]:
     """What the run can be compared with, and of how many of its documents each speaks: always ``gold`` and
     ``reviewed``; the authors of the texts where they labelled; each rater and each person where there are several;
     other runs."""
-    return desk.store.evaluations.sources(run_id)
+    return remembered(desk, lambda: desk.store.evaluations.sources(run_id), "truths", run_id)
 
 
 def checked(desk: Desk, truth: str) -> Truth:

@@ -11,7 +11,7 @@ from core.studio.desk import Desk
 from core.studio.grids import Truth
 
 T = TypeVar("T")
-KEPT = 24
+KEPT = 40
 
 _guard = threading.Lock()
 _known: OrderedDict[Hashable, Any] = OrderedDict()

@@ -18,7 +18,7 @@ from core.runs import RunRow, RunSettings
 from core.store.dossiers import Dossier
 from core.store.events import Event
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Change, Decision, Mark, MarkName, ReviewStatus
-from core.studio import definitions
+from core.studio import definitions, looked
 from core.studio.desk import Desk
 
 Status: TypeAlias = ReviewStatus
@@ -78,8 +78,8 @@ def reviewer() -> str:
 
 def runs(desk: Desk) -> list[RunRow]:
     """The runs to choose from: finished ones first, each the latest first."""
-    rows = desk.store.runs.all()[::-1]
-    return sorted(rows, key=lambda row: row.state != "done")
+    latest_first = reversed(looked.runs(desk))
+    return sorted(latest_first, key=lambda row: row.state != "done")
 
 
 def roles(run: RunRow) -> dict[str, str]:

@@ -199,6 +199,11 @@ def cases(
 ) -> list[Case]:
     """The documents behind a cell of a matrix, in their order: of a label ``tp``, ``fn``, ``fp`` or ``tn``; of a choice
     ``cell`` is the id of the label that was chosen where the truth is ``label_id``."""
+    page = (label_id, cell, offset, limit)
+    return measured(desk, truth, lambda: _cases(desk, run_id, *page, truth), "cases", run_id, page)
+
+
+def _cases(desk: Desk, run_id: str, label_id: str, cell: str, offset: int, limit: int, truth: Truth) -> list[Case]:
     run = evaluate.known(desk, run_id)
     codebook = run.settings.codebook
     item: str = label_id
