@@ -15,7 +15,7 @@ from core.evaluation.arrays import Mask
 from core.runs import RunRow
 from core.studio import looked, truth_words
 from core.studio.desk import Desk
-from core.studio.grids import Truth
+from core.studio.grids import Grids, Truth
 from core.studio.memo import measured
 
 Reason: TypeAlias = Literal[
@@ -118,19 +118,18 @@ def shared(desk: Desk, runs: Sequence[RunRow], truth: Truth = "gold") -> Counted
     return _summed(np.array([alone if seen[one] < len(runs) else place for one, place in worst.items()], dtype=int))
 
 
-def again(desk: Desk, run: RunRow, later: RunRow) -> Counted:
-    """For what a later run on some of a run's documents says otherwise: documents with a full verdict in both. No truth
-    is asked for; what the later run did not draw is left out, and what either could not decide."""
-    first, now = looked.verdicts(desk, run), looked.verdicts(desk, later)
+def again(desk: Desk, run: RunRow, later: RunRow, before: Grids, now: Grids) -> Counted:
+    """For what a later run on some of a run's documents says otherwise, ``before`` and ``now``: documents with a full
+    verdict in both. No truth is asked for; what the later run did not draw is left out, and what either left open."""
     known = {document: row for row, document in enumerate(now.documents)}
-    rows = np.array([known.get(document, _COUNTS) for document in first.documents], dtype=np.int64)
+    rows = np.array([known.get(document, _COUNTS) for document in before.documents], dtype=np.int64)
     drawn = rows >= 0
     places = np.where(drawn, _COUNTS, _ORDER.index("undrawn"))
-    for of, own in ((run, np.arange(len(rows))[drawn]), (later, rows[drawn])):
-        said, ended = looked.verdicts(desk, of).of(VERDICT)[own], looked.endings(desk, of)[own]
-        found = np.where(np.isnan(said).any(axis=1), _ORDER.index("silent"), _COUNTS)
+    for of, loaded, own in ((run, before, np.flatnonzero(drawn)), (later, now, rows[drawn])):
+        open_, ended = np.isnan(loaded.of(VERDICT)[own]).any(axis=1), looked.endings(desk, of)[own]
+        found = np.where(open_, _ORDER.index("silent"), _COUNTS)
         for name in ("unresolved", "failed", "waiting"):
-            found[ended == name] = _ORDER.index(name)
+            found[open_ & (ended == name)] = _ORDER.index(name)
         places[drawn] = np.maximum(places[drawn], found)
     return _summed(places)
 

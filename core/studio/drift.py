@@ -32,8 +32,6 @@ class Drift:
     later: str
     days: float
     """between the two runs' beginnings"""
-    documents: int
-    """canaries that both have a full verdict on"""
     cells: int
     changed_cells: int
     changed: tuple[str, ...]
@@ -46,6 +44,11 @@ class Drift:
     """the canaries that both have a full verdict on, and what is left out of the run's documents"""
     models: tuple[str, ...]
     """what the servers call the models, where that differs between the two: ``role: before → now``"""
+
+    @property
+    def documents(self) -> int:
+        """Canaries that both have a full verdict on."""
+        return self.counted.n
 
     @property
     def sentence(self) -> str:
@@ -122,13 +125,12 @@ def _drift(desk: Desk, run: RunRow, later: RunRow, first: grids.Grids, chance: f
         run_id=run.run_id,
         later=later.run_id,
         days=(later.created_at - run.created_at) / 86_400,
-        documents=n,
         cells=int(whole.sum()) * before.shape[1],
         changed_cells=int(unlike.sum()),
         changed=changed,
         share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
         chance=chance,
-        counted=counted.again(desk, run, later),
+        counted=counted.again(desk, run, later, first, now),
         models=_renamed(desk.store.transcripts.served(run.run_id), desk.store.transcripts.served(later.run_id)),
     )
 

@@ -19,10 +19,10 @@ _STYLE = """
 body { font: 12px/1.45 Inter, system-ui, sans-serif; color: #1a1f28; max-width: 190mm; margin: 24px auto; }
 h1 { font-size: 20px; margin: 0; } h2 { font-size: 13px; margin: 18px 0 4px; }
 p { margin: 4px 0; } .q { color: #4a5361; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 2px 6px; white-space: pre-line; border-bottom: 1px solid #e1e4e9; }
+table { border-collapse: collapse; width: 100%; font-size: 11px; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 2px 6px; white-space: pre; border-bottom: 1px solid #e1e4e9; }
 th { color: #4a5361; font-weight: 500; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; white-space: normal; }
 .key { display: flex; gap: 26px; margin: 10px 0 2px; } .key b { display: block; font-size: 22px; }
 svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-ui, sans-serif; fill: #1a1f28; }
 .page { break-inside: avoid; }
@@ -127,7 +127,7 @@ def _labels(told: Mapping[str, Any]) -> str:
 
     def cell(name: str, key: str) -> str:
         span = spans.get(name, {}).get(key)
-        return _cell(each[name].get(key)) + (f"\n{_span(span)}" if span else "")
+        return _cell(each[name].get(key)) + (f"\n{span[0]:.3f}–{span[1]:.3f}" if span else "")
 
     rows = [[name, *(cell(name, key) for key in columns)] for name in each]
     return _table(["", *columns], rows)

@@ -24,7 +24,7 @@ from core.studio import evaluate, looked, stages
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
 from core.studio.memo import measured
-from core.studio.worth import Worth, noun, worth
+from core.studio.worth import Worth, noun, told_in_words, worth
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),
@@ -260,8 +260,7 @@ def sentence(debate: Worth, titles: Mapping[str, str], noun: str = "label") -> W
     ledger = debate.ledger
     if ledger is None:
         return ()
-    than = f"the {titles.get(ledger.whole.against, ledger.whole.against).lower()} alone"
-    said = flips.sentence(ledger.whole, who="The debate", than=than, noun=noun)
+    said = told_in_words(ledger, titles, noun)
     head, colon, rest = said.partition(": ")
     outcome, bracket, tail = rest.partition(" (")
     words: list[tuple[str, bool]] = [(said, False)]

@@ -96,16 +96,14 @@ class Tutor:
         return self._pupil(hash)
 
     def opinion(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> student.Opinion | None:
-        """What the student with this hash says of texts, ``[text, item]`` of the codebook. None when it is gone, and
-        when it was taught other labels."""
+        """What the student with this hash says of texts, ``[text, item]`` of the codebook, NaN for items that it was
+        not taught. None when it is gone, and when it was taught other labels."""
         kept = self._store.learning.student(hash)
         if kept is None:
             return None
         taught, facts = student_file.loads(kept.body, name="the student")
         own = Codebook.model_validate(facts["codebook"])
-        if (own.kind, [label.id for label in own.labels]) != (codebook.kind, [label.id for label in codebook.labels]):
-            return None
-        return taught.judge(texts, [builtin.evidence(own, text) for text in texts])
+        return _told_in(codebook, own, taught.judge(texts, [builtin.evidence(own, text) for text in texts]))
 
     @lru_cache(maxsize=4)  # noqa: B019 - a tutor lives as long as its project is open
     def _pupil(self, hash: str) -> Pupil | None:
@@ -261,6 +259,25 @@ def pupil_of(taught: student.Student, facts: Mapping[str, Any]) -> Pupil:
         return said
 
     return Pupil(int(facts["documents"]), judge)
+
+
+def _told_in(here: Codebook, own: Codebook, said: student.Opinion) -> student.Opinion | None:
+    """An opinion on the items of ``own`` as one on those of ``here``, whose labels may stand in another order."""
+    if here.kind != own.kind:
+        return None
+    if own.kind == "choice":
+        ids = [label.id for label in here.labels]
+        if set(ids) != {label.id for label in own.labels}:
+            return None
+        places = np.array([ids.index(label.id) for label in own.labels], dtype=np.float64)
+        return student.Opinion(places[said.values.astype(np.int64)], said.certainty)
+    known = [(column, own.items.index(item)) for column, item in enumerate(here.items) if item in own.items]
+    if not known:
+        return None
+    columns, taken = (list(each) for each in zip(*known, strict=True))
+    values, certainty = (np.full((len(said.values), len(here.items)), np.nan) for _ in range(2))
+    values[:, columns], certainty[:, columns] = said.values[:, taken], said.certainty[:, taken]
+    return student.Opinion(values, certainty)
 
 
 def value_of(codebook: Codebook, number: float) -> Value:

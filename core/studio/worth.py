@@ -97,6 +97,14 @@ def noun(run: RunRow) -> str:
     return {"multilabel": "label", "choice": "document", "rating": "rating"}[run.settings.codebook.kind]
 
 
+def told_in_words(ledger: Ledger, titles: Mapping[str, str], noun: str = "label") -> str:
+    """What the whole debate changed, in a sentence, and a second one where its steps undid each other."""
+    than = f"the {titles.get(ledger.whole.against, ledger.whole.against).lower()} alone"
+    said = flips.sentence(ledger.whole, who="The debate", than=than, noun=noun)
+    changes = [step.total.mended + step.total.broken for step in (*ledger.steps, ledger.whole)]
+    return f"{said} What one step changed, a later one took back." if any(changes) and not changes[-1] else said
+
+
 def to_json(told: Worth, noun: str = "label") -> dict[str, Any]:
     """The part ``debate`` of ``moot evaluate --json``; ``noun`` is what a cell of the ledger is."""
     return {
@@ -178,9 +186,7 @@ def _ledger_json(told: Worth, noun: str) -> dict[str, Any]:
         "whole": change_json(ledger.whole) | _price_json(told.prices["whole"]),
         "lost_by": dict(ledger.who_lost),
         "titles": {name: told.titles[name] for name in ledger.roles},
-        "sentence": flips.sentence(
-            ledger.whole, who="The debate", than=f"the {told.titles[ledger.whole.against].lower()} alone", noun=noun
-        ),
+        "sentence": told_in_words(ledger, told.titles, noun),
     }
 
 

@@ -52,7 +52,7 @@ function drawFlow(data, W, H) {
     svg.append(g);
   });
   words.append(shape("text", { x: at(0) + POST + 8, y: TOP + 18, "font-size": 12, fill: "var(--tx2)" }, "right"));
-  words.append(shape("text", { x: at(0) + POST + 8, y: H - 4, "font-size": 12, fill: "var(--tx2)", class: "halo" }, "wrong"));
+  words.append(shape("text", { x: at(0) + POST + 8, y: H - 12, "font-size": 12, fill: "var(--tx2)", class: "halo" }, "wrong"));
   svg.append(words);
   return svg;
 }

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import CodebookError, InputError, UsageError
 from core.learning import student_file
-from core.studio import adoption, review, student
+from core.studio import adoption, certainty, review, student
+from core.studio.counted import Counted
 from core.studio.desk import Desk
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import make
@@ -69,6 +71,12 @@ def test_it_annotates_another_project_by_the_names_of_its_labels(
     assert (kind.verdict.values["c1"], kind.verdict.values["s1"]) == (False, True)
     assert [value for item, value in kind.verdict.values.items() if item not in ("c1", "s1")] == [None]
     assert not student.standing(desk).ready  # the project's own has learned nothing
+    # Labels in another order here, and one that it does not know: each is told under its own.
+    opinion = desk.tutor.opinion(found.hash, here, [HIDDEN])
+    assert opinion is not None
+    assert np.array_equal(opinion.values, [[np.nan, 0, 1]], equal_nan=True)
+    assert np.array_equal(np.isnan(opinion.certainty), [[True, False, False]])
+    assert desk.tutor.opinion(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
 
 
 def test_what_is_no_student_or_knows_nothing_here_is_refused(workspace: Workspace, tmp_path: Path, data: bytes) -> None:
@@ -89,3 +97,24 @@ def test_what_is_no_student_or_knows_nothing_here_is_refused(workspace: Workspac
     with pytest.raises(UsageError, match="another kind of label"):
         adoption.adopt(other, data, "hotel.skops")
     assert desk.store.learning.student() is None
+
+
+def test_whether_it_can_be_believed_here_is_told_against_what_people_settle(
+    workspace: Workspace, tmp_path: Path, data: bytes
+) -> None:
+    here = Codebook(labels=(Label(name="Service", id="s1"), Label(name="Cleanliness", id="c1")))
+    desk = filled(workspace, tmp_path / "here.duckdb", here)
+    run = adoption.annotate(desk, adoption.adopt(desk, data, "hotel.skops"))
+    desk.go(run.run_id).result(30)
+    for n in range(8):
+        for item, value in (("c1", "cobwebs" in TEXTS[n % 4]), ("s1", "staff" in TEXTS[n % 4])):
+            review.edit(desk, run.run_id, f"d{n:02}", item, value)
+    review.submit(desk, run.run_id, [f"d{n:02}" for n in range(8)])
+    row = desk.store.runs.get(run.run_id)
+    assert row is not None
+    told = certainty.certainty(desk, row, "reviewed")
+    assert (told.kind, told.why_not) == ("student", "")
+    assert told.calibration is not None
+    assert told.counted == Counted(8, {"truthless": 56})  # what it was taught was taught elsewhere
+    assert told.calibration.n == 16
+    assert sum(one.right.value == 1 for one in told.calibration.bins) == len(told.calibration.bins)

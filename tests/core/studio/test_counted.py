@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.studio import ambiguity, compare, counted, mistakes, scoring, worth
+from core.studio import ambiguity, compare, counted, looked, mistakes, scoring, worth
 from core.studio.counted import Counted
 from tests.core.store.helpers import hold_debate, make_settings
 from tests.core.studio import rooms_world
@@ -103,7 +103,8 @@ def test_a_run_again_on_some_documents(project, desk, run):
 
     asyncio.run(debates())
     # d0, d1, d5 (which needs no gold); d4 was unresolved at first, d2 waits now, d3, d6 and d7 were not drawn.
-    found = counted.again(desk, run, project.store.runs.get(later.run_id))
+    again = project.store.runs.get(later.run_id)
+    found = counted.again(desk, run, again, looked.verdicts(desk, run), looked.verdicts(desk, again))
     assert found == Counted(3, {"unresolved": 1, "waiting": 1, "undrawn": 3})
 
 

@@ -118,7 +118,7 @@ def test_one_number_has_one_interval_on_the_page_in_json_in_csv_and_in_print(pro
         for score, span in own.items():
             ends = [lines[label.name][f"{score}_{end}"] for end in ("low", "high")]
             assert ends == (["", ""] if span is None else [str(end) for end in span])
-            words = "" if span is None else f"\n{span[0]:.3f} to {span[1]:.3f}"
+            words = "" if span is None else f"\n{span[0]:.3f}–{span[1]:.3f}"
             value = getattr(label.scores, score).value
             assert row[score] == ("–" if value is None else f"{value:.3f}") + words
     # Recall of the label of which both were found: not certain after two.
@@ -251,6 +251,19 @@ def chosen_run(project):
 
     asyncio.run(debates())
     return run.run_id
+
+
+def test_steps_that_undo_each_other_are_told(project):
+    """On y the critic errs and the judge goes back to what the extractor said."""
+    codebook = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
+    project.store.documents.add([Document("y", {"text": "t"}, gold={"gold": rooms_world.both("a")})])
+    run = project.store.runs.create(make_settings(codebook), ["y"])
+    lists = {role: rooms_world.both(said) for role, said in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
+    asyncio.run(hold_debate(project, run.run_id, "y", lists, rooms_world.both("a")))
+    found = scoring.evaluation(rooms_world.desk_on(project), run.run_id)
+    said = "".join(text for text, _ in found.told)
+    assert said.startswith("The debate mended and broke no label: exactly as many right as the extractor alone.")
+    assert said.endswith("What one step changed, a later one took back.")
 
 
 def test_a_choice_tells_who_changed_what_by_the_true_label(project):
