@@ -127,7 +127,8 @@ def student_from_elsewhere(desk: Desk) -> None:
     if upload is None:
         return
     try:
-        found = adoption.adopt(desk, upload.getvalue(), upload.name)
+        with st.spinner("Reading the student"):
+            found = adoption.adopt(desk, upload.getvalue(), upload.name)
         known, strange = ", ".join(found.known), ", ".join(found.strange)
         left = f" {strange} it was not taught: unresolved." if strange else ""
         st.html(

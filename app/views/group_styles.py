@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.views import palette, panel
+from app.views.labels import pick
 from app.views.picture import Shade, Spec, draw, finished, kept
 from core.evaluation.groups import MEASURES
 from core.evaluation.intervals import Estimate
@@ -26,7 +27,6 @@ def groups(desk: Desk, run: RunRow, truth: Truth) -> None:
     """Draw them for a panel that rates; nothing for other runs."""
     if styles.style_of(run) is None:
         return
-    labels = {label.id: label.name for label in run.settings.codebook.labels}
     with panel.panel("Groups before and after their debate", "95% intervals over documents", key="styles") as head:
         with head:
             measure = st.segmented_control(
@@ -38,15 +38,7 @@ def groups(desk: Desk, run: RunRow, truth: Truth) -> None:
                 label_visibility="collapsed",
                 key="styles-measure",
             )
-        chosen = st.pills(
-            "dimension",
-            list(labels),
-            default=next(iter(labels)),
-            format_func=labels.__getitem__,
-            required=True,
-            label_visibility="collapsed",
-            key="styles-dimension",
-        )
+        chosen = pick(run.settings.codebook, key="styles-dimension")
         told = measured(desk, truth, lambda: styles.styles(desk, run, chosen, truth), "styles", run.run_id, chosen)
         if told is None:
             return

@@ -34,3 +34,18 @@ def tag_html(name: str, number: int = 0, *, absent: bool = False) -> str:
 def tags(labels: Iterable[Label], *, absent: bool = False) -> None:
     """A row of tags."""
     st.html(f'<div class="moot-tags">{"".join(tag_html(x.name, x.colour, absent=absent) for x in labels)}</div>')
+
+
+def pick(codebook: Codebook, *, key: str) -> str:
+    """Pills of all labels, one of which is always picked (the first to begin with); gives its id."""
+    names = {label.id: label.name for label in codebook.labels}
+    chosen: str = st.pills(
+        "dimension" if codebook.kind == "rating" else "label",
+        list(names),
+        default=next(iter(names)),
+        format_func=names.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        key=key,
+    )
+    return chosen

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.views import panel, plots
 from app.views.beside import beside
+from app.views.labels import pick
 from app.views.numbers import Figure, Line, numbers
 from core.runs import RunRow
 from core.studio import counted, evaluate, scoring
@@ -50,17 +51,8 @@ def dimensions(desk: Desk, run: RunRow, truth: Truth) -> None:
         figure = st.column_config.NumberColumn(format="%.3f")
         names = [name for name in frame.columns if name not in ("dimension", "n")]
         st.dataframe(frame, hide_index=True, key="evaluate-frame", column_config=dict.fromkeys(names, figure))
-    labels = {label.id: label.name for label in run.settings.codebook.labels}
     with panel.panel("Where they meet", "rows are the truth rounded, columns the verdict", key="evaluate-meet"):
-        chosen = st.pills(
-            "dimension",
-            list(labels),
-            default=next(iter(labels)),
-            format_func=labels.__getitem__,
-            required=True,
-            label_visibility="collapsed",
-            key="evaluate-dimension",
-        )
+        chosen = pick(run.settings.codebook, key="evaluate-dimension")
         rows, points = scoring.meeting(desk, run, chosen, truth)
         panel.counted(counted.words(counted.on_item(desk, run, chosen, truth), truth))
         plots.heat(rows, points, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title="truth")
