@@ -8,7 +8,6 @@ import streamlit as st
 
 from app import prepare, state
 from app.views import confusion, error_analysis, panel, stability, who
-from app.views.labels import pick
 from core.debate.protocols import family
 from core.runs import RunRow
 from core.studio import advice, certainty, compare, counted, drift, looked, mistakes, people, repeats
@@ -24,7 +23,16 @@ ALL, STEADY = "All", "In every iteration"
 def errors(desk: Desk, run: RunRow, truth: Truth, show: Callable[[Desk, RunRow, str], None]) -> None:
     """One label's errors, the documents behind them, and the one picked, which ``show`` draws."""
     codebook = run.settings.codebook
-    chosen = pick(codebook, key="errors-label")
+    labels = {label.id: label.name for label in codebook.labels}
+    chosen = st.pills(
+        "label",
+        list(labels),
+        default=next(iter(labels)),
+        format_func=labels.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        key="errors-label",
+    )
     told = remembered(desk, lambda: mistakes.of_label(desk, run, chosen, truth), "mistakes", run.run_id, chosen, truth)
     side, word = error_analysis.findings(told, codebook.kind, truth)
     on = counted.words(told.counted, truth)
@@ -43,12 +51,12 @@ def errors(desk: Desk, run: RunRow, truth: Truth, show: Callable[[Desk, RunRow, 
             desk, run, chosen, truth, side=side, consistent=only == STEADY, word=word, limit=SHOWN
         )
         if not found:
-            st.caption(f"No document is wrong so on {told.name}.")
+            st.caption(f"No document is wrong so on {labels[chosen]}.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         confusion.cases(
             [_line(row) for row in found],
-            head=told.name,
+            head=labels[chosen],
             told=f"{total:,} {'document' if total == 1 else 'documents'}, wrong most often first{more}",
             picked=state.case(),
             key="errors-cases",
