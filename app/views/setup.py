@@ -142,7 +142,7 @@ def _protocol_words(card: ProtocolCard, params: Params, codebook: Codebook) -> s
     if codebook.kind not in card.kinds:
         return card.summary
     asks = card.total(params, codebook)
-    calls = "1 call a document" if asks.most == 1 else f"{asks} calls a document ({card.formula})"
+    calls = "1 call a document" if asks.most == 1 else f"{asks} calls a document: {card.breakdown}"
     return f"{card.summary} {calls}."
 
 

@@ -138,8 +138,9 @@ class Preset:
 class ProtocolCard:
     """What the rooms, the command line and the engine need to know of a protocol.
 
-    ``asks`` gives for each role the number of asks on a document, all replies readable, and ``formula`` says the sum in
-    symbols. ``decides`` names the role whose list becomes the verdict, or ``VERDICT`` when no single one's does.
+    ``asks`` gives for each role the number of asks on a document, all replies readable, and ``breakdown`` says in
+    words what they are made of. ``decides`` names the role whose list becomes the verdict, or ``VERDICT`` when no
+    single one's does.
     ``kinds`` says how each kind of label is done; of the others ``refuses`` says why not. ``check`` gives what is wrong
     with parameters for a codebook, in words, or nothing. ``temperature`` is the protocol's own temperature by family,
     below a preset's and a seat's. ``shots`` is the number of precedents wanted for each label.
@@ -152,7 +153,7 @@ class ProtocolCard:
     form: Form
     roles: Callable[[Params], tuple[Role, ...]]
     asks: Callable[[Params, Codebook], Mapping[str, Asks]]
-    formula: str
+    breakdown: str
     kinds: Mapping[Kind, Treatment]
     debate: Protocol
     params: tuple[Param, ...] = ()

@@ -16,7 +16,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     name.firstChild.style.marginLeft = `${14 * row.depth}px`;
     name.title = row.parent ? `made from ${row.parent}` : "";
     const actions = el("td", "num");
-    if (row.isDefault) actions.append(el("span", "badge", "project default"));
+    if (row.isDefault) {
+      const badge = el("span", "badge", "default");
+      badge.title = "What the project's runs use";
+      actions.append(badge);
+    }
     else if (row.draft) actions.append(el("span", "badge run", "now"));
     else if (data.promotable) actions.append(button("Promote", "promote", row));
     if (!row.draft && !row.open) actions.append(" ", button("Edit", "open", row));
@@ -25,7 +29,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     cells.push(el("td", "num", row.n ? count(row.n) : ""), el("td", "num", row.cost === undefined || row.cost === null ? (row.n ? "not priced" : "") : money(row.cost)));
     const note = el("td", "note", row.note);
     note.title = row.note;
-    table.append(el("tr", row.open ? "open" : "", ...cells, note, ...(cited ? [el("td", "t3", row.runs)] : []), actions));
+    const used = el("td", "t3 used", row.runs);
+    used.title = row.runs || "";
+    table.append(el("tr", row.open ? "open" : "", ...cells, note, ...(cited ? [used] : []), actions));
   }
   root.replaceChildren(table);
 

@@ -259,7 +259,8 @@ CARD = ProtocolCard(
     roles=_roles,
     decides=lambda params: "verdict" if params["bench"] == PARALLEL else f"judge_{params['judges']}",
     asks=_asks,
-    formula="h + 2 + q + J, for each contested label",
+    breakdown="1 or 2 for the hearing, then for each label in doubt one each for prosecutor and defender, every "
+    "precedent and every judge",
     kinds={
         "multilabel": Treatment("each contested label", "the majority of the judges, or the last judge",
                                 "that label is unresolved"),

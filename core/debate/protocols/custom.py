@@ -96,7 +96,7 @@ def card(script: str = "") -> ProtocolCard:
         roles=lambda _params: tuple(Role(one.name, one.title, one.does) for one in told.speakers) if told else (),
         decides=lambda _params: VERDICT if voted or told is None else told.decides[0],
         asks=lambda _params, _codebook: _asks(told),
-        formula="as the file says",
+        breakdown="as the file says",
         kinds={kind: treatments[kind] if voted else alone for kind in able},
         refuses={kind: "the file leaves it out" for kind in treatments if kind not in able},
         params=(Param(SCRIPT, "Description", "", "The protocol as YAML.", hidden=True),),

@@ -90,7 +90,7 @@ CARD = ProtocolCard(
     form="round",
     roles=_roles,
     asks=_asks,
-    formula="n(1 + r), r up to R",
+    breakdown="one for each annotator, and as many again for each round that they need to agree",
     kinds={"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION},
     params=(
         Param("annotators", "Annotators", 3, "How many sit at the table, each with its own model.", least=2, most=9),

@@ -107,7 +107,8 @@ CARD = ProtocolCard(
     ),
     decides=lambda params: VERDICT if params["adaptive"] else "judge",
     asks=_asks,
-    formula="3 + 2e, for each label with scope=each; 1 or 2 where an adaptive debate ends early",
+    breakdown="one each for extractor, critic and judge, two more for each extra round; all that for every label where "
+    "each has its own debate; 1 or 2 where an adaptive debate ends early",
     kinds={
         "multilabel": Treatment("the labels that an analysis names", _NO_VOTE, "none can arise"),
         "choice": Treatment("the labels that an analysis chooses", _NO_VOTE, "none can arise"),

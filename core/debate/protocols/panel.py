@@ -251,7 +251,8 @@ CARD = ProtocolCard(
     form="panels",
     roles=_roles,
     asks=_asks,
-    formula="1 + Σ over groups (n + t + c + o)",
+    breakdown="in each group every member's first decision, the turns of debate, who gets the floor, and last "
+    "decisions still owed; one more to sum up all groups",
     kinds={
         "multilabel": Treatment(
             "each label: a persona whose list differs from most others' disagrees",

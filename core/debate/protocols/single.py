@@ -97,7 +97,7 @@ CARD = ProtocolCard(
     roles=lambda _params: (Role("annotator", "Annotator", "names the labels"),),
     decides=lambda params: "verdict" if params["method"] in SAMPLED else "annotator",
     asks=_asks,
-    formula="1, k or 3",
+    breakdown="one for each sample, three where it refines its own answer",
     kinds={"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION},
     params=(
         Param("method", "Method", "vanilla", "How the one model comes to its answer.", METHODS),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.engine import limits
+from core.engine import lanes, limits
 from tests.core.cli.invoking import annotate, rows, write
 from tests.servers.faults import LASTING, STOPPING, answer, sending
 from tests.servers.running import free_port
@@ -145,10 +145,23 @@ def test_a_run_whose_budget_is_spent_goes_on_with_a_larger_one(folder: Path) -> 
         annotate(folder, *toy(server.url, "--limit", "2"), "--seed", "5", "--budget", "1", code=2)
 
 
-def test_requests_a_minute_are_kept(folder: Path) -> None:
-    from time import monotonic
+def test_requests_a_minute_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call of the run passes one limiter of the rate that was asked for. (That a limiter keeps its rate is tested
+    with the lanes.)"""
+    made: list[Passed] = []
 
+    class Passed(lanes.AsyncLimiter):
+        def __init__(self, max_rate: float, time_period: float) -> None:
+            super().__init__(max_rate, time_period)
+            self.passed = 0
+            made.append(self)
+
+        async def acquire(self, amount: float = 1) -> None:
+            await super().acquire(amount)
+            self.passed += 1
+
+    monkeypatch.setattr(lanes, "AsyncLimiter", Passed)
     with Scripted(debating()) as server:
-        began = monotonic()
-        annotate(folder, *toy(server.url, "--param", "requests_per_minute=120", "--limit", "5"))
-        assert monotonic() - began > 1.0, "twelve go at once, then two a second: fifteen take a second and a half"
+        told = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
+    assert told.json["calls"] == 15
+    assert [(one.max_rate, one.time_period, one.passed) for one in made] == [(120, 6, 15)]

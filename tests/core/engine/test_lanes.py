@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import selectors
 import time
 
 import pytest
@@ -99,6 +100,46 @@ def test_all_wait_when_several_in_a_row_were_told_to() -> None:
         return time.monotonic() - began
 
     assert asyncio.run(go()) >= 0.15
+
+
+class Hurried(asyncio.SelectorEventLoop):
+    """A loop whose clock stands still while anything is to do, and else jumps to what is due next: waiting takes no
+    time, and times are exact however slow the machine is."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__(_Jumping(self))
+
+    def time(self) -> float:
+        return self.now
+
+
+class _Jumping(selectors.SelectSelector):
+    def __init__(self, loop: Hurried) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._loop.now += timeout or 0.0
+        return super().select(0)
+
+
+def test_a_minutes_requests_go_when_they_may() -> None:
+    """120 a minute: twelve go at once, then two a second."""
+
+    async def go() -> list[float]:
+        lane, loop, gone = Lane(Limits(requests_per_minute=120), 1000), asyncio.get_running_loop(), []
+
+        async def call() -> None:
+            await lane.enter(1)
+            gone.append(loop.time())
+            lane.leave()
+
+        await asyncio.gather(*(call() for _ in range(15)))
+        return gone
+
+    with asyncio.Runner(loop_factory=Hurried) as runner:
+        assert runner.run(go()) == pytest.approx([0.0] * 12 + [0.5, 1.0, 1.5], abs=0.01)
 
 
 @pytest.mark.parametrize("limit", [Limits(requests_per_minute=600), Limits(tokens_per_minute=60_000)])
