@@ -114,7 +114,7 @@ def test_a_protocol_s_parameters_are_a_form(desk: Desk) -> None:
     fill(desk, documents=12)
     at = screen()
     at.selectbox(key="run-protocol").set_value("discussion").run()
-    assert "3 to 9 calls a document (n(1 + r), r up to R)" in html(at)
+    assert "3 to 9 calls a document: one for each annotator, and as many again for each round" in html(at)
     at.number_input(key="param-discussion-annotators").set_value(2).run()
     assert runs.recall(desk).params == {"annotators": 2}
     assert "2 to 6 calls a document" in html(at)
