@@ -11,10 +11,9 @@ from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, g
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
-from core.studio import counted, evaluate, printout, reports, review, scoring, stages, truth_words, worth
+from core.studio import counted, evaluate, evaluated, printout, reports, review, scoring, stages, truth_words, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
-from core.studio.memo import measured
 from core.studio.scoring import Evaluation
 
 VIEWS = {
@@ -59,7 +58,7 @@ def main() -> None:
     if rating:
         rated.key_numbers(desk, run, truth)
     else:
-        _numbers(_scored(desk, run, truth))
+        _numbers(evaluated.evaluation(desk, run, truth))
     view = st.segmented_control(
         "what to look at",
         list(VIEWS),
@@ -71,7 +70,7 @@ def main() -> None:
     )
     match view:
         case "debate":
-            told = measured(desk, truth, lambda: worth.worth(desk, run, truth), "worth", run.run_id)
+            told = evaluated.debate(desk, run, truth)
             group_styles.groups(desk, run, truth)
             debate_worth.worth(told, worth.noun(run), stages.role_titles(run), _counted(desk, run, truth))
         case "errors":
@@ -84,19 +83,14 @@ def main() -> None:
         case _ if rating:
             rated.dimensions(desk, run, truth)
         case _:
-            found = _scored(desk, run, truth)
+            found = evaluated.evaluation(desk, run, truth)
             _bars_and_flow(desk, found)
             cells.behind(desk, found)
-
-
-def _scored(desk: Desk, run: RunRow, truth: Truth) -> Evaluation:
-    return measured(desk, truth, lambda: scoring.evaluation(desk, run.run_id, truth), "evaluation", run.run_id)
+    desk.ahead.work(lambda: evaluated.rest(desk, run, truth))
 
 
 def _truth_switch(known: dict[Truth, int]) -> Truth:
-    wanted = state.truth()
-    if not known.get(wanted):
-        wanted = next((name for name, count in known.items() if count), "gold")
+    wanted = evaluated.usual(known, state.truth())
     names = list(known)
 
     def words(name: Truth) -> str:

@@ -15,7 +15,7 @@ from app.views.notice import error_box
 from app.views.panel import panel
 from app.views.rooms import heading
 from core.errors import MootError
-from core.studio import bundle, data, home, samples
+from core.studio import bundle, data, evaluated, home, samples
 from core.studio import codebook as codebooks
 from core.studio.desk import Desk
 from core.studio.home import Step
@@ -120,6 +120,8 @@ def main() -> None:
                     f"{overview.name}, what is next", note=f"{overview.done} of {len(overview.steps)}", key="next"
                 ):
                     welcome.steps(overview, go)
+    if desk is not None:
+        desk.ahead.work(lambda: evaluated.first(desk))
 
 
 main()

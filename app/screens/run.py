@@ -21,7 +21,19 @@ from app.views.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.studio import again, ambiguity, comparison, costs, estimates, fitting, precedents, runs, savings, steering
+from core.studio import (
+    again,
+    ambiguity,
+    comparison,
+    costs,
+    estimates,
+    evaluated,
+    fitting,
+    precedents,
+    runs,
+    savings,
+    steering,
+)
 from core.studio.desk import Desk
 from core.studio.lab import templates
 from core.studio.preview import preview
@@ -332,3 +344,4 @@ if state.setting_up() or not known:
     setup_screen(here, known)
 else:
     run_screen(here, known, shown_run(here, known))
+    here.ahead.work(lambda: evaluated.first(here))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.views import palette
-from app.views.picture import Shade, Spec, draw, finished, kept
+from app.views.picture import Shade, Spec, draw, finished, kept, table
 from core.evaluation.intervals import Estimate
 
 MEASURES = ("Precision", "Recall", "F1")
@@ -53,7 +53,6 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
 @kept
 def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     bars: list[dict[str, Any]] = []
     triangles: list[dict[str, Any]] = []
@@ -109,7 +108,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shad
     def y(field: str) -> Any:
         return alt.Y(f"{field}:Q", scale=down, axis=None)
 
-    frame = pd.DataFrame(bars)
+    frame = table(bars)
     base = alt.Chart(frame)
     own = alt.Color("colour:N", scale=None)
     tip = [
@@ -119,7 +118,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shad
         alt.Tooltip("from:Q", title="Interval from", format=".3f"),
         alt.Tooltip("to:Q", title="to", format=".3f"),
     ]
-    ticks = pd.DataFrame(
+    ticks = table(
         [
             {
                 "at": panel * _APART + part,
@@ -132,29 +131,28 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shad
             for part in (0.0, 0.5, 1.0)
         ]
     )
-    heads = pd.DataFrame([{"at": panel * _APART, "place": -0.82, "words": name} for panel, name in enumerate(MEASURES)])
-    names = pd.DataFrame(
-        [
-            {
-                "at": -_NAMES,
-                "upper": place - 0.14,
-                "lower": place + 0.24,
-                "label": row.name,
-                "note": row.note,
-                "colour": shade[f"l{row.colour}"] if row.colour else "transparent",
-                "square": row.colour > 0,
-            }
-            for place, row in enumerate(rows)
-        ]
-    )
-    own_and_mean = ((names[names["square"]], 16), (names[~names["square"]], 0))
+    heads = table([{"at": panel * _APART, "place": -0.82, "words": name} for panel, name in enumerate(MEASURES)])
+    names = [
+        {
+            "at": -_NAMES,
+            "upper": place - 0.14,
+            "lower": place + 0.24,
+            "label": row.name,
+            "note": row.note,
+            "colour": shade[f"l{row.colour}"] if row.colour else "transparent",
+            "square": row.colour > 0,
+        }
+        for place, row in enumerate(rows)
+    ]
+    squares, plain = (table([name for name in names if name["square"] is own]) for own in (True, False))
+    own_and_mean = ((squares, 16), (plain, 0))
     layers = [
         alt.Chart(ticks).mark_rule(color=shade["line"]).encode(x=x("at"), y=y("top"), y2="bottom"),
         alt.Chart(ticks).mark_text(fontSize=10.5, color=shade["tx3"]).encode(x=x("at"), y=y("under"), text="words:N"),
         alt.Chart(heads)
         .mark_text(align="left", fontSize=12, fontWeight=600, color=shade["tx"])
         .encode(x=x("at"), y=y("place"), text="words:N"),
-        alt.Chart(names[names["square"]])
+        alt.Chart(squares)
         .mark_square(size=95, opacity=1, filled=True, xOffset=5)
         .encode(x=x("at"), y=y("upper"), color=own),
         *(
@@ -181,7 +179,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shad
     if triangles:
         roles = list(dict.fromkeys(role for row in rows for role in row.roles))
         layers.append(
-            alt.Chart(pd.DataFrame(triangles))
+            alt.Chart(table(triangles))
             .mark_point(shape="triangle-up", size=38, filled=True, opacity=1)
             .encode(
                 x=x("at"),

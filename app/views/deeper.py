@@ -8,12 +8,12 @@ import streamlit as st
 
 from app import prepare, state
 from app.views import confusion, error_analysis, panel, stability, who
+from app.views.labels import pick
 from core.debate.protocols import family
 from core.runs import RunRow
-from core.studio import advice, certainty, compare, counted, drift, looked, mistakes, people, repeats
+from core.studio import advice, counted, drift, evaluated, mistakes, people, repeats
 from core.studio.desk import Desk
 from core.studio.grids import Truth
-from core.studio.memo import measured, remembered
 
 SHOWN = 50  # documents that are listed at a time
 ALL, STEADY = "All", "In every iteration"
@@ -24,16 +24,8 @@ def errors(desk: Desk, run: RunRow, truth: Truth, show: Callable[[Desk, RunRow, 
     """One label's errors, the documents behind them, and the one picked, which ``show`` draws."""
     codebook = run.settings.codebook
     labels = {label.id: label.name for label in codebook.labels}
-    chosen = st.pills(
-        "label",
-        list(labels),
-        default=next(iter(labels)),
-        format_func=labels.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        key="errors-label",
-    )
-    told = remembered(desk, lambda: mistakes.of_label(desk, run, chosen, truth), "mistakes", run.run_id, chosen, truth)
+    chosen = pick(codebook, key="errors-label")
+    told = evaluated.errors(desk, run, chosen, truth)
     side, word = error_analysis.findings(told, codebook.kind, truth)
     on = counted.words(told.counted, truth)
     among = f"“{word}” stands in them" if word else ""
@@ -80,11 +72,11 @@ def _clicked() -> None:
 
 def repeated(desk: Desk, run: RunRow, truth: Truth) -> None:
     """What the iterations say."""
-    told = measured(desk, truth, lambda: repeats.repeats(desk, run, truth), "repeats", run.run_id)
+    told = evaluated.repeated(desk, run, truth)
     if told is None:
         st.caption("No iteration has a verdict yet.")
         return
-    sure = remembered(desk, lambda: certainty.certainty(desk, run, truth), "certainty", run.run_id, truth)
+    sure = evaluated.certain(desk, run, truth)
     each = counted.together([counted.of_run(desk, row, truth) for row in repeats.siblings(desk, run)])
     stability.stability(told, sure, run.settings.codebook, counted.words(each, truth), truth)
 
@@ -93,10 +85,9 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
     """Who suits which seat, whether the model may replace the people, and drift."""
     left, right = st.columns([1.2, 1], gap="small")
     with left:
-        rows = [row for row in looked.runs(desk) if compare.alike(row.settings.codebook, run.settings.codebook)]
-        found = measured(desk, truth, lambda: advice.profiles(desk, rows, truth), "profiles", run.run_id)
+        found = evaluated.seated(desk, run, truth)
         if found:
-            pooled = [counted.of_run(desk, row, truth) for row in rows if row.verdicts]
+            pooled = [counted.of_run(desk, row, truth) for row in evaluated.pooled(desk, run) if row.verdicts]
             on = counted.words(counted.together(pooled), truth)
             who.seats(found, advice.suggestions(found, [family(role) for role in run.settings.seats]), on)
     people_panel = panel.panel("May the model replace the people?", "alternative annotator test", key="who-replace")
@@ -110,7 +101,7 @@ def seats_and_people(desk: Desk, run: RunRow, truth: Truth) -> None:
             label_visibility="collapsed",
             key="who-people-are",
         )
-        test = remembered(desk, lambda: people.may_replace(desk, run, chosen), "replace", run.run_id, chosen)
+        test = evaluated.replaced(desk, run, chosen)
         who.replace(test, counted.words(people.counted_by(desk, run)))
     with right:
         drifted = drift.drifts(desk, run)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.views import palette, panel
 from app.views.labels import pick
-from app.views.picture import Shade, Spec, draw, finished, kept
+from app.views.picture import Shade, Spec, draw, finished, kept, table
 from core.evaluation.groups import MEASURES
 from core.evaluation.intervals import Estimate
 from core.runs import RunRow
@@ -87,9 +87,8 @@ def _chart(rows: list[dict[str, Any]], measure: str) -> None:
 @kept
 def _lanes(rows: list[dict[str, Any]], measure: str, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
-    frame = pd.DataFrame([{**row, "ink": shade[row["colour"]], "end": 1.06} for row in rows])
+    frame = table([{**row, "ink": shade[row["colour"]], "end": 1.06} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
     across = alt.Scale(domain=[low - 0.02, 1.7 - 0.4 * low], nice=False)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.views import palette
 from app.views.labels import colour
-from app.views.picture import ROW, Shade, Spec, draw, finished, kept
+from app.views.picture import ROW, Shade, Spec, draw, finished, kept, table
 from core.codebook import Codebook
 from core.documents import Document
 from core.studio.data import Profile
@@ -45,7 +45,6 @@ def gold_chart(bars: Sequence[GoldBar], *, key: str) -> None:
 @kept
 def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str], shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     own = {row["name"]: colour for row, colour in zip(rows, colours, strict=True)}
     names = list(own)
@@ -56,7 +55,7 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str], shade: Shad
         sort=names,
         axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=150, labelFontSize=12, labelPadding=8),
     )
-    base = alt.Chart(pd.DataFrame([{**row, "words": f"{row['count']:,}  {row['share']:.0%}"} for row in rows]))
+    base = alt.Chart(table([{**row, "words": f"{row['count']:,}  {row['share']:.0%}"} for row in rows]))
     bars = base.mark_bar(size=15, cornerRadiusEnd=2).encode(
         x=across,
         y=down,
@@ -81,11 +80,10 @@ def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:
 @kept
 def _lengths(rows: Sequence[Mapping[str, Any]], shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     low, high = min(row["from"] for row in rows), max(row["to"] for row in rows)
     chart = (
-        alt.Chart(pd.DataFrame(list(rows)))
+        alt.Chart(table(rows))
         .mark_rect(color=shade["bar"])
         .encode(
             x=alt.X(

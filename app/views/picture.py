@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeAlias, cast
@@ -29,6 +29,13 @@ def kept(make: Callable[P, Spec]) -> Callable[P, Spec]:
     return st.cache_data(show_spinner=False, max_entries=KEPT)(make)
 
 
+def table(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Rows as the data of a chart. Not as a DataFrame: each would be read again for what its columns might be."""
+    import altair as alt
+
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
 def finished(chart: Any, shade: Shade, height: int, padding: Mapping[str, int] | None = None) -> Spec:
     """The chart in the look that all have, ``height`` pixels high and as wide as its place."""
     axis = {
@@ -40,7 +47,7 @@ def finished(chart: Any, shade: Shade, height: int, padding: Mapping[str, int] |
     chart = chart.properties(height=height, background="transparent", padding=dict(padding or PADDING)).configure(
         font="Inter", view={"stroke": None}, axis=axis, legend=legend
     )
-    return cast(Spec, chart.to_dict())
+    return cast(Spec, chart.to_dict(validate=False))  # the tests draw each chart; here it would take as long again
 
 
 def draw(

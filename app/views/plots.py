@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from app.views import palette
-from app.views.picture import ROW, Shade, Spec, draw, finished, kept
+from app.views.picture import ROW, Shade, Spec, draw, finished, kept, table
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -26,12 +26,11 @@ def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
 @kept
 def _forest(rows: Rows, unit: str, select: bool, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     names = [row["name"] for row in rows]
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
     most = max([*ends, 0.02]) * 1.12
-    frame = pd.DataFrame(
+    frame = table(
         [{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"], "at": most * 1.04} for row in rows]
     )
     across = alt.Scale(domain=[-most, most * 1.5], nice=False)
@@ -47,7 +46,7 @@ def _forest(rows: Rows, unit: str, select: bool, shade: Shade) -> Spec:
     chosen = alt.selection_point(fields=["name"], name="label")
     faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))
     base = alt.Chart(frame)
-    zero = alt.Chart(pd.DataFrame([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
+    zero = alt.Chart(table([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
     spans = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
         x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=colour, tooltip=tip
     )
@@ -70,9 +69,8 @@ def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "shar
 @kept
 def _lines(rows: Rows, series: Mapping[str, str], title: str, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
-    frame = pd.DataFrame([row for row in rows if row["value"] is not None])
+    frame = table([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
     known = [name for name in series if any(row["series"] == name for row in rows)]
     x = alt.X("step:N", sort=steps, axis=alt.Axis(title=None, labelAngle=0, grid=False), scale=alt.Scale(padding=0.6))
@@ -103,15 +101,14 @@ def reliability(rows: Rows, *, key: str, certainty: str) -> None:
 @kept
 def _reliability(rows: Rows, certainty: str, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     unit = alt.Scale(domain=[0, 1], nice=False)
     diagonal = (
-        alt.Chart(pd.DataFrame([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
+        alt.Chart(table([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
         .mark_line(color=shade["line2"], strokeDash=[4, 4])
         .encode(x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit))
     )
-    base = alt.Chart(pd.DataFrame(list(rows)))
+    base = alt.Chart(table(rows))
     x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
     y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share that is right", format=".0%", tickCount=6))
     tip = [
@@ -139,10 +136,9 @@ def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = 
 @kept
 def _bars(rows: Rows, unit: str, share: bool, select: bool, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     names = [row["name"] for row in rows]
-    frame = pd.DataFrame([{**row, "fill": shade[row["colour"]]} for row in rows])
+    frame = table([{**row, "fill": shade[row["colour"]]} for row in rows])
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
     across = alt.Scale(domain=[0, most * 1.35], nice=False)
     y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
@@ -164,7 +160,7 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool, shade: Shade) -> Spe
         layers.append(
             base.mark_rule(color=shade["tx"], strokeWidth=1.5).encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
         )
-    ends = frame.assign(end=[row.get("high") or row["value"] or 0 for row in rows])
+    ends = table([{**row, "end": row.get("high") or row["value"] or 0} for row in rows])
     layers.append(
         alt.Chart(ends)
         .mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"])
@@ -193,9 +189,8 @@ def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
 @kept
 def _frontier(known: Rows, cost: str, quality: str, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
-    frame = pd.DataFrame(list(known))
+    frame = table(known)
     most = max(row["cost"] for row in known) or 1.0
     low = min(row["quality"] for row in known)
     high = max(row["quality"] for row in known)
@@ -211,7 +206,7 @@ def _frontier(known: Rows, cost: str, quality: str, shade: Shade) -> Spec:
         scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]),
         legend=None,
     )
-    front = frame[frame["efficient"]].sort_values("cost")
+    front = table(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
     chart = (
         alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
         + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
@@ -233,13 +228,12 @@ def scatter(rows: Rows, *, key: str) -> None:
 @kept
 def _scatter(rows: Rows, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     seats = list(dict.fromkeys(row["seat"] for row in rows))
     unit = alt.Scale(domain=[0, 1.02], nice=False)
     x = alt.X("recall:Q", scale=unit, axis=alt.Axis(title="recall", tickCount=6))
     y = alt.Y("precision:Q", scale=unit, axis=alt.Axis(title="precision", tickCount=6))
-    base = alt.Chart(pd.DataFrame(list(rows)))
+    base = alt.Chart(table(rows))
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(
         x=x,
         y=y,
@@ -270,12 +264,11 @@ def standings(rows: Rows, *, key: str) -> None:
 @kept
 def _standings(rows: Rows, shade: Shade) -> Spec:
     import altair as alt
-    import pandas as pd
 
     names = list(dict.fromkeys(row["name"] for row in rows))
     known = ["right", "wavering", "wrong", "unread"]
     chart = (
-        alt.Chart(pd.DataFrame([{**row, "place": known.index(row["standing"])} for row in rows]))
+        alt.Chart(table([{**row, "place": known.index(row["standing"])} for row in rows]))
         .mark_bar(size=15)
         .encode(
             x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
@@ -318,9 +311,8 @@ def _heat(
     rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool, shade: Shade
 ) -> Spec:
     import altair as alt
-    import pandas as pd
 
-    frame = pd.DataFrame(
+    frame = table(
         [
             {**one, "ink": palette.legible(palette.blend(shade["bg2"], shade["bar"], one["share"]), shade)}
             for one in rows

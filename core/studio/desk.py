@@ -18,6 +18,7 @@ from core.llm.models import ModelLibrary
 from core.runs import State
 from core.store.project import Project
 from core.studio import drivers, watch
+from core.studio.ahead import Ahead
 from core.studio.board import Board, DocumentText, FinishedPage, Replay
 from core.studio.tutor import Tutor
 
@@ -47,6 +48,7 @@ class Desk:
         self.models = models
         self.tutor = Tutor(project.store)
         models.students.append(self.tutor.find)
+        self.ahead = Ahead()
         self._boards: dict[str, Board] = {}
         self._live: dict[str, Driver] = {}
         self._queued: dict[str, Future[RunStatus]] = {}
@@ -144,6 +146,7 @@ class Desk:
             future.exception()
         self.models.students.remove(self.tutor.find)
         self.tutor.close()
+        self.ahead.close()
         self.project.close()
 
     # -- what the live route looks at

@@ -14,13 +14,15 @@ T = TypeVar("T")
 KEPT = 40
 
 _guard = threading.Lock()
+_making: dict[Hashable, threading.Lock] = {}
+"""Held while what it stands for is made. What is made of parts waits for these in turn; no part waits for its whole."""
 _known: OrderedDict[Hashable, Any] = OrderedDict()
 """Keyed by the store itself, so that none that is open later can be taken for it."""
 
 
 def remembered(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
     """What ``make`` gave last for ``what`` (name it whole: function and arguments) in this project, made anew when
-    something was committed to the file since. Safe from any thread; two that ask at once may both make it."""
+    something was committed to the file since. Safe from any thread; of two that ask at once one makes it."""
     return kept(desk, make, desk.saved_at(), *what)
 
 
@@ -38,9 +40,18 @@ def kept(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
         if key in _known:
             _known.move_to_end(key)
             return cast(T, _known[key])
-    made = make()
-    with _guard:
-        _known[key] = made
-        while len(_known) > KEPT:
-            _known.popitem(last=False)
+        turn = _making.setdefault(key, threading.Lock())
+    with turn:
+        with _guard:
+            if key in _known:
+                return cast(T, _known[key])
+        try:
+            made = make()
+            with _guard:
+                _known[key] = made
+                while len(_known) > KEPT:
+                    _known.popitem(last=False)
+        finally:
+            with _guard:
+                _making.pop(key, None)
     return made

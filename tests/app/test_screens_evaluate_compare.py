@@ -40,6 +40,8 @@ def desk(project):
         run_name=lambda run: f"Run {run}",
         saved_at=lambda: project.saved_at,
         replay=lambda run, document: watch.replay(project.store, run, document),
+        under_way=tuple,
+        ahead=SimpleNamespace(work=lambda what: what()),
     )
     wiring.install(SimpleNamespace(desks=lambda: (desk,), recent=tuple))
     yield desk

@@ -39,6 +39,8 @@ def desk(project):
         saved_at=lambda: project.saved_at,
         replay=lambda run, document: watch.replay(project.store, run, document),
         tutor=SimpleNamespace(notice=lambda: None),
+        under_way=tuple,
+        ahead=SimpleNamespace(work=lambda what: what()),
     )
     wiring.install(SimpleNamespace(desks=lambda: (desk,), recent=tuple))
     yield desk

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -42,6 +44,29 @@ def test_a_decision_leaves_what_is_scored_against_gold_and_nothing_else(desk):
     assert looks() == (0, 1, 1)
     desk.store.documents.replace_gold({"d0": {"ann": {"a": False}}})
     assert looks() == (1, 2, 2)
+
+
+def test_of_two_that_ask_at_once_one_makes_it(desk):
+    begun, gate, made = threading.Event(), threading.Event(), []
+
+    def slow():
+        begun.set()
+        gate.wait(10)
+        made.append(1)
+        return "it"
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(kept, desk, slow, "slow")
+        assert begun.wait(10)
+        second = pool.submit(kept, desk, slow, "slow")
+        gate.set()
+        assert (first.result(10), second.result(10), made) == ("it", "it", [1])
+
+
+def test_what_could_not_be_made_is_tried_again(desk):
+    with pytest.raises(ZeroDivisionError):
+        kept(desk, lambda: 1 // 0, "fails")
+    assert kept(desk, lambda: 2, "fails") == 2
 
 
 def test_what_was_looked_at_longest_ago_is_forgotten(desk, monkeypatch):
