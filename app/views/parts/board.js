@@ -2,6 +2,7 @@
 
 const RETRY = [0.3, 0.6, 1.2, 2.5, 5, 8];
 const DWELL = 2600;   // ms on a debate that has ended before the next one is shown
+const PACE = { strip: 500, wall: 250 }; // ms between two drawings of what is only glanced at
 const DWELL_KEYS = 9000;
 const RELIST = 4000;   // ms between two looks at the list of finished debates while it is open
 const WORDS = 26;     // a second, in a replay
@@ -13,6 +14,7 @@ class BoardView {
     this.socket = null;
     this.tries = 0;
     this.dirty = { strip: true, wall: true, focus: true };
+    this.drawn = {}; // part -> when
     this.resize = () => this.fit();
     window.addEventListener("resize", this.resize);
     this.keydown = (event) => this.key(event);
@@ -65,6 +67,7 @@ class BoardView {
     cancelAnimationFrame(this.playing);
     cancelAnimationFrame(this.frame);
     window.removeEventListener("resize", this.resize);
+    clearTimeout(this.resting);
     document.removeEventListener("pointerdown", this.outside);
     if (this.socket) { this.socket.onclose = null; this.socket.close(); }
   }
@@ -177,6 +180,7 @@ class BoardView {
     const top = this.root.getBoundingClientRect().top;
     const room = window.innerHeight - Math.max(0, top) - 20;
     const narrow = this.root.clientWidth < 1160;
+    this.across = 0; // counted anew when it is needed: asking costs a layout
     if (this.root.clientWidth > 780) this.root.style.height = `${Math.max(room, narrow ? 690 : 620)}px`;
     else this.root.style.height = "";
   }
@@ -248,7 +252,8 @@ class BoardView {
       for (const id of [...this.tiles.keys()]) if (!flying.has(id) && !this.tiles.get(id).status) { this.tiles.delete(id); this.slots = this.slots.map((s) => (s === id ? null : s)); }
     }
     for (const event of message.events) this.fold(event);
-    if (message.type === "snapshot") { this.opened = true; this.choose(); }
+    if (message.type === "snapshot") this.opened = true;
+    if (this.opened) this.choose();
   }
 
   fold(event) {
@@ -276,6 +281,7 @@ class BoardView {
       if (!this.slots.some(Boolean)) this.slots = [];
       this.mark("wall");
     }
+    if (this.turned && status.state === "running") this.setMode("live"); // it goes on: there is something to watch again
     this.listAgain(before !== status.state);
     if (status.state === this.data.state) this.told = "";
     else if (this.data.state && status.state !== this.told) {
@@ -354,7 +360,7 @@ class BoardView {
     this.talk.replaceChildren(this.ruling);
     this.documentStale = true;
     this.toBottom = true;
-    this.mark("focus", "wall");
+    this.show("focus", "wall");
     if (!quiet) { this.watch(); this.remember(); if (this.mode === "finished") this.drawList(); }
   }
 
@@ -364,7 +370,10 @@ class BoardView {
     const open = this.slots.filter((id) => id && this.tiles.get(id) && !this.tiles.get(id).status);
     const any = open[0] || this.slots.filter(Boolean).pop();
     if (any) this.focus(any);
-    else if (this.mode !== "finished" && this.status && this.status.state !== "running" && this.status.state !== "queued") { this.setMode("finished"); }
+    else if (this.mode !== "finished" && this.status && this.status.state !== "running" && this.status.state !== "queued") {
+      this.setMode("finished");
+      this.turned = true;
+    }
   }
 
   firstFinished() {
@@ -419,17 +428,18 @@ class BoardView {
     this.drawPin();
   }
 
-  columns() { return getComputedStyle(this.wall).gridTemplateColumns.split(" ").length; }
+  columns() { return this.across || (this.across = getComputedStyle(this.wall).gridTemplateColumns.split(" ").length); }
 
   setMode(mode, quiet) {
     this.mode = mode;
+    this.turned = false; // by itself, for want of debates
     const live = mode === "live";
     this.liveButton.setAttribute("aria-pressed", String(live));
     this.finButton.setAttribute("aria-pressed", String(!live));
     this.fin.classList.toggle("hide", live);
     put(this.wallTitle, live ? "In flight" : "Finished");
     if (!quiet) { this.remember(); if (!live) this.ask({}); }
-    this.mark("strip", "wall");
+    this.show("strip", "wall");
   }
 
   // ---- roles menu
@@ -522,20 +532,35 @@ class BoardView {
     if (same) this.debate.setDocument(same);
   }
 
-  // ---- drawing, at most once a frame
+  // ---- drawing, at most once a frame, and what is only glanced at less often: many debates move at once
 
   mark(...parts) {
     for (const part of parts) this.dirty[part] = true;
     if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
   }
 
+  // The same for what a person did: they see it at once.
+  show(...parts) {
+    for (const part of parts) delete this.drawn[part];
+    this.mark(...parts);
+  }
+
   draw() {
     this.frame = null;
-    const dirty = this.dirty;
-    this.dirty = {};
-    if (dirty.strip) this.drawStrip();
-    if (dirty.wall) this.drawWall();
-    if (dirty.focus) this.drawFocus();
+    const now = performance.now();
+    let wait = Infinity;
+    const due = (part) => {
+      if (!this.dirty[part]) return false;
+      const left = (this.drawn[part] || -Infinity) + (PACE[part] || 0) - now;
+      if (left > 0) { wait = Math.min(wait, left); return false; }
+      this.dirty[part] = false;
+      this.drawn[part] = now;
+      return true;
+    };
+    if (due("strip")) this.drawStrip();
+    if (due("wall")) this.drawWall();
+    if (due("focus")) this.drawFocus();
+    if (wait < Infinity) { clearTimeout(this.resting); this.resting = setTimeout(() => this.mark(), wait); }
     if (this.toBottom) { this.talk.scrollTop = this.talk.scrollHeight; this.toBottom = false; }
   }
 
