@@ -80,6 +80,11 @@ def again(desk: Desk, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunR
     return desk.store.runs.create(settings, chosen, experiment_id=f"{PREFIX}{run.run_id}")
 
 
+def is_canary(run: RunRow) -> bool:
+    """Whether the run asks canaries of another one again."""
+    return (run.experiment_id or "").startswith(PREFIX)
+
+
 def canary_runs(desk: Desk, run: RunRow) -> list[RunRow]:
     """The canary runs of a run, oldest first."""
     return [row for row in looked.runs(desk) if row.experiment_id == f"{PREFIX}{run.run_id}"]

@@ -18,7 +18,7 @@ from core.runs import RunRow, RunSettings
 from core.store.dossiers import Dossier
 from core.store.events import Event
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Change, Decision, Mark, MarkName, ReviewStatus
-from core.studio import definitions, looked
+from core.studio import definitions, drift, looked
 from core.studio.desk import Desk
 
 Status: TypeAlias = ReviewStatus
@@ -77,9 +77,9 @@ def reviewer() -> str:
 
 
 def runs(desk: Desk) -> list[RunRow]:
-    """The runs to choose from: finished ones first, each the latest first."""
+    """The runs to choose from: finished ones first, runs of canaries (``drift``) behind them, each the latest first."""
     latest_first = reversed(looked.runs(desk))
-    return sorted(latest_first, key=lambda row: row.state != "done")
+    return sorted(latest_first, key=lambda row: (row.state != "done", drift.is_canary(row)))
 
 
 def roles(run: RunRow) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,3 +29,14 @@ def browser() -> Iterator[Browser]:
         chromium = running.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
         yield chromium
         chromium.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails says what its page showed: much of what goes wrong in a browser cannot be seen otherwise."""
+    report = yield
+    page = item.funcargs.get("page")
+    if report.failed and page is not None:
+        with contextlib.suppress(Exception):
+            report.sections.append(("what the page showed", f"{page.url}\n{page.inner_text('body')[:4000]}"))
+    return report

@@ -9,7 +9,7 @@ import pytest
 from core.documents import Document
 from core.errors import UsageError
 from core.store.reviews import Change, Decision
-from core.studio import advice, compare, drift, mistakes, outcomes, people, printout, repeats, reports
+from core.studio import advice, compare, drift, mistakes, outcomes, people, printout, repeats, reports, review
 from core.studio.counted import Counted
 from tests.core.store.helpers import hold_debate, make_settings
 from tests.core.studio import rooms_world
@@ -171,6 +171,7 @@ def test_canaries(world):
             await hold_debate(desk.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2026-11")
 
     asyncio.run(debates())
+    assert review.runs(desk)[0].run_id not in {row.run_id for row in drift.canary_runs(desk, run)}
     one = drift.drifts(desk, run)[0]
     assert one.documents == 3
     assert one.counted == Counted(3, {"undrawn": 1})
