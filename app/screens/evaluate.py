@@ -11,7 +11,7 @@ from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, g
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
-from core.studio import counted, evaluate, evaluated, printout, reports, review, scoring, stages, truth_words, worth
+from core.studio import counted, evaluate, evaluated, printout, reports, review, stages, truth_words, worth
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.scoring import Evaluation
@@ -210,8 +210,6 @@ def _counted(desk: Desk, run: RunRow, truth: Truth) -> debate_worth.CountedOn:
 
 
 def _bars_and_flow(desk: Desk, found: Evaluation) -> None:
-    deciding = found.ledger.roles[-1] if found.ledger else (found.roles[-1].role if found.roles else "")
-    others = [role for role in found.roles if role.role != deciding] if found.ledger else []
     if found.ledger is not None:
         left, right = st.columns([1.06, 1], gap="small")
     else:
@@ -220,8 +218,8 @@ def _bars_and_flow(desk: Desk, found: Evaluation) -> None:
     on = counted.words(counted.of_run(desk, found.run, found.truth), found.truth)
     with left, panel.panel("Per label", told, counted=on, key="evaluate-bars") as head:
         with head:
-            panel.role_legend({role.role: role.title for role in others})
-        charts.score_bars(_score_rows(found, others), found.titles, key="evaluate-scores")
+            panel.role_legend({role.role: role.title for role in charts.others(found)})
+        charts.score_bars(found, key="evaluate-scores")
     if found.ledger is not None and right is not None:
         cells_in = f"{found.ledger.cells:,} {worth.noun(found.run)}s"
         on = counted.words(counted.of_debate(desk, found.run, found.truth), found.truth)
@@ -229,29 +227,6 @@ def _bars_and_flow(desk: Desk, found: Evaluation) -> None:
             # As high as the bars beside it, but for the sentence.
             height = max(190, charts.ROW * (len(found.labels) + 2) - 66)
             flow.flow(found.ledger, found.titles, found.told, height=height, key="evaluate-ribbons")
-
-
-def _score_rows(found: Evaluation, others: list[scoring.RoleResult]) -> list[charts.ScoreRow]:
-    rows = [
-        charts.ScoreRow(
-            label.name,
-            f"{label.counts.positives:,} present",
-            label.colour,
-            (label.scores.precision, label.scores.recall, label.scores.f1),
-            {role.role: (own.precision, own.recall, own.f1) for role in others if (own := role.counts[label.name])},
-        )
-        for label in found.labels
-    ]
-    scored = sum(label.counts.positives > 0 for label in found.labels)
-    means = {role.role: (macro.precision, macro.recall, macro.f1) for role in others if (macro := role.macro)}
-    mean = charts.ScoreRow(
-        "Macro",
-        f"{scored} label{'' if scored == 1 else 's'}",
-        0,
-        (found.macro.precision, found.macro.recall, found.macro.f1),
-        means,
-    )
-    return [*rows, mean]
 
 
 main()

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import desks, prepare, state
+from app import desks, first_look, prepare, state
 from app.views import mapper, welcome
 from app.views.notice import error_box
 from app.views.panel import panel
 from app.views.rooms import heading
 from core.errors import MootError
-from core.studio import bundle, data, evaluated, home, samples
+from core.studio import bundle, data, home, samples
 from core.studio import codebook as codebooks
 from core.studio.desk import Desk
 from core.studio.home import Step
@@ -121,7 +121,7 @@ def main() -> None:
                 ):
                     welcome.steps(overview, go)
     if desk is not None:
-        desk.ahead.work(lambda: evaluated.first(desk))
+        first_look.prepare(desk)
 
 
 main()

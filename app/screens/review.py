@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from app import desks, review_grid, review_pays, review_people, review_setup, state, wiring
+from app import desks, first_look, review_grid, review_pays, review_people, review_setup, state, wiring
 from app.views import empty, focus, header
 from app.views.runs import looked_at, run_picker
 from core.codebook import Codebook
 from core.runs import RunRow
-from core.studio import evaluated, queue, review
+from core.studio import queue, review
 from core.studio.desk import Desk
 
 SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
@@ -43,7 +43,7 @@ def main() -> None:
         if st.session_state.get(state.VIEW) == "Grid":
             st.session_state[SEARCH] = asked
     _room(desk, runs)
-    desk.ahead.work(lambda: evaluated.first(desk))
+    first_look.prepare(desk)
 
 
 @st.fragment

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app import desks, state, wiring
+from app import desks, first_look, state, wiring
 from app.views import comparison as views_comparison
 from app.views import running, setup
 from app.views.board import board
@@ -27,7 +27,6 @@ from core.studio import (
     comparison,
     costs,
     estimates,
-    evaluated,
     fitting,
     precedents,
     runs,
@@ -344,4 +343,4 @@ if state.setting_up() or not known:
     setup_screen(here, known)
 else:
     run_screen(here, known, shown_run(here, known))
-    here.ahead.work(lambda: evaluated.first(here))
+    first_look.prepare(here)

@@ -9,6 +9,7 @@ from typing import Any
 from app.views import palette
 from app.views.picture import Shade, Spec, draw, finished, kept, table
 from core.evaluation.intervals import Estimate
+from core.studio.scoring import Evaluation, RoleResult
 
 MEASURES = ("Precision", "Recall", "F1")
 _APART = 1.5
@@ -29,10 +30,44 @@ class ScoreRow:
     roles: Mapping[str, tuple[float | None, float | None, float | None]]
 
 
-def score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], *, key: str = "scores") -> None:
+def score_bars(found: Evaluation, *, key: str) -> None:
     """Small multiples: a row for each label; the mark is the value, the light part its interval, triangles are the
-    other roles (named by ``titles``)."""
-    draw(_score_bars(rows, titles, palette.colours()), _numbers(rows, titles), key=key)
+    other roles."""
+    draw(spec(found, palette.colours()), _numbers(_rows(found), found.titles), key=key)
+
+
+def spec(found: Evaluation, shade: Shade) -> Spec:
+    """What ``score_bars`` draws."""
+    return _score_bars(_rows(found), found.titles, shade)
+
+
+def others(found: Evaluation) -> list[RoleResult]:
+    """The roles beside the one that decides, whose lists are the verdict's; none where nobody changes anything."""
+    return [role for role in found.roles if role.role != found.ledger.roles[-1]] if found.ledger else []
+
+
+def _rows(found: Evaluation) -> list[ScoreRow]:
+    beside = others(found)
+    rows = [
+        ScoreRow(
+            label.name,
+            f"{label.counts.positives:,} present",
+            label.colour,
+            (label.scores.precision, label.scores.recall, label.scores.f1),
+            {role.role: (own.precision, own.recall, own.f1) for role in beside if (own := role.counts[label.name])},
+        )
+        for label in found.labels
+    ]
+    scored = sum(label.counts.positives > 0 for label in found.labels)
+    means = {role.role: (macro.precision, macro.recall, macro.f1) for role in beside if (macro := role.macro)}
+    mean = ScoreRow(
+        "Macro",
+        f"{scored} label{'' if scored == 1 else 's'}",
+        0,
+        (found.macro.precision, found.macro.recall, found.macro.f1),
+        means,
+    )
+    return [*rows, mean]
 
 
 def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[str, Any]]:

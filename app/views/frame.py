@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import state, wiring
+from app.views import chart_library
 from app.views.component import APP, tokens
 from app.views.notice import error_box, notice
 from core.errors import MootError, ProjectError
@@ -99,6 +100,7 @@ def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> 
                 # A page link does not say that it is the current one: the key of its container does.
                 with st.container(key="room-here" if page == here else f"room-{page.url_path or 'home'}", gap=None):
                     st.page_link(page, width="stretch")
+        chart_library.fetch()
 
 
 def foot(desk: wiring.Desk) -> None:

@@ -64,16 +64,16 @@ def usual(known: dict[Truth, int], wanted: Truth) -> Truth:
     return wanted if known.get(wanted) else next((name for name, count in known.items() if count), "gold")
 
 
-def first(desk: Desk) -> None:
-    """Work out what Evaluate shows when it is opened. Nothing while a run moves: each verdict would undo it."""
+def first(desk: Desk) -> Evaluation | None:
+    """What Evaluate shows when it is opened. None while a run moves, as each verdict would undo it, and where there is
+    nothing of the kind."""
     rows = [] if desk.under_way() else review.runs(desk)
     if not rows or rows[0].settings.codebook.kind == "rating":
-        return
+        return None
     run = rows[0]
     known = evaluate.truths(desk, run.run_id)
     truth = usual(known, "gold")
-    if known[truth]:
-        evaluation(desk, run, truth)
+    return evaluation(desk, run, truth) if known[truth] else None
 
 
 def rest(desk: Desk, run: RunRow, truth: Truth) -> None:

@@ -19,8 +19,10 @@ def desk(tmp_path):
 
 
 def test_what_was_worked_out_ahead_is_not_worked_out_again(desk, monkeypatch):
-    evaluated.first(desk)
+    found = evaluated.first(desk)
     run = looked.runs(desk)[-1]
+    assert found is not None
+    assert found.run.run_id == run.run_id
     evaluated.rest(desk, run, "gold")
     monkeypatch.setattr(scoring, "evaluation", lambda *_: pytest.fail("a second time"))
     assert evaluated.evaluation(desk, run, "gold").run.run_id == run.run_id
@@ -29,7 +31,7 @@ def test_what_was_worked_out_ahead_is_not_worked_out_again(desk, monkeypatch):
 def test_nothing_is_worked_out_ahead_while_a_run_moves(desk, monkeypatch):
     monkeypatch.setattr(scoring, "evaluation", lambda *_: pytest.fail("a run moves"))
     desk.under_way = lambda: ("r0001",)
-    evaluated.first(desk)
+    assert evaluated.first(desk) is None
     evaluated.rest(desk, looked.runs(desk)[-1], "gold")
 
 

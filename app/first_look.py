@@ -1,0 +1,19 @@
+"""What Evaluate shows first, made while the person looks at the pages from which they go there."""
+
+from __future__ import annotations
+
+from app.views import charts, palette
+from core.studio import evaluated
+from core.studio.desk import Desk
+
+
+def prepare(desk: Desk) -> None:
+    """Have the scores of the latest run and their chart made in the background. Comes back at once."""
+    shade = palette.colours()  # of this session, which the background does not know
+
+    def make() -> None:
+        found = evaluated.first(desk)
+        if found is not None:
+            charts.spec(found, shade)
+
+    desk.ahead.work(make)
