@@ -21,18 +21,7 @@ from app.views.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.studio import (
-    again,
-    ambiguity,
-    comparison,
-    costs,
-    estimates,
-    fitting,
-    precedents,
-    runs,
-    savings,
-    steering,
-)
+from core.studio import again, ambiguity, comparison, costs, estimates, fitting, precedents, runs, savings, steering
 from core.studio.desk import Desk
 from core.studio.lab import templates
 from core.studio.preview import preview

@@ -50,12 +50,9 @@ def finished(chart: Any, shade: Shade, height: int, padding: Mapping[str, int] |
     return cast(Spec, chart.to_dict(validate=False))  # the tests draw each chart; here it would take as long again
 
 
-def draw(
-    spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "", name: str = ""
-) -> dict[str, str]:
-    """Draw a chart with its data to take away (as ``name``, or else ``key``); gives the fields of the point picked in
-    the selection ``select``."""
-    ground, name = palette.colours()["bg"], name or key
+def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "") -> dict[str, str]:
+    """Draw a chart with its data to take away; gives the fields of the point picked in the selection ``select``."""
+    ground = palette.colours()["bg"]
     picked: dict[str, str] = {}
     if select:
         event: Any = st.vega_lite_chart(
@@ -68,12 +65,12 @@ def draw(
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         if find_spec("vl_convert") is not None:
             st.download_button(
-                "SVG", lambda: svg(spec, ground), f"{name}.svg", "image/svg+xml", key=f"{key}-svg",
+                "SVG", lambda: svg(spec, ground), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
                 on_click="ignore",
                 type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
             )  # fmt: skip
         st.download_button(
-            "CSV", lambda: tables.as_csv(rows), f"{name}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
+            "CSV", lambda: tables.as_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
             type="tertiary", icon=":material/download:", help="The numbers of this chart",
         )  # fmt: skip
     return picked
