@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from core.debate.turns import Ask, Reply, Step, T
 from core.documents import Document, storable
 from core.engine.keys import reply_key, request_hash
-from core.engine.limits import retrying
+from core.engine.limits import retried
 from core.engine.ports import Models, StoredReply, TurnStore
 from core.llm.reply import ModelReply
 from core.runs import RunSettings
@@ -99,8 +99,8 @@ def _reply(reply: Reply | BaseException) -> Reply:
 async def _paid(key: str, ask: Ask, settings: RunSettings, models: Models) -> StoredReply:
     began = time.monotonic()
     seat = settings.seats[ask.role]
-    reply: ModelReply = await retrying(lambda _state: None)(
-        models.ask, seat, ask, settings, NOWHERE, lambda _text, _is_reasoning: None
+    reply: ModelReply = await retried(
+        lambda: models.ask(seat, ask, settings, NOWHERE, lambda _text, _is_reasoning: None)
     )
     return StoredReply(
         key=key,

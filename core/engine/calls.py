@@ -7,13 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tenacity import RetryCallState
-
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Ask
 from core.documents import Document
 from core.engine.lanes import Lane
-from core.engine.limits import Budget, retrying
+from core.engine.limits import Budget, retried
 from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
 from core.engine.records import stored_reply
 from core.errors import ModelError, RateLimited
@@ -156,8 +154,11 @@ class Caller:
 
     async def _call(self, key: str, ask: Ask, place: Place) -> StoredReply:
         words = Words(place, self._screen)
-        loop = retrying(lambda state: self._waiting(place, state))
-        return await loop(self._attempt, key, ask, place, words)
+
+        def waits(kind: str, seconds: float) -> None:
+            self.publish(TurnWaiting(place.run_id, place.document.id, place.turn, kind, seconds))
+
+        return await retried(lambda: self._attempt(key, ask, place, words), on_wait=waits)
 
     async def _attempt(self, key: str, ask: Ask, place: Place, words: Words) -> StoredReply:
         lane = self._lane(place.seat)
@@ -223,9 +224,3 @@ class Caller:
                 at=time.time(),
             )
         )
-
-    def _waiting(self, place: Place, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        reason = error.kind if isinstance(error, ModelError) else "waiting"
-        seconds = state.next_action.sleep if state.next_action else 0.0
-        self.publish(TurnWaiting(place.run_id, place.document.id, place.turn, reason, seconds))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from core.errors import ContextTooLong, ModelError, Refused
+
+T = TypeVar("T")
 
 ATTEMPTS = 6
 """Tries for one reply, the first included."""
@@ -25,14 +28,36 @@ _OF_THE_DOCUMENT = frozenset({ContextTooLong.kind, Refused.kind})
 _backoff = wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
 
 
-def retrying(on_wait: Callable[[RetryCallState], None], attempts: int = ATTEMPTS) -> AsyncRetrying:
-    """tenacity's loop for one reply: tries again what can be helped by it, with exponential backoff and jitter, or
-    after as long as the server asked for; ``on_wait`` hears of every pause. The last error is raised as it is."""
+async def retried(
+    attempt: Callable[[], Awaitable[T]],
+    attempts: int = ATTEMPTS,
+    on_wait: Callable[[str, float], None] = lambda _kind, _seconds: None,
+) -> T:
+    """What ``attempt`` gives, tried again when that may help, with exponential backoff and jitter, or after as long as
+    the server asked for. ``on_wait`` hears of every pause: the kind of the error and the seconds. The last error is
+    raised as it is."""
+    try:
+        return await attempt()  # nearly always all; tenacity's loop costs a fifth of what a debate costs besides
+    except ModelError as error:
+        failed = error
+    async for again in _retrying(attempts, on_wait):
+        with again:
+            if again.retry_state.attempt_number == 1:
+                raise failed
+            return await attempt()
+    raise AssertionError("unreachable: the loop raises the last error")  # pragma: no cover
+
+
+def _retrying(attempts: int, on_wait: Callable[[str, float], None]) -> AsyncRetrying:
+    def waits(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        on_wait(getattr(error, "kind", ""), state.next_action.sleep if state.next_action else 0.0)
+
     return AsyncRetrying(
         stop=stop_after_attempt(attempts),
         wait=_wait,
         retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
-        before_sleep=on_wait,
+        before_sleep=waits,
         reraise=True,
     )
 

@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label
 from core.debate.parsing import read
 from core.debate.turns import Ask, Message
 from core.documents import Document
-from core.engine.limits import retrying
+from core.engine.limits import retried
 from core.engine.ports import Models
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
 from core.llm.reply import ModelReply
@@ -57,8 +57,8 @@ async def _probe(seat: Seat, roles: Iterable[str], settings: RunSettings, models
     began = time.monotonic()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            reply: ModelReply = await retrying(lambda _state: None, PROBE_ATTEMPTS)(
-                models.ask, seat, ask, own, document, lambda _text, _is_reasoning: None
+            reply: ModelReply = await retried(
+                lambda: models.ask(seat, ask, own, document, lambda _text, _is_reasoning: None), PROBE_ATTEMPTS
             )
     except ModelError as error:
         return Probe(seat, tuple(roles), time.monotonic() - began, error)
