@@ -3,6 +3,8 @@
 const RETRY = [0.3, 0.6, 1.2, 2.5, 5, 8];
 const DWELL = 2600;   // ms on a debate that has ended before the next one is shown
 const PACE = { strip: 500, wall: 250 }; // ms between two drawings of what is only glanced at
+const REST = 4;        // a frame is followed by a rest of so many times what it took: a slow machine has a run to carry
+const LONGEST_REST = 250;
 const DWELL_KEYS = 9000;
 const RELIST = 4000;   // ms between two looks at the list of finished debates while it is open
 const WORDS = 26;     // a second, in a replay
@@ -15,6 +17,8 @@ class BoardView {
     this.tries = 0;
     this.dirty = { strip: true, wall: true, focus: true };
     this.drawn = {}; // part -> when
+    this.inbox = []; // what came from the server since the last frame
+    this.stuck = true; // whether the talk is read at its end
     this.resize = () => this.fit();
     window.addEventListener("resize", this.resize);
     this.keydown = (event) => this.key(event);
@@ -66,6 +70,7 @@ class BoardView {
     clearTimeout(this.later);
     cancelAnimationFrame(this.playing);
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.breath);
     window.removeEventListener("resize", this.resize);
     clearTimeout(this.resting);
     document.removeEventListener("pointerdown", this.outside);
@@ -105,6 +110,7 @@ class BoardView {
     this.shape.setAttribute("aria-label", "Who speaks to whom");
     this.talk = el("div", "talk");
     this.talk.tabIndex = 0;
+    this.talk.onscroll = () => { this.stuck = this.atBottom(); };
     this.talk.setAttribute("aria-label", "Debate");
     const kbd = (key) => el("kbd", "kbd", key);
     const legend = el("div", "legend", kbd("←"), kbd("→"), el("span", "", "debates"), kbd("Space"), el("span", "", "stay"), (this.next = el("span", "end ell")));
@@ -180,7 +186,8 @@ class BoardView {
     const top = this.root.getBoundingClientRect().top;
     const room = window.innerHeight - Math.max(0, top) - 20;
     const narrow = this.root.clientWidth < 1160;
-    this.across = 0; // counted anew when it is needed: asking costs a layout
+    if (this.width !== this.root.clientWidth) this.across = 0; // counted anew when it is needed: asking costs a layout
+    this.width = this.root.clientWidth;
     if (this.root.clientWidth > 780) this.root.style.height = `${Math.max(room, narrow ? 690 : 620)}px`;
     else this.root.style.height = "";
   }
@@ -196,7 +203,10 @@ class BoardView {
     socket.onmessage = (event) => {
       this.tries = 0;
       this.lose("");
-      this.take(JSON.parse(event.data));
+      this.inbox.push(JSON.parse(event.data));
+      if (document.hidden) this.readInbox(); // there are no frames
+      else if (this.inbox[this.inbox.length - 1].type === "finished") this.show(); // a person asked for it
+      else this.mark();
     };
     socket.onclose = (event) => {
       this.socket = null;
@@ -235,6 +245,12 @@ class BoardView {
     const ended = verdicts + unresolved + failed;
     if (this.mode !== "finished" || ended === this.listed || (!now && performance.now() < this.listedAt + RELIST)) return;
     this.ask({});
+  }
+
+  readInbox() {
+    const inbox = this.inbox;
+    this.inbox = [];
+    for (const message of inbox) this.take(message);
   }
 
   take(message) {
@@ -326,7 +342,6 @@ class BoardView {
     }
     debate.turns.set(event.turn, event);
     const known = debate.cursors.get(event.turn);
-    const stuck = this.atBottom();
     if (!known || known[0] !== event.try || known[1] !== event.offset) {
       if (event.offset !== 0) { debate.cursors.delete(event.turn); this.watch(); return; }
       view.restart();
@@ -344,8 +359,8 @@ class BoardView {
     view.node.classList.toggle("hide", this.hidden.has(event.role));
     if (event.done && !wasDone) { this.documentStale = true; this.mark("focus"); }
     if (this.documentStale) this.mark("focus");
-    if (stuck) this.toBottom = true;
-    this.mark("scroll");
+    if (this.stuck) this.toBottom = true;
+    this.mark();
   }
 
   // ---- where to look
@@ -359,7 +374,7 @@ class BoardView {
     this.ruling = el("div", "ruling hide");
     this.talk.replaceChildren(this.ruling);
     this.documentStale = true;
-    this.toBottom = true;
+    this.stuck = this.toBottom = true;
     this.show("focus", "wall");
     if (!quiet) { this.watch(); this.remember(); if (this.mode === "finished") this.drawList(); }
   }
@@ -511,7 +526,7 @@ class BoardView {
         due = -WORDS * 0.45; // a breath between speakers
       }
       this.toBottom = true;
-      this.mark("focus", "scroll");
+      this.mark("focus");
       if (scene < script.length) this.playing = requestAnimationFrame(step); else this.stopReplay();
     };
     this.playing = requestAnimationFrame(step);
@@ -536,18 +551,23 @@ class BoardView {
 
   mark(...parts) {
     for (const part of parts) this.dirty[part] = true;
-    if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
+    this.wanted = true;
+    if (!this.frame && !this.breath) this.frame = requestAnimationFrame(() => this.draw());
   }
 
   // The same for what a person did: they see it at once.
   show(...parts) {
     for (const part of parts) delete this.drawn[part];
+    clearTimeout(this.breath);
+    this.breath = null;
     this.mark(...parts);
   }
 
   draw() {
     this.frame = null;
     const now = performance.now();
+    this.rest(now);
+    this.readInbox();
     let wait = Infinity;
     const due = (part) => {
       if (!this.dirty[part]) return false;
@@ -562,6 +582,20 @@ class BoardView {
     if (due("focus")) this.drawFocus();
     if (wait < Infinity) { clearTimeout(this.resting); this.resting = setTimeout(() => this.mark(), wait); }
     if (this.toBottom) { this.talk.scrollTop = this.talk.scrollHeight; this.toBottom = false; }
+    this.wanted = false;
+  }
+
+  // No further frame until this one is on the screen, and for a while after it.
+  rest(began) {
+    this.breath = -1;
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => { // comes after the frame was painted
+      port1.close();
+      if (this.breath !== -1) return; // a person did something meanwhile
+      const wait = Math.min(LONGEST_REST, REST * (performance.now() - began));
+      this.breath = setTimeout(() => { this.breath = null; if (this.wanted) this.mark(); }, wait);
+    };
+    port2.postMessage(null);
   }
 
   atBottom() { return this.talk.scrollHeight - this.talk.scrollTop - this.talk.clientHeight < 60; }
@@ -809,9 +843,8 @@ class BoardView {
     const key = JSON.stringify(verdict);
     if (this.ruling.key === key) return;
     this.ruling.key = key;
-    const stuck = this.atBottom();
     this.ruling.replaceChildren(...ruling(verdict, this.labels, this.kind));
-    if (stuck) { this.toBottom = true; this.mark("scroll"); }
+    if (this.stuck) { this.toBottom = true; this.mark(); }
   }
 }
 
