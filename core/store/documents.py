@@ -132,6 +132,21 @@ class Documents:
         )
         return self._documents(rows, gold=True)
 
+    def sample(self, limit: int) -> list[Document]:
+        """At most ``limit`` documents from anywhere in the file, the same ones as long as the documents are."""
+        rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY hash(id), id LIMIT ?", [limit])
+        return self._documents(rows, gold=False)
+
+    def mean_length(self, run_id: str | None = None) -> float:
+        """Characters of a document on the average, all its fields together; with a run, of those that it debated. 0
+        where there are none."""
+        debated = "WHERE id IN (SELECT document_id FROM turns WHERE run_id = $run)" if run_id else ""
+        row = self._connection.row(
+            f"SELECT avg(length(text) + length(context) - 2) FROM documents {debated}",
+            {"run": run_id} if run_id else {},
+        )
+        return float(row[0] or 0.0) if row else 0.0
+
     def longest(self) -> Document | None:
         """The document with the most characters in its first text field, None of none."""
         rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY length(text) DESC, position LIMIT 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from core.debate import protocols
@@ -11,13 +11,14 @@ from core.debate.turns import Usage
 from core.documents import Document
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
-from core.llm.reply import estimated
+from core.llm.reply import CHARACTERS_PER_TOKEN, estimated
 from core.runs import BUILTIN, Engine, RunRow, RunSettings, Seat
 from core.studio.desk import Desk
+from core.studio.memo import remembered
 from core.studio.preview import first_messages
 
 SAMPLE = 20
-"""Documents whose prompts are rendered for an estimate."""
+"""Documents whose prompts are rendered for an estimate: from anywhere in the file, as many are ordered by something."""
 REPLY_TOKENS = 250
 """Tokens that a reply is taken to have before any was measured."""
 MEASURED_TURNS = 3
@@ -67,17 +68,22 @@ class Estimate:
 
 def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
     """The calls and dollars of a run: from the tokens that its roles took in an earlier run with the same seats, or
-    else from the rendered prompts of some documents and an assumed length of reply; list prices in both cases."""
+    else from the rendered prompts of some documents and an assumed length of reply; list prices in both cases. Prompts
+    are taken to be as much longer or shorter as the project's documents are than those that were looked at."""
     card = protocols.of(settings)
     asks = card.asks(settings.params, settings.codebook)
     measured = _measured(desk, settings)
     if measured is not None:
         run_id, tokens = measured
+        looked_at = desk.store.documents.mean_length(run_id)
         source = f"measured on run {run_id}"
     else:
-        sample = desk.store.documents.page(0, SAMPLE)
+        sample = desk.store.documents.sample(SAMPLE)
+        looked_at = sum(map(_length, sample)) / max(1, len(sample))
         tokens = _rendered(settings, sample)
         source = f"the prompts of {len(sample)} documents, {REPLY_TOKENS} tokens a reply assumed"
+    typical = remembered(desk, desk.store.documents.mean_length, "mean length")
+    longer = (typical - looked_at) / CHARACTERS_PER_TOKEN
     roles = tuple(
         _role(
             desk.models,
@@ -85,7 +91,7 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
             role.title,
             settings.seats[role.name],
             documents * iterations * asks[role.name].most,
-            tokens.get(role.name) or _typical(tokens),
+            _lengthened(tokens.get(role.name) or _typical(tokens), longer),
             settings.engine,
         )
         for role in card.roles(settings.params)
@@ -101,6 +107,15 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
 def _typical(tokens: Mapping[str, Usage]) -> Usage:
     """The dearest of the turns that are known, for a role whose prompts show only once others have spoken."""
     return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
+
+
+def _length(document: Document) -> int:
+    return sum(map(len, document.fields.values()))
+
+
+def _lengthened(each: Usage, tokens: float) -> Usage:
+    """A turn with so many prompt tokens more, or less: it keeps a tenth at least."""
+    return replace(each, prompt_tokens=max(each.prompt_tokens // 10, each.prompt_tokens + round(tokens)))
 
 
 def _role(

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from core.documents import Document
 from core.llm.connections import connection
+from core.llm.reply import estimated
 from core.runs import Engine, Sampling, Seat
 from core.studio import runs
 from core.studio.desk import Desk
 from core.studio.estimates import REPLY_TOKENS, Estimate, estimate
-from tests.core.studio.desks import BOOK, make, studio
+from core.studio.preview import first_messages
+from tests.core.studio.desks import BOOK, TEXTS, make, studio
 
 
 @pytest.fixture
@@ -78,3 +81,29 @@ def test_an_earlier_run_with_the_same_seats_is_the_measure(desk: Desk) -> None:
     assert turns["judge"][0] == 4
     told = of(desk, runs.Plan(), documents=100)
     assert told.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
+
+
+def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=0) as (_, desk):
+        short = [Document(f"s{number}", {"text": "Short."}) for number in range(60)]
+        long = [Document(f"l{number}", {"text": "Long. " * 400}) for number in range(60)]
+        desk.store.documents.add([*short, *long])
+        plan = runs.Plan(protocol="single", everyone=Seat(connection="openai", model="gpt-4.1-mini"))
+        (annotator,) = of(desk, plan, documents=120).roles
+        settings = runs.settle(plan, BOOK, 1, desk.models)
+        asked = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
+        true = sum(estimated(sum(len(message.content) for message in each), 0).prompt_tokens for each in asked)
+        assert annotator.prompt_tokens == pytest.approx(true, rel=0.01)
+
+
+def test_what_was_measured_on_other_documents_is_taken_to_their_length(desk: Desk) -> None:
+    (run,) = make(desk, runs.Plan(protocol="single"))
+    desk.go(run.run_id).result(30)
+    measured = desk.store.ended.usage(run.run_id)["annotator"][1].prompt_tokens
+    assert of(desk, runs.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
+    before = desk.store.documents.mean_length()
+    assert before == desk.store.documents.mean_length(run.run_id) == sum(map(len, TEXTS)) / 4
+    desk.store.documents.add([Document("long", {"text": "x" * 10_000})])
+    longer = desk.store.documents.mean_length() - before
+    told = of(desk, runs.Plan(protocol="single"), documents=1).roles[0].prompt_tokens
+    assert told == measured + round(longer / 4)
