@@ -122,7 +122,7 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             pilot = estimates.estimate(desk, settings, few)
             pressed = setup.ready(plan, version.codebook, count, pilot, first=not rows)
             if pressed is not None and state.first_click():
-                begin(desk, settings, plan, ids[:pressed])
+                begin(desk, [settings], lambda: start(desk, settings, plan, ids[:pressed]))
             for probe in state.probes():
                 probed(probe, _who(protocols.roles_of(settings), probe.roles))
             if any(probe.stops for probe in state.probes()):
@@ -137,7 +137,8 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
                     members, few, lambda place: comparison.remove(desk, place), lambda: comparison.clear(desk)
                 )
                 if wanted is not None and state.first_click():
-                    start_comparison(desk, members, ids[:wanted])
+                    settled = [member.settings for member in members.members if member.settings is not None]
+                    begin(desk, settled, lambda: start_comparison(desk, members, ids[:wanted]))
         known_to_lack = st.container()  # drawn last: the first look at the words takes a second
         with st.container(border=True, key="estimate"):
             setup.estimate_table(whole)
@@ -150,13 +151,13 @@ def setup_screen(desk: Desk, rows: list[RunRow]) -> None:
             long_documents(settings, fitting.too_long(settings, desk.models, desk.store.documents.longest))
 
 
-def begin(desk: Desk, settings: RunSettings, plan: runs.Plan, ids: Sequence[str]) -> None:
-    """Start, at once or after a yes where nobody knows what a model costs."""
-    strangers = costs.unpriced(desk.models, settings)
+def begin(desk: Desk, settings: Sequence[RunSettings], go: Callable[[], None]) -> None:
+    """Start runs, at once or after a yes where nobody knows what a model costs."""
+    strangers = tuple(dict.fromkeys(spec for each in settings for spec in costs.unpriced(desk.models, each)))
     if strangers:
-        ask_first(strangers, lambda: start(desk, settings, plan, ids))
+        ask_first(strangers, go)
     else:
-        start(desk, settings, plan, ids)
+        go()
 
 
 def compare_too(desk: Desk, plan: runs.Plan) -> None:

@@ -15,7 +15,7 @@ from core.engine import limits
 from core.llm import streams
 from core.llm.catalogue import ModelCard
 from core.runs import Seat
-from core.studio import costs, models, preferences, runs, seats
+from core.studio import comparison, costs, models, preferences, runs, seats
 from core.studio.desk import Desk
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import fill, make
@@ -198,3 +198,14 @@ def test_a_price_that_nobody_knows_asks_first(
     costs.set_price(workspace, "far", "*", costs.Price(prompt=1, completion=1))
     at.button(key="start-all").click().run()  # priced, it is asked at once, and is not there
     assert "unreachable" in html(at)
+
+
+def test_a_comparison_with_an_unknown_price_asks_first_too(workspace: Workspace, desk: Desk) -> None:
+    models.add(workspace, "far", "https://models.invalid/v1")
+    comparison.add(desk, runs.Plan())
+    comparison.add(desk, runs.Plan().everywhere(FAR))
+    at = screen("run")
+    at.button(key="compare-all").click().run()
+    assert "No price is known for far/m" in html(at)
+    assert desk.store.runs.all() == []
+    assert at.button(key="start-unpriced").label == "Start all the same"
