@@ -27,6 +27,8 @@ from core.debate import averaging
 from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, exactly
 from core.debate.case import Case, together
 from core.debate.decisions import spoken
+from core.debate.folding import fold
+from core.debate.names import Names
 from core.debate.personas import Cast, Group, Member, read
 from core.debate.stakeholders import DIMENSIONS, GROUPS
 from core.debate.turns import Ask, Reply, Said, Step, Verdict
@@ -115,11 +117,11 @@ def _floor(case: Case, speakers: Sequence[_Speaker]) -> list[_Speaker]:
 
 
 def _chosen(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
-    """Whom the coordinator names last; the first in order where it names nobody who may speak."""
-    text = spoken(reply.text).casefold()
-    named = [(text.rfind(speaker.member.persona.name.casefold()), speaker) for speaker in waiting]
-    place, speaker = max(named, key=lambda pair: pair[0])
-    return speaker if place >= 0 else waiting[0]
+    """Whom the coordinator names last, by the whole name; the first in order where it names nobody who may speak."""
+    by_role = {speaker.member.role: speaker for speaker in waiting}
+    names = Names(tuple((role, speaker.member.persona.name, None) for role, speaker in by_role.items()))
+    named = [by_role[mention.item] for mention in names.mentions(fold(spoken(reply.text)))]
+    return named[-1] if named else waiting[0]
 
 
 def _persona(case: Case, cast: Cast, member: Member, template: str, *, round: int, history: Sequence[Said] = ()) -> Ask:

@@ -99,6 +99,26 @@ def test_disagreement_has_the_floor_first() -> None:
     assert waiting[0] == "Cy"
 
 
+@pytest.mark.parametrize(("names", "said", "chosen"), [
+    (("Anna", "Hanna"), "Next: Hanna", "persona_2"),
+    (("Ann", "Anna"), "Next: Anna", "persona_2"),
+    (("Anna", "Ann"), "Next: **Ann**", "persona_2"),
+    (("Parent", "Parent 2"), "Next: Parent 2", "persona_2"),
+    (("Ann", "Bob"), "Ann was clear. Next: bob.", "persona_2"),
+    (("Ann", "Bob"), "Next: Annabel", "persona_1"),
+])  # fmt: skip
+def test_a_name_within_a_longer_one_is_not_called(names: tuple[str, str], said: str, chosen: str) -> None:
+    cast = Cast(groups=(Group(name="G", personas=tuple(Persona(name=name, dimension="d") for name in names)),))
+    case = case_of(panel.CARD, "rating", personas=cast.text, turns=1)
+    ratings = {"persona_1": 1, "persona_2": 5}
+    _, asked = play(
+        panel.CARD,
+        case,
+        lambda ask, _: said if ask.role == "coordinator" else rating(ratings.get(ask.role, 3)),
+    )
+    assert next(ask.role for ask in asked if ask.round == 1 and ask.role != "coordinator") == chosen
+
+
 def test_the_coordinator_is_followed_where_it_names_one_who_may_speak() -> None:
     def hand(ask: Ask, number: int) -> str:
         return "Ann was clear. Next: Bob" if ask.role == "coordinator" else by(persona_1=1, persona_2=5)(ask, number)
