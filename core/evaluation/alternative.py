@@ -50,7 +50,7 @@ class Alternative:
     epsilon: float
     people: tuple[LeftOut, ...]
     winning_rate: float | None
-    """share of people that the model may stand in for; None when no person could be tested"""
+    """share of the people tested that the model may stand in for; None when nobody could be"""
     advantage: float | None
     """mean of ``model_wins``: how probable it is that the model is as good as a person or better"""
     passed: bool
@@ -63,10 +63,11 @@ class Alternative:
         """The outcome in plain words."""
         if self.winning_rate is None or self.advantage is None:
             return self.why_not
-        won = sum(one.replaceable for one in self.people)
+        tested = [one for one in self.people if one.p is not None]
+        won = sum(one.replaceable for one in tested)
         verdict = "may stand in for the annotators" if self.passed else "should not replace the annotators yet"
         return (
-            f"The model {verdict}: it holds its own against {won} of {len(self.people)} people "
+            f"The model {verdict}: it holds its own against {won} of {len(tested)} people "
             f"(winning rate {self.winning_rate:.2f}, at least 0.50 is asked; ε = {self.epsilon:g}), and is as good as "
             f"a person or better on {self.advantage:.0%} of documents."
         )
@@ -150,11 +151,12 @@ def _short_by(lead: Ratings, epsilon: float) -> float:
     """p of H0: the mean lead of the person is epsilon or more."""
     from scipy import stats
 
-    n, mean, sd = len(lead), float(lead.mean()), float(lead.std(ddof=1))
-    if sd < 1e-12:  # the same on every document: certain one way or the other
+    n = len(lead)
+    if n < LEAST_DOCUMENTS:  # exact as far as scipy can: with few documents the normal approximation is too sure
+        return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
+    mean, sd = float(lead.mean()), float(lead.std(ddof=1))
+    if sd < 1e-12:  # the same on all of many documents
         return 0.0 if mean < epsilon else 1.0
-    if n < LEAST_DOCUMENTS:
-        return float(stats.wilcoxon(lead - epsilon, alternative="less", method="approx").pvalue)
     return float(stats.t.cdf((mean - epsilon) / (sd / sqrt(n)), n - 1))
 
 

@@ -49,7 +49,23 @@ def test_ratings_agree_by_distance() -> None:
     said = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
     near = alternative_test([[2.0], [4.0]], said, measured=True).people[0]
     assert (near.model_wins, near.person_wins) == (1.0, 0.0)
-    assert near.p == 0.0  # the same lead on every document
+    assert near.p == pytest.approx(1 / 4)  # the same lead on both documents: the surest that two can be
+
+
+def test_a_few_documents_without_a_difference_prove_nothing() -> None:
+    alike = {"A": np.ones((2, 1)), "B": np.ones((2, 1)), "C": np.ones((2, 1))}
+    few = alternative_test(np.ones((2, 1)), alike)
+    assert [one.p for one in few.people] == [pytest.approx(1 / 4)] * 3  # no lead in either: 1 of 2 x 2 signs
+    assert not few.passed
+    many = alternative_test(np.ones((40, 1)), {name: np.ones((40, 1)) for name in alike})
+    assert many.passed
+
+
+def test_who_could_not_be_tested_is_not_among_those_it_is_told_of() -> None:
+    nothing = np.full((40, 1), np.nan)
+    found = alternative_test(np.ones((40, 1)), {**dict.fromkeys("ABC", np.ones((40, 1))), "D": nothing})
+    assert found.winning_rate == 1
+    assert "against 3 of 3 people" in found.sentence
 
 
 def test_why_there_is_no_test() -> None:
