@@ -123,8 +123,8 @@ def wait(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
             try:
                 return future.result(timeout=0.2)
             except TimeoutError:
-                if future.done():
-                    raise
+                if future.done():  # it ended in this very moment, or with a TimeoutError of its own
+                    return future.result()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
