@@ -36,8 +36,8 @@ wrong AS (
     FROM (SELECT document_id, item, value FROM annotations SEMI JOIN changed USING (document_id)
           WHERE run_id = $run AND annotator = 'verdict') AS said
     JOIN gold_labels AS truth USING (document_id, item)
-    WHERE CASE WHEN try_cast(said.value AS DOUBLE) IS NULL THEN said.value <> truth.value
-               ELSE abs(said.value::DOUBLE - truth.value::DOUBLE) >= 1 END
+    WHERE coalesce(abs(try_cast(said.value AS DOUBLE) - try_cast(truth.value AS DOUBLE)) >= 1,
+                   said.value <> truth.value)
 ),
 split AS (
     SELECT document_id FROM verdicts SEMI JOIN changed USING (document_id)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from core.codebook import Codebook, Label
 from core.store.counts import ItemCounts
 from core.store.pages import _WEIGHTS, REASONS, Filter, Viewpoint
 from core.store.project import Project
@@ -355,3 +356,15 @@ def test_what_scores_rest_upon_changes_with_all_that_may_change_them_and_with_no
     changed("gold", "reviewed")
     project.store.documents.clear()
     changed("gold", "reviewed")
+
+
+def test_gold_of_another_kind_than_the_verdict_differs_and_breaks_nothing(project):
+    """Gold that was mapped before the codebook's kind was changed."""
+    project.store.documents.add(make_documents(2, {"d0": {"ann": {"helpful": True}}, "d1": {"ann": {"helpful": 4.0}}}))
+    codebook = Codebook(kind="rating", labels=(Label(name="Helpful"),))
+    run_id = project.store.runs.create(make_settings(codebook), ["d0", "d1"]).run_id
+    for id in ("d0", "d1"):
+        asyncio.run(hold_debate(project, run_id, id, {"judge": None}, {"helpful": 4.5}))
+    project.store.cues.refresh(run_id, [run_id])
+    rows = project.store.pages.lines(Viewpoint(run_id)).rows
+    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]
