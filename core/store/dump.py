@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +19,7 @@ from core.store.connection import CONFIG, Connection, Cursor, translated
 
 ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"
+_RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it becomes the name of files and folders
 
 Tables: TypeAlias = Mapping[str, Iterator[pa.RecordBatch]]
 
@@ -87,6 +89,9 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
         for name, batches in tables.items():
             for batch in batches:
                 _append(root, name, batch)
+        for (run_id,) in root.execute("SELECT run_id FROM runs").fetchall():
+            if not _RUN_ID.fullmatch(run_id):
+                raise InputError(f"{run_id!r} is not the name of a run.", "The bundle was not made by Moot, or edited.")
         last: int = root.execute("SELECT coalesce(max(seq), 0) FROM events").fetchall()[0][0]
         root.execute(f"CREATE OR REPLACE SEQUENCE event_seq START WITH {int(last) + 1}")
         root.execute("COMMIT")
@@ -102,7 +107,7 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
 
 
 def _append(root: Cursor, name: str, batch: pa.RecordBatch) -> None:
-    columns = ", ".join(f'"{column}"' for column in batch.schema.names)
+    columns = ", ".join('"' + column.replace('"', '""') + '"' for column in batch.schema.names)
     root.register("incoming", pa.Table.from_batches([batch]))
     root.execute(f'INSERT INTO "{name}" ({columns}) SELECT {columns} FROM incoming')
     root.unregister("incoming")

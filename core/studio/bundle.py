@@ -27,7 +27,7 @@ from core.export.interchange import named
 from core.runs import RunRow
 from core.store.dossiers import Dossier
 from core.store.dump import restore
-from core.store.reviews import REVIEW, STATUS
+from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
 from core.store.transcripts import Turn
 from core.studio import export
 from core.studio.desk import Desk, elsewhere
@@ -155,7 +155,7 @@ def _readme(desk: Desk, runs: list[RunRow]) -> str:
 
 def _reviews(desk: Desk, archive: zipfile.ZipFile) -> None:
     with archive.open("reviews.jsonl", "w") as file:
-        for event in reversed(desk.store.events.all(kinds=[REVIEW, STATUS, "undo", "redo"])):
+        for event in reversed(desk.store.events.all(kinds=[REVIEW, STATUS, MARK, ADJUDICATION, "undo", "redo"])):
             line = {
                 "seq": event.seq, "act": event.act, "at": event.at, "actor": event.actor, "kind": event.kind,
                 "document": event.document_id, "run": event.run_id, "codebook_version": event.codebook_version,

@@ -7,6 +7,7 @@ import json
 import zipfile
 
 import pytest
+from pyarrow import parquet
 
 from core.errors import InputError, ProjectError
 from core.studio import bundle, export, review
@@ -15,6 +16,7 @@ from core.studio import bundle, export, review
 @pytest.fixture
 def packed(desk, run_id, tmp_path):
     review.edit(desk, run_id, "d0", "b", True, actor="ann")
+    review.mark(desk, run_id, "d0", "flag", True, actor="bob")
     desk.store.codebooks.save(desk.store.runs.get(run_id).settings.codebook)
     return bundle.write_bundle(desk, tmp_path / "all.zip")
 
@@ -42,11 +44,13 @@ def test_people_without_moot_can_read_it(desk, run_id, packed):
         assert {"README.md", "codebook.yaml", "reviews.jsonl", f"settings/{run_id}.json"} <= names
         assert f"results/{run_id}.parquet" in names
         page = archive.read(f"debates/{run_id}-1.html").decode()
-        (first, *_) = [json.loads(line) for line in archive.read("reviews.jsonl").splitlines()]
+        events = [json.loads(line) for line in archive.read("reviews.jsonl").splitlines()]
     turn = desk.store.transcripts.turns(run_id, "d0")[0]
     assert turn.role in page
     assert "<script" not in page
-    assert (first["actor"], first["document"], first["item"], first["after"]) == ("ann", "d0", "b", True)
+    told = [(event["actor"], event["kind"], event["document"], event["item"], event["after"]) for event in events]
+    assert told[0] == ("ann", "review", "d0", "b", True)
+    assert ("bob", "mark", "d0") in [one[:3] for one in told]
 
 
 def test_words_of_documents_and_models_are_words(run_id):
@@ -78,6 +82,17 @@ def manifest(packed, **changes):
         return json.dumps(json.loads(archive.read("manifest.json")) | changes).encode()
 
 
+def _runs(packed, *, names=(), run_id=None):
+    """The table of runs with columns called otherwise, or with another name for its runs."""
+    with zipfile.ZipFile(packed) as archive:
+        table = parquet.read_table(io.BytesIO(archive.read("tables/runs.parquet")))
+    if run_id is not None:
+        table = table.set_column(table.column_names.index("run_id"), "run_id", [[run_id] * len(table)])
+    out = io.BytesIO()
+    parquet.write_table(table.rename_columns([dict(names).get(name, name) for name in table.column_names]), out)
+    return out.getvalue()
+
+
 def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
     place = tmp_path / "new.duckdb"
     tables = json.loads(manifest(packed))["tables"]
@@ -90,6 +105,8 @@ def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
         rewritten(packed, **{"manifest.json": manifest(packed, tables=tables | {"secrets": 1})}),
         rewritten(packed, **{"tables/runs.parquet": b"PAR1 no"}),
         rewritten(packed, **{"tables/runs.parquet": zipfile.ZipFile(packed).read("tables/replies.parquet")}),
+        rewritten(packed, **{"tables/runs.parquet": _runs(packed, names={"run_id": 'run_id") SELECT 1 --'})}),
+        rewritten(packed, **{"tables/runs.parquet": _runs(packed, run_id="../../elsewhere")}),
     ]
     for file in bad:
         with pytest.raises(InputError):
