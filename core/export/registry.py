@@ -124,10 +124,16 @@ def write(
     and the format's companions beside it. A format that makes a folder makes it at ``path``.
 
     ``items`` is read once, in order, and never held. ``progress`` is called with the number done so far. UsageError for
-    an unknown format, ExportError when the disk is full or the place cannot be written; the old file is then as it was.
+    an unknown format and for a name that a companion has, ExportError when the disk is full or the place cannot be
+    written; the old file is then as it was.
     """
     chosen = find_format(format)
     place, companions = chosen.places(path)
+    if place in companions:
+        raise UsageError(
+            f"{place.name} would be the name of two files: {chosen.name} has one more beside the results.",
+            f"End it in {chosen.suffix}.",
+        )
     if chosen.inside:
         try:
             place.parent.mkdir(parents=True, exist_ok=True)

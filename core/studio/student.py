@@ -92,12 +92,14 @@ def annotate(desk: Desk, document_ids: list[str] | None = None) -> RunRow:
 def save(desk: Desk, path: Path) -> tuple[Path, Path]:
     """Write the student to ``path`` (skops, no pickle) and beside it the card that says what it was taught on.
 
-    UsageError while there is none; ExportError when a file cannot be written.
+    UsageError while there is none, and for a name that its card has; ExportError when a file cannot be written.
     """
     kept = desk.store.learning.student()
     if kept is None:
         raise _nothing()
     card = path.with_suffix(".md")
+    if card == path:
+        raise UsageError(f"{path.name} is what the student's card would be called.", f"End it in {SUFFIX}.")
     for place, data in ((path, kept.body), (card, kept.card.encode())):
         with replacing(elsewhere(desk.path, place)) as file:
             file.write(data)

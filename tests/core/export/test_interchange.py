@@ -15,7 +15,7 @@ import yaml
 from core.annotations import Evidence
 from core.codebook import Codebook, parse_codebook
 from core.documents import Document
-from core.errors import ExportError
+from core.errors import ExportError, UsageError
 from core.export import ExportRow, Said, write
 from core.export.argilla import write_argilla
 from core.export.label_studio import labelling_config, write_label_studio
@@ -163,6 +163,12 @@ def test_companions_lie_beside_the_results(tmp_path: Path) -> None:
     described = json.loads((tmp_path / "records.settings.json").read_text("utf-8"))
     assert [field["name"] for field in described["fields"]] == ["text", "context"]
     assert [option["value"] for option in described["questions"][0]["settings"]["options"]] == ["Price", "Room"]
+
+
+def test_no_companion_takes_the_name_of_the_results(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="two files"):
+        write("label-studio", [row()], ASPECTS, tmp_path / "tasks.xml")
+    assert not (tmp_path / "tasks.xml").exists()
 
 
 def test_a_folder_is_not_made_where_a_file_is(tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ def test_the_file_and_its_card(desk: Desk, tmp_path: Path) -> None:
     told = card.read_text(encoding="utf-8")
     assert "40 documents with 80 decisions" in told
     assert "`Hotel <b>'x'</b>`" in told  # names stay text
+    with pytest.raises(UsageError, match="card would be called"):
+        student.save(desk, tmp_path / "out.md")
 
 
 def test_neighbours_that_were_decided_otherwise_are_found(desk: Desk) -> None:
