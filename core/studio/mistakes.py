@@ -192,8 +192,8 @@ def _judged(desk: Desk, run: RunRow, label_id: str, truth: Truth) -> _Judged:
     if place is None:
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else place
-    rows = repeats.siblings(desk, run) or [run]
-    gold, said = repeats.aligned([looked.verdicts(desk, row, truth) for row in sorted(rows, key=lambda r: r != run)])
+    rows = [run, *(row for row in repeats.siblings(desk, run) if row.run_id != run.run_id)]
+    gold, said = repeats.aligned([looked.verdicts(desk, row, truth) for row in rows])
     true, first = gold[:, column], said[0][:, column]
     judged: Mask = ~np.isnan(true) & ~np.isnan(first)
     each = [_sides(codebook.kind, true, grid[:, column], place) for grid in said]

@@ -134,6 +134,9 @@ def test_errors_of_a_label(world):
     assert [(band.low, band.high, band.n, band.wrong) for band in told.by_labels] == [
         (0, 0, 1, 0), (1, 1, 2, 1), (2, 2, 1, 1),
     ]  # fmt: skip
+    second = desk.store.runs.get(world[1][1])
+    stale = second.model_copy(update={"turns": 0})  # the row as it was when the page was opened
+    assert mistakes.of_label(desk, stale, "b") == mistakes.of_label(desk, second, "b")
     rows, total = mistakes.documents(desk, run, "a")
     assert [(row.document_id, row.side, row.times) for row in rows] == [("d2", "invented", 2), ("d1", "missed", 1)]
     assert total == 2
