@@ -3,6 +3,7 @@ acknowledges after the commit. It lingers over rows that can wait, for nothing e
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
@@ -58,7 +59,7 @@ class Writer:
         self._gate = threading.Lock()
         self._closed = False
         self.committed_at: float | None = None
-        """When something was last committed (unix seconds)."""
+        """When something was last committed (unix seconds); another number after each commit."""
         self._cursor = connection.cursor()
         self._thread = threading.Thread(target=self._work, name="moot-writer", daemon=True)
         self._thread.start()
@@ -142,7 +143,8 @@ class Writer:
         try:
             results = _apply(self._cursor, group, careful)
             self._cursor.execute("COMMIT")
-            self.committed_at = time.time()
+            # Later than the last time even where the clock stands or is put back: what was read before is known by it.
+            self.committed_at = max(time.time(), math.nextafter(self.committed_at or 0.0, math.inf))
             return results
         except BaseException:
             with suppress(duckdb.Error):  # a failed commit has ended the transaction already

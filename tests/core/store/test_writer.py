@@ -53,6 +53,16 @@ def pairs(connection):
     return connection.rows("SELECT key, word FROM pairs ORDER BY key")
 
 
+def test_every_commit_has_a_moment_of_its_own_whatever_the_clock_says(writer, monkeypatch):
+    clock = iter([100.0, 100.0, 90.0])
+    monkeypatch.setattr(time, "time", lambda: next(clock))
+    moments = []
+    for number in range(3):
+        writer.insert(put, [(number, "a")]).result(30)
+        moments.append(writer.committed_at)
+    assert moments == sorted(set(moments))
+
+
 def test_what_is_queued_together_is_committed_together(connection, writer):
     groups = []
 
