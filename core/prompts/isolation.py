@@ -1,9 +1,9 @@
 """Templates that a person wrote or imported, filled in by a process that can be ended.
 
 Jinja's sandbox keeps a template from Python's internals but bounds neither its time nor its memory. So such a template
-goes to a worker: no environment variables, a bound on memory and on processor time, and a clock here that ends it. A
-worker lives on and takes one request after another (a fraction of a millisecond each); one that was ended is replaced,
-and the template that it was busy with is refused from then on without trying.
+goes to a worker: none of a person's environment variables, a bound on memory and on processor time, and a clock here
+that ends it. A worker lives on and takes one request after another (a fraction of a millisecond each); one that was
+ended is replaced, and the template that it was busy with is refused from then on without trying.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import dataclasses
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -31,6 +32,8 @@ WALL_SECONDS = 10.0
 """Time on the clock after which a worker is ended, however little of the processor it got. The bound on processor time
 (``rendering.CPU_SECONDS``) is the one that counts on a machine that is not overloaded."""
 KEPT_STOPPED = 256
+_NEEDED = ("SYSTEMROOT",)
+"""Environment variables without which Python does not start on some systems (Windows)."""
 
 _TOO_LONG = "it took longer than a prompt may take, or more memory; there may be a loop in it that does not end"
 
@@ -44,7 +47,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={},
+            env={name: os.environ[name] for name in _NEEDED if name in os.environ},
             close_fds=True,
         )
         self.broken = False
