@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from core import yamltext
 from core.errors import CodebookError
 from core.hashing import digest
 
@@ -207,12 +208,7 @@ def parse_codebook(data: Mapping[str, Any], *, where: str = "the codebook") -> C
 
 def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
     """A codebook from YAML (or JSON). Raises CodebookError for anything that is not a mapping of known fields."""
-    try:
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f", line {mark.line + 1}" if mark else ""
-        raise CodebookError(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
+    data, _ = yamltext.parse(text, where, CodebookError)
     if not isinstance(data, dict):
         raise CodebookError(
             f"{where}: expected name, kind, unit and labels, found {type(data).__name__}.",

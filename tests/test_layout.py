@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-VALUES = {"documents", "codebook", "annotations", "errors", "hashing", "runs", "resources"}
+VALUES = {"documents", "codebook", "annotations", "errors", "hashing", "runs", "resources", "yamltext"}
 TOP_LEVEL = {
     "pyproject.toml", "README.md", "app", "core", "prompts", "tests", "sample_data", "requirements.lock", "LICENSE",
     "CHANGELOG.md",
@@ -19,7 +19,7 @@ TOP_LEVEL = {
 # What each room of core may import of core, besides the values and itself. Data and imports both go one way.
 MAY_IMPORT = {
     "documents": set(), "codebook": set(), "annotations": set(), "errors": set(), "hashing": set(), "runs": set(),
-    "resources": set(),
+    "resources": set(), "yamltext": set(),
     "prompts": {"debate"},
     "debate": {"prompts"},
     "llm": {"debate"},

@@ -27,7 +27,7 @@ from typing import Any, NoReturn, get_args
 
 import yaml
 
-from core import prompts
+from core import prompts, yamltext
 from core.codebook import Kind
 from core.debate.roles import family
 from core.errors import UsageError
@@ -100,13 +100,7 @@ def read(text: str, where: str = "the protocol file") -> Description:
     """The description that a YAML text holds. UsageError with the line of what is wrong."""
     if len(text) > LONGEST:
         raise UsageError(f"{where}: {len(text):,} characters.", f"A protocol has at most {LONGEST:,}.")
-    try:
-        data = yaml.safe_load(text)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
+    data, root = yamltext.parse(text, where, UsageError)
     return _Reader(where, root).whole(data)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from core import yamltext
 from core.codebook import normalise
 from core.errors import UsageError
 
@@ -156,13 +157,7 @@ def parse(data: Any, *, where: str = "the personas") -> Cast:
 
 def load_yaml(text: str, *, where: str = "the personas") -> Cast:
     """A cast from YAML or JSON. UsageError for anything else."""
-    try:
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
-    return parse(data, where=where)
+    return parse(yamltext.parse(text, where, UsageError)[0], where=where)
 
 
 def dump_yaml(cast: Cast) -> str:

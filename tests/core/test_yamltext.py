@@ -1,0 +1,44 @@
+"""YAML of strangers: what it stands for is bounded, and what it does wrong is told by the line."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from core import codebook
+from core.debate import described, personas
+from core.errors import CodebookError, UsageError
+from core.yamltext import parse
+
+BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+    f"k{number}: &{letter} [{', '.join([f'*{before}'] * 10)}]"
+    for number, (before, letter) in enumerate(zip("abcdefgh", "bcdefghi", strict=True))
+)
+
+
+@pytest.mark.parametrize("text", [BOMB, "a: &a [*a]"], ids=["bomb", "in itself"])
+@pytest.mark.parametrize(
+    ("read", "fault"),
+    [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (described.read, UsageError)],
+)
+def test_aliases_that_stand_for_too_much_are_refused_at_once(read, fault, text):
+    start = time.perf_counter()
+    with pytest.raises(fault, match="aliases"):
+        read(text)
+    assert time.perf_counter() - start < 2
+
+
+def test_an_alias_that_stands_for_little_is_what_it_stands_for():
+    data, node = parse("a: &one [1, 2]\nb: *one\n", "it", UsageError)
+    assert data == {"a": [1, 2], "b": [1, 2]}
+    assert node.value[1][0].start_mark.line == 1
+    assert parse("", "it", UsageError) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [", "!!int ''", "!!bool x", "!!timestamp x", "? {a: 1}\n: 1", "\0", "a: 1\n---\nb: 1", "[" * 5000]
+)
+def test_what_is_no_yaml_is_told_as_such(text):
+    with pytest.raises(UsageError, match="not YAML"):
+        parse(text, "it", UsageError)
