@@ -14,6 +14,7 @@ from core.annotations import VERDICT
 from core.documents import Value
 from core.store.annotators import GOLD, REVIEWED, Source, of_run, select, source_of
 from core.store.connection import Connection
+from core.store.documents import STATE
 from core.store.rows import dump, load
 
 
@@ -227,10 +228,8 @@ class Evaluations:
         said = "0" if truth == GOLD else "(SELECT max(seq) FROM events)"
         row = self._connection.row(
             f"""
-            SELECT (SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents),
-                   (SELECT bit_xor(hash(document_id, rater, item, value)) FROM gold),
-                   (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts), (SELECT count(*) FROM turns),
-                   (SELECT count(*) FROM examples), {said}
+            SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts),
+                   (SELECT count(*) FROM turns), (SELECT count(*) FROM examples), {said}
             """
         )
         return row or ()

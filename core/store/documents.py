@@ -27,6 +27,11 @@ _GOLD = ("document_id", "rater", "item", "value")
 _FOUND = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
 
 
+STATE = """(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents),
+(SELECT bit_xor(hash(document_id, rater, item, value)) FROM gold)"""
+"""Columns that differ whenever the documents or their gold may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """One file that was read in. ``added`` documents of it are new; ``repeated`` ids were in the project already."""
@@ -118,6 +123,11 @@ class Documents:
             insert(cursor, "gold", _GOLD, rows)
 
         self._writer.do(run)
+
+    def state(self) -> tuple[Any, ...]:
+        """A value that differs whenever the documents or their gold may: after an import, after columns were mapped
+        anew."""
+        return self._connection.rows(f"SELECT {STATE}")[0]
 
     def count(self, search: str | None = None) -> int:
         """Number of documents, or of those whose text or id holds ``search`` (case-insensitive)."""

@@ -33,6 +33,16 @@ def measured(desk: Desk, truth: Truth, make: Callable[[], T], *what: Hashable) -
     return kept(desk, make, basis, truth, *what)
 
 
+def known(desk: Desk) -> tuple[Any, ...]:
+    """A value that differs whenever what gold or a person says of documents may; verdicts that come in leave it."""
+
+    def look() -> tuple[Any, ...]:
+        latest = desk.store.events.all(limit=1)
+        return (*desk.store.documents.state(), latest[0].seq if latest else 0)
+
+    return remembered(desk, look, "what is known")
+
+
 def kept(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
     """``remembered`` for what stays true whatever is written meanwhile: ``what`` must hold all that it depends on."""
     key = (desk.store, *what)

@@ -9,12 +9,10 @@ from core.debate import protocols
 from core.documents import Document
 from core.engine.debate import Debate, heard
 from core.runs import RunSettings
-from core.studio import estimates
+from core.studio import estimates, memo
 from core.studio.desk import Desk
 from core.studio.lab.samples import Sample
 from core.studio.lab.trying import Change
-
-KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +30,17 @@ class Forecast:
         return Forecast(self.calls + other.calls, self.reused + other.reused, cost)
 
 
-_known: dict[tuple[str, str], Forecast] = {}
-
-
 def forecast(desk: Desk, change: Change, sample: Sample) -> Forecast:
     """What trying the change on the sample asks. What the earlier side will have paid for counts for the later one: of
     that, only what its own templates, seats and definitions make different. Raises PromptError."""
-    name = (str(desk.path), f"{change.mark}{sample.ids}{desk.saved_at()}")
-    if name not in _known:
+
+    def look() -> Forecast:
         documents = desk.store.documents.load(sample.ids, gold=False)
         before = walk(desk, change.before, documents)
         after = walk(desk, change.after, documents)
-        if before.calls:
-            after = _less(after, change)
-        if len(_known) >= KEPT:
-            _known.clear()
-        _known[name] = before + after
-    return _known[name]
+        return before + (_less(after, change) if before.calls else after)
+
+    return memo.remembered(desk, look, "forecast", change.mark, tuple(sample.ids))
 
 
 def walk(desk: Desk, settings: RunSettings, documents: Sequence[Document]) -> Forecast:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
+from core.store.lab import SPLIT
+from core.studio import memo
 from core.studio.desk import Desk
 
-SPLIT = "held-out split"
-"""The project setting that keeps how the split was drawn: once, by the first use of the lab."""
 SEED, SHARE = "moot", 0.3
 MOST_SEEN = 2_000
 """Documents without truth that can be chosen to look at."""
-
-_sizes: dict[tuple[Any, ...], tuple[int, int]] = {}
-KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +69,5 @@ def nth(desk: Desk, number: int) -> str:
 
 
 def _counted(desk: Desk, seed: str, share: float) -> tuple[int, int]:
-    """The sizes of both sides, counted anew when documents came or something was reviewed."""
-    reviews = desk.store.events.all(kinds=["review", "review_status", "undo", "redo"], limit=1)
-    imports = len(desk.store.documents.imports())
-    mark = (str(desk.path), seed, share, desk.store.documents.count(), imports, reviews[0].seq if reviews else 0)
-    if mark not in _sizes:
-        if len(_sizes) >= KEPT:
-            _sizes.clear()
-        _sizes[mark] = desk.store.lab.sizes(seed, share)
-    return _sizes[mark]
+    """The sizes of both sides, counted anew when documents or gold came or somebody did something."""
+    return memo.kept(desk, lambda: desk.store.lab.sizes(seed, share), memo.known(desk), "held-out sizes", seed, share)

@@ -13,15 +13,13 @@ from core.evaluation.intervals import Estimate
 from core.runs import RunRow
 from core.store.lab import Trial, codebook_mark, text_mark
 from core.studio import codebook as codebooks
-from core.studio import grids
+from core.studio import grids, memo
 from core.studio.desk import Desk
 from core.studio.lab import templates
 from core.studio.lab.outcomes import as_codes, hits
 from core.studio.lab.trying import DEFINITIONS
 
 NOTHING = Estimate(None, None)
-_scored: dict[tuple[str, str, int], Score] = {}
-KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +142,12 @@ def _latest(
 
 
 def score(desk: Desk, run: RunRow) -> Score:
-    """How a run that is done did; kept until somebody does something else."""
-    latest = desk.store.events.all(limit=1)
-    name = (str(desk.path), run.run_id, latest[0].seq if latest else 0)
-    known = _scored.get(name)
-    if known is None:
-        if len(_scored) > KEPT:
-            _scored.clear()
-        known = _scored[name] = _score(desk, run)
-    return known
+    """How a run that is done did; kept until gold is another or somebody does something."""
+    scored: dict[tuple[str, int], Score] = memo.kept(desk, dict, memo.known(desk), "scores of versions")
+    name = (run.run_id, run.verdicts)
+    if name not in scored:
+        scored[name] = _score(desk, run)
+    return scored[name]
 
 
 def _score(desk: Desk, run: RunRow) -> Score:

@@ -7,7 +7,7 @@ import pytest
 from core.errors import PromptError
 from core.studio import codebook as codebooks
 from core.studio import home, runs
-from core.studio.lab import history, rendered, samples, templates, trying
+from core.studio.lab import guard, history, rendered, samples, templates, trying
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import until
 
@@ -100,3 +100,19 @@ def test_the_messages_that_a_template_has_a_part_in(desk):
     with pytest.raises(PromptError) as raised:
         rendered.rendered(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
     assert raised.value.line == 3
+
+
+def test_gold_that_is_mapped_anew_is_what_versions_are_scored_against(desk):
+    book = codebooks.current(desk)
+    codebooks.keep(desk, codebooks.change_label(book, book.labels[0].id, keywords=["nothing"]))
+    finish(desk, trying.definition_change(desk), samples.sample(desk, 20))
+    before, _ = history.of_definitions(desk)
+    sizes = guard.split(desk)
+    assert before.score.value.value > 0
+    wrong = {label.id: False for label in book.labels}
+    ids = desk.store.documents.ids()
+    desk.store.documents.replace_gold({id: {"ann": wrong} for id in ids[:30]})
+    after, _ = history.of_definitions(desk)
+    assert after.score.n < before.score.n or after.score.value.value == 0
+    now = guard.split(desk)
+    assert (now.development + now.held_out, sizes.development + sizes.held_out) == (30, len(ids))
