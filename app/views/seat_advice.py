@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 import streamlit as st
@@ -10,8 +10,15 @@ import streamlit as st
 from app.views.rooms import heading, line
 from core.debate.roles import Role
 from core.studio import seats
+from core.studio.advice import Wanted
 from core.studio.runs import Plan
 from core.studio.seats import Advice, Record
+
+_DID: Mapping[Wanted, tuple[str, str]] = {
+    "recall": ("missed least", "recall"),
+    "precision": ("named least in vain", "precision"),
+    "f1": ("did best in both", "F1"),
+}
 
 
 def advice(plan: Plan, known: Sequence[Record], roles: Sequence[Role], save: Callable[[Plan], None]) -> None:
@@ -39,10 +46,10 @@ def advice(plan: Plan, known: Sequence[Record], roles: Sequence[Role], save: Cal
 
 
 def _words(one: Advice) -> str:
-    wants = "missed least" if one.wants == "recall" else "was right most often"
+    did, name = _DID[one.wants]
     return (
-        f"<b>{escape(one.role.title)}</b>: <code>{escape(one.record.spec)}</code> {wants} "
-        f"({one.wants} {one.value:.2f} on {one.record.n:,} documents)"
+        f"<b>{escape(one.role.title)}</b>: <code>{escape(one.record.spec)}</code> {did} "
+        f"({name} {one.value:.2f} on {one.record.n:,} documents)"
     )
 
 
@@ -57,7 +64,7 @@ def _why_none(known: Sequence[Record], roles: Sequence[Role]) -> str:
 def _table(known: Sequence[Record]) -> str:
     rows = "".join(
         f"<tr><td>{escape(record.spec)}</td><td>{record.runs}</td><td>{record.n:,}</td><td>{record.recall:.2f}</td>"
-        f"<td>{record.precision:.2f}</td><td>{record.counts.f1 or 0.0:.2f}</td></tr>"
+        f"<td>{record.precision:.2f}</td><td>{record.f1:.2f}</td></tr>"
         for record in known
     )
     heads = "<th>Model, speaking first</th><th>Runs</th><th>Documents</th><th>Recall</th><th>Precision</th><th>F1</th>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from core.annotations import VERDICT
 from core.debate.protocols import family
@@ -22,8 +22,14 @@ from core.studio import evaluate, stages
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 
-RULE: Mapping[str, Literal["recall", "precision"]] = {"extractor": "recall", "critic": "precision"}
-"""What the paper asks of a seat; of all others F1."""
+Wanted: TypeAlias = Literal["recall", "precision", "f1"]
+
+_RULE: Mapping[str, Wanted] = {"extractor": "recall", "critic": "precision"}
+
+
+def wanted(seat: str) -> Wanted:
+    """What the paper asks of a model in a seat (a family of roles); F1 where it asks for no side or says nothing."""
+    return _RULE.get(seat, "f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +123,12 @@ def _suggestion(found: Sequence[Profile], seat: str) -> Suggestion:
             f"Measured here: runs with {best.spec} as {title} reach a macro F1 of {best.verdict_f1:.3f} ({runs}), "
             f"with {second.spec} {second.verdict_f1:.3f}. Other seats may have differed as well.",
         )
-    wanted = RULE.get(seat, "f1")
+    wants = wanted(seat)
     known = {one.spec: one for one in found if one.lists}
     if len(known) > 1:
-        best = max(known.values(), key=lambda one: getattr(one.counts, wanted) or 0.0)
-        value = getattr(best.counts, wanted)
-        name = {"f1": "F1", "recall": "recall", "precision": "precision"}[wanted]
+        best = max(known.values(), key=lambda one: getattr(one.counts, wants) or 0.0)
+        value = getattr(best.counts, wants)
+        name = {"f1": "F1", "recall": "recall", "precision": "precision"}[wants]
         return Suggestion(
             seat,
             best.spec,

@@ -11,6 +11,7 @@ from core.errors import UsageError
 from core.evaluation.counts import Counts, total
 from core.runs import RunRow, Seat
 from core.studio import preferences
+from core.studio.advice import Wanted, wanted
 from core.studio.desk import Desk
 from core.studio.preferences import Seats
 from core.studio.runs import Plan
@@ -76,19 +77,28 @@ class Record:
         """Of what it named, the share that is present; 0 when it named nothing."""
         return self.counts.precision or 0.0
 
+    @property
+    def f1(self) -> float:
+        """Both together; 0 when nothing was present or named."""
+        return self.counts.f1 or 0.0
+
+    def worth(self, wants: Wanted) -> float:
+        """What the record shows of what is wanted."""
+        return {"recall": self.recall, "precision": self.precision, "f1": self.f1}[wants]
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Who should sit on a role, and why: ``wants`` is ``recall`` or ``precision``."""
+    """Who should sit on a role, and what the role wants of a model."""
 
     role: Role
     record: Record
-    wants: str
+    wants: Wanted
 
     @property
     def value(self) -> float:
         """What the record shows of what is wanted."""
-        return self.record.recall if self.wants == "recall" else self.record.precision
+        return self.record.worth(self.wants)
 
 
 def records(desk: Desk) -> tuple[Record, ...]:
@@ -112,18 +122,16 @@ def records(desk: Desk) -> tuple[Record, ...]:
 
 
 def advice(known: Sequence[Record], roles: Sequence[Role]) -> tuple[Advice, ...]:
-    """Who should sit where. Who speaks first should miss little, as nobody after adds what was not named; who objects
-    or decides should be right (Maada et al., *ECJ-LLM*, section 5.1.4, on mixing models by recall and precision).
-    Nothing while fewer than two models have a record on ``LEAST_DOCUMENTS`` documents."""
+    """Who should sit where by the paper's rule (``core.studio.advice.wanted``); of two that do the same there, the one
+    with the better F1. Nothing while fewer than two models have a record on ``LEAST_DOCUMENTS`` documents."""
     able = [record for record in known if record.n >= LEAST_DOCUMENTS]
     if len(able) < 2 or len(roles) < 2:
         return ()
-    widest = max(able, key=lambda record: (record.recall, record.precision))
-    surest = max(able, key=lambda record: (record.precision, record.recall))
-    return tuple(
-        Advice(role, widest if number == 0 else surest, "recall" if number == 0 else "precision")
-        for number, role in enumerate(roles)
-    )
+    given = []
+    for role in roles:
+        wants = wanted(role.family)
+        given.append(Advice(role, max(able, key=lambda one: (one.worth(wants), one.f1)), wants))
+    return tuple(given)
 
 
 def advised(plan: Plan, given: Sequence[Advice]) -> Plan:

@@ -111,17 +111,19 @@ def record(name: str, tp: int, fp: int, fn: int, n: int = 50) -> Record:
     return Record(seat.spec, seat, 1, n, Counts(tp, fp, fn, 100))
 
 
-def test_who_misses_little_speaks_first_and_who_is_right_decides() -> None:
-    wide, sure = record("wide", tp=90, fp=60, fn=10), record("sure", tp=60, fp=3, fn=40)
-    given = seats.advice((wide, sure), ROLES)
+def test_who_misses_little_extracts_who_is_sure_objects_and_who_is_both_judges() -> None:
+    wide, sure, both = (
+        record("wide", tp=90, fp=60, fn=10), record("sure", tp=60, fp=3, fn=40), record("both", tp=85, fp=10, fn=15),
+    )  # fmt: skip
+    given = seats.advice((wide, sure, both), ROLES)
     assert [(one.role.name, one.record.spec, one.wants) for one in given] == [
         ("extractor", "local/wide", "recall"),
         ("critic", "local/sure", "precision"),
-        ("judge", "local/sure", "precision"),
+        ("judge", "local/both", "f1"),
     ]
     assert given[0].value == pytest.approx(0.9)
     plan = seats.advised(runs.Plan(), given)
-    assert [plan.seat(role.name).model for role in ROLES] == ["wide", "sure", "sure"]
+    assert [plan.seat(role.name).model for role in ROLES] == ["wide", "sure", "both"]
 
 
 def test_one_model_or_few_documents_give_no_advice() -> None:
