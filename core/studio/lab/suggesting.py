@@ -144,7 +144,7 @@ def judged(desk: Desk) -> str | None:
         trial.after_run for trial in desk.store.lab.trials() if len(trial.sample["strata"]) > 1 and not trial.held_out
     ]
     runs = [row.run_id for row in desk.store.runs.all() if row.verdicts]
-    return max([*tried, *runs], default=None)
+    return max([*tried, *runs], key=lambda run_id: (len(run_id), run_id), default=None)  # r9999, r10000
 
 
 def _of_label(label: Label, sides: dict[str, Side], common: Sequence[str]) -> Iterator[Suggestion]:
