@@ -3,7 +3,8 @@
 Ratings come as ``[unit, rater]`` (a unit is usually a document) of whatever the raters said: numbers, codes, strings.
 None and NaN are no rating, and so are the negatives of an integer array, which is how ``arrays`` marks them, except
 where the values are measured (alpha on ordinal and interval data, weighted kappa): there -1 is a rating.
-A unit counts when at least two raters rated it. Coefficients are 1 for full agreement, 0 for what chance would give,
+Agreement is looked for where at least two raters rated a unit; what chance would give may rest on all ratings (each
+function says so). Coefficients are 1 for full agreement, 0 for what chance would give,
 and below 0 for less than that. Written from the formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
 """
 
