@@ -16,11 +16,6 @@ def colour(number: int) -> str:
     return colours()[f"l{(number - 1) % COLOURS + 1}"]
 
 
-def colour_scale(codebook: Codebook) -> tuple[list[str], list[str]]:
-    """(names, colours) for an explicit Altair ``scale(domain=..., range=...)``; it would colour alphabetically."""
-    return list(codebook.names), [colour(label.colour) for label in codebook.labels]
-
-
 def swatch_html(number: int) -> str:
     """The square of a label colour."""
     return f'<span class="moot-swatch moot-l{number}"></span>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
 _KNOWN = ("extractor", "critic", "judge", "advocate")
@@ -32,8 +31,3 @@ def role_html(role: str, title: str, does: str = "") -> str:
     """Tile, title and what the role is there for."""
     more = f"<small>{escape(does)}</small>" if does else ""
     return f'<div class="moot-role">{tile_html(role, title)}<span>{escape(title)}{more}</span></div>'
-
-
-def tiles_html(roles: Sequence[tuple[str, str]]) -> str:
-    """Small tiles in a row, in speaking order."""
-    return "".join(tile_html(role, title, small=True) for role, title in roles)

@@ -183,12 +183,6 @@ def codebook_words(codebook: Codebook, version: int) -> None:
     tags(codebook.labels)
 
 
-def blocked(head: str, text: str, room: str, link: str) -> None:
-    """Something is missing before a run can start, and the room that mends it."""
-    notice("warn", head, text)
-    room_link(room, link)
-
-
 def prompts(shown: Sequence[Sent], document_id: str) -> None:
     """The exact messages that each role would get on a document."""
     line(f"Document {document_id}. What others have not said yet stands in brackets.", "q")

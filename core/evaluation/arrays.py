@@ -11,22 +11,16 @@ has gold and the annotator lacks a value. Without gold it is neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import Annotation
-from core.documents import GOLD_RATER, Document
-
 BinaryGrid: TypeAlias = npt.NDArray[np.int8]
 Codes: TypeAlias = npt.NDArray[np.int64]
 Ratings: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-
-CHOICE_ITEM = "label"
-"""The one item of a choice codebook (``core.annotations``)."""
 
 
 def binary_grid(values: npt.ArrayLike) -> BinaryGrid:
@@ -110,40 +104,3 @@ def counted_documents(has_gold: Mask, *has_value: Mask) -> tuple[Mask, int]:
     for mask in has_value:
         complete &= mask.all(axis=1)
     return gold & complete, int((gold & ~complete).sum())
-
-
-def gold_annotations(documents: Iterable[Document], rater: str = GOLD_RATER) -> Iterator[Annotation]:
-    """What one rater said of the documents, as annotations."""
-    for document in documents:
-        for item, value in document.gold.get(rater, {}).items():
-            yield Annotation(document.id, item, value, rater)
-
-
-def binary_from(annotations: Iterable[Annotation], documents: Sequence[str], items: Sequence[str]) -> BinaryGrid:
-    """One annotator's annotations as a binary grid in the order of ``documents`` and ``items``.
-
-    Others' documents and items are passed over; of two on the same cell the later one holds.
-    """
-    return binary_grid(ratings_from(annotations, documents, items))
-
-
-def ratings_from(annotations: Iterable[Annotation], documents: Sequence[str], items: Sequence[str]) -> Ratings:
-    """One annotator's annotations as ratings ``[document, item]``, as ``binary_from``."""
-    rows = {name: position for position, name in enumerate(documents)}
-    columns = {name: position for position, name in enumerate(items)}
-    grid = np.full((len(rows), len(columns)), np.nan)
-    for annotation in annotations:
-        row, column = rows.get(annotation.document_id), columns.get(annotation.item)
-        if row is not None and column is not None:
-            grid[row, column] = np.nan if annotation.value is None else float(annotation.value)
-    return grid
-
-
-def choices_from(annotations: Iterable[Annotation], documents: Sequence[str], labels: Sequence[str]) -> Codes:
-    """One annotator's choices as codes ``[document]``. Raises ValueError for a value that is not among ``labels``."""
-    chosen = {
-        annotation.document_id: None if annotation.value is None else str(annotation.value)
-        for annotation in annotations
-        if annotation.item == CHOICE_ITEM
-    }
-    return label_codes((chosen.get(document) for document in documents), labels)

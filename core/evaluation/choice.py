@@ -39,17 +39,6 @@ class ChoiceScores:
     """Matthews' correlation for several classes (Gorodkin 2004, Comput. Biol. Chem. 28), -1 to 1; None when the gold or
     the choices are all of one label (0/0, where scikit-learn says 0)"""
 
-    def confused(self) -> list[tuple[str, str, int]]:
-        """The wrong choices (gold, chosen, documents), most frequent first, then in the order of the labels."""
-        names = list(self.labels)
-        wrong = [
-            (names[gold], names[chosen], count)
-            for gold, row in enumerate(self.confusion)
-            for chosen, count in enumerate(row)
-            if gold != chosen and count
-        ]
-        return sorted(wrong, key=lambda pair: -pair[2])
-
 
 def evaluate(truth: Iterable[str | None], chosen: Iterable[str | None], labels: Sequence[str]) -> ChoiceScores:
     """Scores from the gold and the chosen label of each document, None for no value.

@@ -35,15 +35,6 @@ def discordance(test: McNemar) -> Discordance:
     )
 
 
-def paired_d(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
-    """Cohen's d_z of paired scores: mean difference over its standard deviation, with Hedges' correction for few pairs
-    (factor 1 - 3 / (4 df - 1)). None under two pairs or without spread. Source: Lakens 2013 (Front. Psychol. 4, 863).
-    """
-    one, two = ratings(first), ratings(second)
-    change = (two - one)[~np.isnan(two - one)]
-    return _standardised(change.mean(), _sd(change), len(change) - 1) if len(change) > 1 else None
-
-
 def independent_d(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
     """Hedges' g of two independent sets of scores: difference of means over the root of the mean of both variances
     (unequal variances allowed), corrected for few scores. None under two scores a side or without spread."""

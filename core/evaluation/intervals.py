@@ -66,11 +66,6 @@ def recall_interval(counts: Counts, level: float = 0.95) -> Interval | None:
     return wilson(counts.tp, counts.positives, level)
 
 
-def accuracy_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """Wilson's interval of (tp + tn) / n; None when nothing was compared."""
-    return wilson(counts.tp + counts.tn, counts.n, level)
-
-
 def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: float = 0.95) -> Interval | None:
     """The interval of a difference between two shares on the same cases, (gained - lost) / n; None when n is 0.
 

@@ -47,11 +47,6 @@ class LabelScores:
     hamming_loss: float | None
     """share of wrong cells among all that were compared; None when there were none"""
 
-    @property
-    def without_positives(self) -> tuple[str, ...]:
-        """The labels that the macro mean leaves out."""
-        return tuple(name for name, counts in self.labels.items() if not counts.positives)
-
 
 def evaluate(
     counts: Mapping[str, Counts], *, n: int | None = None, excluded: int = 0, exact: int | None = None

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from core.codebook import Codebook, Scale
+from core.codebook import CHOICE_ITEM, Codebook, Scale
 from core.documents import Value
-from core.export.rows import CHOICE_ITEM, ExportRow, Said
+from core.export.rows import ExportRow, Said
 
 TEXT = "text"
 """The key of the first text field in every layout, whatever the file called it: the spans point into it."""

@@ -8,11 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.annotations import Evidence
-from core.codebook import Codebook
+from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
-
-CHOICE_ITEM = "label"
-"""The one item of a choice (see ``core.annotations``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,10 @@ from collections import abc
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from core.codebook import Codebook, Label, normalise
+from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
 from core.documents import Value
 from core.ingest.mapping import GoldSource
 from core.ingest.table import as_text
-
-CHOICE_ITEM = "label"
-"""The one item of a choice (see ``core.annotations``)."""
 
 Said: TypeAlias = tuple[abc.Mapping[str, Value], tuple[str, ...]]
 """What a cell says of which item, and what in it could not be understood."""

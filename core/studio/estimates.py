@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 from core.debate import protocols
 from core.debate.turns import Usage
@@ -23,8 +22,6 @@ REPLY_TOKENS = 250
 """Tokens that a reply is taken to have before any was measured."""
 MEASURED_TURNS = 3
 """Turns of a role from which its average counts as measured."""
-
-Basis: TypeAlias = Literal["measured", "rendered"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.annotations import VERDICT
-from core.evaluation.iterations import STANDINGS, Repeated, Stability, repeated, stability
+from core.evaluation.iterations import Repeated, Stability, repeated, stability
 from core.runs import RunRow
 from core.studio import counted, evaluate, grids, looked, stages
 from core.studio.counted import Counted
@@ -103,12 +103,6 @@ def to_json(told: Repeats) -> dict[str, Any]:
         "stability": {name: dict(counts) for name, counts in told.stability.labels.items()},
         "unanimous": told.stability.unanimous,
     }
-
-
-def standing_of(told: Repeats, document: int) -> str:
-    """Where the document at a place of ``documents`` stands; empty without truth."""
-    place = int(told.stability.documents[document])
-    return STANDINGS[place] if place >= 0 else ""
 
 
 def aligned(loaded: Sequence[grids.Grids]) -> tuple[Grid, list[Grid]]:

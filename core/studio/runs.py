@@ -258,12 +258,6 @@ def create(
     return made
 
 
-def chosen_ids(desk: Desk, limit: int | None) -> list[str]:
-    """The ids a run is made on: all, or the first ``limit``."""
-    ids = desk.store.documents.ids()
-    return ids if limit is None else ids[:limit]
-
-
 def remember(desk: Desk, plan: Plan) -> None:
     """Keep the plan for the next visit."""
     desk.store.settings.set(PLAN, plan.to_json())

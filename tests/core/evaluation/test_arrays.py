@@ -3,8 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.annotations import Annotation
-from core.documents import Document
 from core.evaluation import arrays
 
 
@@ -45,27 +43,6 @@ def test_a_document_counts_with_any_gold_and_a_whole_verdict() -> None:
     # the first counts; the second has gold but not a whole verdict; the third has no gold at all
     assert counted.tolist() == [True, False, False]
     assert excluded == 1
-
-
-def test_annotations_become_arrays_in_the_order_asked_for() -> None:
-    said = [
-        Annotation("d2", "x", True, "judge"),
-        Annotation("d1", "y", None, "judge", "not readable"),
-        Annotation("d1", "x", True, "judge"),
-        Annotation("d1", "x", False, "judge"),  # the later one holds
-        Annotation("elsewhere", "x", True, "judge"),
-    ]
-    assert arrays.binary_from(said, ["d1", "d2"], ["x", "y"]).tolist() == [[0, -1], [1, -1]]
-    rated = [Annotation("d1", "x", -2, "judge")]
-    assert arrays.ratings_from(rated, ["d1"], ["x"]).tolist() == [[-2.0]]
-    chosen = [Annotation("d2", "label", "b", "judge"), Annotation("d1", "label", None, "judge")]
-    assert arrays.choices_from(chosen, ["d1", "d2", "d3"], ["a", "b"]).tolist() == [-1, 1, -1]
-
-
-def test_gold_of_one_rater_as_annotations() -> None:
-    documents = [Document("d1", {"text": "t"}, gold={"gold": {"x": True}, "anna": {"x": False}}), Document("d2", {})]
-    assert list(arrays.gold_annotations(documents)) == [Annotation("d1", "x", True, "gold")]
-    assert [one.value for one in arrays.gold_annotations(documents, "anna")] == [False]
 
 
 def test_shapes_must_agree() -> None:

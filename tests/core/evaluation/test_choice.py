@@ -28,7 +28,6 @@ def test_a_worked_example() -> None:
     assert scores.labels["flat"] == Counts(tn=6)
     # bull 2/4, 2/3, 4/7; bear 1/2, 1/3, 2/5
     assert scores.macro == Averages(0.5, pytest.approx(0.5), pytest.approx((4 / 7 + 2 / 5) / 2))
-    assert scores.confused() == [("bear", "bull", 2), ("bull", "bear", 1)]
 
 
 def test_the_json() -> None:

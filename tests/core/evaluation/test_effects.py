@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.evaluation.effects import discordance, independent_d, paired_d
+from core.evaluation.effects import discordance, independent_d
 from core.evaluation.significance import mcnemar
 
 
@@ -12,13 +12,6 @@ def test_discordance() -> None:
     assert discordance(mcnemar(0, 5, 9)).odds_ratio is None
     nothing = discordance(mcnemar(0, 0, 0))
     assert (nothing.odds_ratio, nothing.cohen_g, nothing.difference) == (None, None, None)
-
-
-def test_paired_d() -> None:
-    # differences 1, 2, 3: mean 2, sd 1, times 1 - 3 / 7
-    assert paired_d([0, 0, 0], [1, 2, 3]) == pytest.approx(2 * 4 / 7)
-    assert paired_d([0, 0], [1, 1]) is None
-    assert paired_d([0, float("nan")], [1, 1]) is None
 
 
 def test_independent_d() -> None:

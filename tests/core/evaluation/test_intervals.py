@@ -10,7 +10,6 @@ from core.evaluation.counts import Counts
 from core.evaluation.intervals import (
     Estimate,
     Interval,
-    accuracy_interval,
     clustered_share,
     newcombe_paired,
     precision_interval,
@@ -53,8 +52,7 @@ def test_scores_of_counts() -> None:
     counts = Counts(tp=8, fp=2, fn=0, tn=10)
     assert precision_interval(counts) == wilson(8, 10)
     assert recall_interval(counts) == wilson(8, 8)
-    assert accuracy_interval(counts) == wilson(18, 20)
-    assert precision_interval(Counts(tn=3)) is recall_interval(Counts(tn=3)) is accuracy_interval(Counts()) is None
+    assert precision_interval(Counts(tn=3)) is recall_interval(Counts(tn=3)) is None
 
 
 def test_newcombe_as_published() -> None:

@@ -23,7 +23,6 @@ def test_a_worked_example() -> None:
     assert (scores.n, scores.excluded) == (4, 0)
     # macro over the two labels with positives: (0.5 + 1) / 2, each
     assert scores.macro == multilabel.Averages(0.75, 0.75, 0.75)
-    assert scores.without_positives == ("Pool",)
     # micro: tp 3, fp 2, fn 1: 3/5, 3/4, 6/9
     assert scores.micro == multilabel.Averages(0.6, 0.75, pytest.approx(2 / 3))
     assert scores.weighted == multilabel.Averages(0.75, 0.75, 0.75)  # two positives each

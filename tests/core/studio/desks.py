@@ -50,7 +50,7 @@ def make(desk: Desk, plan: runs.Plan | None = None) -> list[RunRow]:
     version = desk.store.codebooks.latest()
     assert version is not None
     settings = runs.settle(wanted, version.codebook, version.version, desk.models)
-    return runs.create(desk, settings, runs.chosen_ids(desk, wanted.limit), iterations=wanted.iterations)
+    return runs.create(desk, settings, desk.store.documents.ids()[: wanted.limit], iterations=wanted.iterations)
 
 
 def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
