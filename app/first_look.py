@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from app.views import charts, palette
+from app.views import charts
 from core.studio import evaluated
 from core.studio.desk import Desk
 
 
 def prepare(desk: Desk) -> None:
     """Have the scores of the latest run and their chart made in the background. Comes back at once."""
-    shade = palette.colours()  # of this session, which the background does not know
 
     def make() -> None:
         found = evaluated.first(desk)
         if found is not None:
-            charts.spec(found, shade)
+            charts.spec(found)
 
     desk.ahead.work(make)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.views import palette
-from app.views.picture import Shade, Spec, draw, finished, kept, table
+from app.views.picture import Spec, draw, finished, kept, table
 from core.evaluation.intervals import Estimate
 from core.studio.scoring import Evaluation, RoleResult
 
@@ -33,12 +33,12 @@ class ScoreRow:
 def score_bars(found: Evaluation, *, key: str) -> None:
     """Small multiples: a row for each label; the mark is the value, the light part its interval, triangles are the
     other roles."""
-    draw(spec(found, palette.colours()), _numbers(_rows(found), found.titles), key=key)
+    draw(spec(found), _numbers(_rows(found), found.titles), key=key)
 
 
-def spec(found: Evaluation, shade: Shade) -> Spec:
+def spec(found: Evaluation) -> Spec:
     """What ``score_bars`` draws."""
-    return _score_bars(_rows(found), found.titles, shade)
+    return _score_bars(_rows(found), found.titles)
 
 
 def others(found: Evaluation) -> list[RoleResult]:
@@ -86,9 +86,10 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
 
 
 @kept
-def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shade) -> Spec:
+def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     bars: list[dict[str, Any]] = []
     triangles: list[dict[str, Any]] = []
     for place, row in enumerate(rows):
@@ -237,7 +238,6 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str], shade: Shad
         )
     return finished(
         alt.layer(*layers).resolve_scale(color="independent"),
-        shade,
         ROW * (count + 1),
         {"left": 2, "right": 0, "top": 0, "bottom": 2},
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.views import panel, plots
+from app.views import panel, plots, points
 from app.views.debate_worth import facts
 from core.evaluation.significance import McNemar
 from core.studio.compare import Comparison, Pair
@@ -82,7 +82,7 @@ def cost(found: Comparison, on: str) -> None:
     measure = "mean Spearman" if "macro_spearman" in found.columns[0].scores else "macro F1"
     sub = "green: no other is as good for less"
     with panel.panel("Cost against quality", sub, counted=on, key="compare-cost"):
-        plots.frontier(
+        points.frontier(
             [
                 {
                     "name": column.run.run_id,

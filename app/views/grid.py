@@ -14,7 +14,6 @@ import streamlit as st
 
 from app import wiring
 from app.live import REVIEW
-from app.views import palette
 from app.views.component import PARTS, read
 from app.views.grid_options import HEAD, LINE, disarmed, options_of
 from app.views.grid_rows import cells_of
@@ -52,13 +51,11 @@ def grid(
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
 
-    dark = st.context.theme.type == "dark"
-    shade = palette.palette(dark)
     teller = {"address": f"{REVIEW}?ticket={wiring.access().ticket}", "head": {"run": run, "actor": actor}}
     frame = pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows])
     result = AgGrid(
         frame,
-        gridOptions=disarmed(options_of(codebook, roles, shade, dark, focus, teller, JsCode)),
+        gridOptions=disarmed(options_of(codebook, roles, focus, teller, JsCode)),
         height=min(height, HEAD + LINE * max(len(rows), 2) + 3),
         data_return_mode="CUSTOM",
         custom_jscode_for_grid_return=JsCode("moot.collect"),
@@ -71,19 +68,14 @@ def grid(
         theme="streamlit",
         pro_assets=[{"js": "\n".join(read(PARTS / f"{name}.js") for name in ("staying", "teller", "grid"))}],
         callback=None if on_told is None else lambda _: on_told(),
-        key=_key(key),
+        key=key,
     )
     return _state(result.raw_data)
 
 
 def told(key: str) -> GridState:
     """What the grid of this key said last, before it is drawn in this run."""
-    return _state(st.session_state.get(_key(key)))
-
-
-def _key(key: str) -> str:
-    """Its style sheet is written once, so another theme is another grid."""
-    return f"{key}-{st.context.theme.type or 'light'}"
+    return _state(st.session_state.get(key))
 
 
 def _state(raw: Any) -> GridState:

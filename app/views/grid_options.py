@@ -21,14 +21,12 @@ HEAD = 54
 def options_of(
     codebook: Codebook,
     roles: Mapping[str, str],
-    shade: Mapping[str, str],
-    dark: bool,
     focus: str | None,
     teller: Mapping[str, Any],
     js: Any,
 ) -> dict[str, Any]:
-    """The grid's options. ``shade`` is the palette by token name; ``teller`` says where edits go; ``js`` marks a string
-    as code."""
+    """The grid's options. ``teller`` says where edits go; ``js`` marks a string as code."""
+    shade = palette.colours()
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
@@ -123,7 +121,7 @@ def options_of(
             "box": js("moot.Box"), "squares": js("moot.Squares"), "badge": js("moot.Badge"), "head": js("moot.Head"),
         },
         "context": {
-            "css": _css(shade, dark),
+            "css": _css(),
             "focus": focus,
             "kind": codebook.kind,
             **teller,
@@ -181,11 +179,10 @@ def _values(codebook: Codebook) -> list[str]:
     return ["1", "0"]
 
 
-def _css(shade: Mapping[str, str], dark: bool) -> str:
+def _css() -> str:
     fonts = "".join(
         f'@font-face {{ font-family: "{name}"; src: url("/app/static/{file}"); font-weight: {weight}; }}'
         for name, (file, weight) in FONTS.items()
     )
-    names = "; ".join(f"--{name}: {colour}" for name, colour in shade.items())
-    look = read(PARTS / "grid.css").replace("TICK", shade["bg"].replace("#", "%23"))
-    return f":root {{ color-scheme: {'dark' if dark else 'light'}; --accent: {shade['bar']}; {names} }}{fonts}{look}"
+    names = "; ".join(f"--{name}: {colour}" for name, colour in palette.colours().items())
+    return f":root {{ {names} }}{fonts}{read(PARTS / 'grid.css')}"

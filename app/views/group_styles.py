@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.views import palette, panel
 from app.views.labels import pick
-from app.views.picture import Shade, Spec, draw, finished, kept, table
+from app.views.picture import Spec, draw, finished, kept, table
 from core.evaluation.groups import MEASURES
 from core.evaluation.intervals import Estimate
 from core.runs import RunRow
@@ -81,13 +81,14 @@ def _words(before: Estimate, after: Estimate) -> str:
 
 def _chart(rows: list[dict[str, Any]], measure: str) -> None:
     """A lane for each group and style: hollow before, filled after with its interval."""
-    draw(_lanes(rows, measure, palette.colours()), rows, key=f"styles-chart-{measure}")
+    draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
 
 
 @kept
-def _lanes(rows: list[dict[str, Any]], measure: str, shade: Shade) -> Spec:
+def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     frame = table([{**row, "ink": shade[row["colour"]], "end": 1.06} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
@@ -127,4 +128,4 @@ def _lanes(rows: list[dict[str, Any]], measure: str, shade: Shade) -> Spec:
             x=alt.X("end:Q", scale=across), text="words:N", **lane
         )
     )
-    return finished(chart, shade, 24 * len(rows) + 70)
+    return finished(chart, 24 * len(rows) + 70)

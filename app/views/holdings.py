@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.views import palette
 from app.views.labels import colour
-from app.views.picture import ROW, Shade, Spec, draw, finished, kept, table
+from app.views.picture import ROW, Spec, draw, finished, kept, table
 from core.codebook import Codebook
 from core.documents import Document
 from core.studio.data import Profile
@@ -39,13 +39,14 @@ def gold_chart(bars: Sequence[GoldBar], *, key: str) -> None:
         for bar in bars
     ]
     colours = [colour(bar.colour) if bar.colour else shade["tx3"] for bar in bars]
-    draw(_gold(rows, colours, shade), rows, key=key)
+    draw(_gold(rows, colours), rows, key=key)
 
 
 @kept
-def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str], shade: Shade) -> Spec:
+def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str]) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     own = {row["name"]: colour for row, colour in zip(rows, colours, strict=True)}
     names = list(own)
     most = max((row["count"] for row in rows), default=1) or 1
@@ -68,19 +69,20 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str], shade: Shad
         ],
     )
     words = base.mark_text(align="left", dx=6, fontSize=12, color=shade["tx2"]).encode(x=across, y=down, text="words:N")
-    return finished(bars + words, shade, ROW * max(1, len(names)))
+    return finished(bars + words, ROW * max(1, len(names)))
 
 
 def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:
     """A histogram of words: (from, to, documents)."""
     rows = [{"from": start, "to": stop, "count": count} for start, stop, count in bins]
-    draw(_lengths(rows, palette.colours()), rows, key=key)
+    draw(_lengths(rows), rows, key=key)
 
 
 @kept
-def _lengths(rows: Sequence[Mapping[str, Any]], shade: Shade) -> Spec:
+def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     low, high = min(row["from"] for row in rows), max(row["to"] for row in rows)
     chart = (
         alt.Chart(table(rows))
@@ -101,7 +103,7 @@ def _lengths(rows: Sequence[Mapping[str, Any]], shade: Shade) -> Spec:
             ],
         )
     )
-    return finished(chart, shade, 168)
+    return finished(chart, 168)
 
 
 def profile_bins(profile: Profile) -> list[tuple[int, int, int]]:

@@ -12,7 +12,7 @@ from core.codebook import COLOURS, Codebook, Label
 
 
 def colour(number: int) -> str:
-    """The hex colour of label colour 1 to 8 in the theme shown now, for charts and grids."""
+    """Label colour 1 to 8 for charts, in both themes."""
     return colours()[f"l{(number - 1) % COLOURS + 1}"]
 
 

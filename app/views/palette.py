@@ -1,16 +1,17 @@
-"""The design tokens as plain colours, for charts, which know no css."""
+"""The design tokens as colours for charts: each for both themes, so that a chart follows a switch by itself."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-
-import streamlit as st
+from operator import itemgetter
 
 from app.views.component import tokens
 
-_PAIR = re.compile(r"--([\w-]+):\s*light-dark\((#\w+),\s*(#\w+)\)")
+_BOTH = r"light-dark\((#\w+),\s*(#\w+)\)"
+_PAIR = re.compile(rf"--([\w-]+):\s*{_BOTH}")
+_COLOUR = re.compile(_BOTH)
 
 
 @cache
@@ -19,9 +20,20 @@ def palette(dark: bool) -> Mapping[str, str]:
     return {name: night if dark else day for name, day, night in _PAIR.findall(tokens())}
 
 
+@cache
 def colours() -> Mapping[str, str]:
-    """The palette of the theme that this session looks at."""
-    return palette(st.context.theme.type == "dark")
+    """Token name to its colour in css (``light-dark(#fff, #000)``), which the browser reads by the theme it shows."""
+    return {name: both(itemgetter(name)) for name in palette(False)}
+
+
+def both(made: Callable[[Mapping[str, str]], str]) -> str:
+    """A colour that is worked out from a palette, worked out for each theme."""
+    return f"light-dark({made(palette(False))},{made(palette(True))})"
+
+
+def plain(text: str, dark: bool) -> str:
+    """``text`` with each colour for both themes replaced by that of one, for what knows no css."""
+    return _COLOUR.sub(r"\2" if dark else r"\1", text)
 
 
 def role_colour(role: str, shades: Mapping[str, str]) -> str:

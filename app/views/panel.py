@@ -38,9 +38,8 @@ def _counted(words: str) -> str:
 
 def role_legend(roles: Mapping[str, str]) -> None:
     """The triangles that stand for roles in a chart."""
-    shade = palette.colours()
     words = "".join(
-        f'<span><i style="color:{palette.role_colour(role, shade)}">▲</i> {escape(title.lower())}</span>'
+        f'<span><i style="color:{palette.role_colour(role, palette.colours())}">▲</i> {escape(title.lower())}</span>'
         for role, title in roles.items()
     )
     if words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from importlib.util import find_spec
@@ -19,9 +20,8 @@ KEPT = 200
 """Charts that are remembered, over all sessions."""
 
 P = ParamSpec("P")
-Shade: TypeAlias = Mapping[str, str]
 Spec: TypeAlias = dict[str, Any]
-"""A finished Vega-Lite chart with its data."""
+"""A finished Vega-Lite chart with its data, in colours for both themes."""
 
 
 def kept(make: Callable[P, Spec]) -> Callable[P, Spec]:
@@ -36,8 +36,9 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Any:
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def finished(chart: Any, shade: Shade, height: int, padding: Mapping[str, int] | None = None) -> Spec:
+def finished(chart: Any, height: int, padding: Mapping[str, int] | None = None) -> Spec:
     """The chart in the look that all have, ``height`` pixels high and as wide as its place."""
+    shade = palette.colours()
     axis = {
         "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
         "domainColor": shade["line2"], "tickColor": shade["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
@@ -47,12 +48,14 @@ def finished(chart: Any, shade: Shade, height: int, padding: Mapping[str, int] |
     chart = chart.properties(height=height, background="transparent", padding=dict(padding or PADDING)).configure(
         font="Inter", view={"stroke": None}, axis=axis, legend=legend
     )
-    return cast(Spec, chart.to_dict(validate=False))  # the tests draw each chart; here it would take as long again
+    spec = cast(Spec, chart.to_dict(validate=False))  # the tests draw each chart; here it would take as long again
+    # Only SVG knows css. Streamlit (1.67) would take a canvas from 2,000 marks on.
+    return {**spec, "usermeta": {"embedOptions": {"renderer": "svg"}}}
 
 
 def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "") -> dict[str, str]:
     """Draw a chart with its data to take away; gives the fields of the point picked in the selection ``select``."""
-    ground = palette.colours()["bg"]
+    dark = st.context.theme.type == "dark"
     picked: dict[str, str] = {}
     if select:
         event: Any = st.vega_lite_chart(
@@ -65,7 +68,7 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         if find_spec("vl_convert") is not None:
             st.download_button(
-                "SVG", lambda: svg(spec, ground), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
+                "SVG", lambda: svg(spec, dark), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
                 on_click="ignore",
                 type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
             )  # fmt: skip
@@ -76,10 +79,11 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
     return picked
 
 
-def svg(spec: Spec, ground: str) -> str:
-    """The chart as SVG, as wide as a column of a page, on the ground that its colours are for."""
+def svg(spec: Spec, dark: bool) -> str:
+    """The chart as SVG in the colours of one theme on its ground, as wide as a column of a page."""
     import altair as alt
 
     out = io.StringIO()
-    alt.Chart.from_dict({**spec, "width": 640, "background": ground}).save(out, format="svg")
+    whole = {**spec, "width": 640, "background": palette.colours()["bg"]}
+    alt.Chart.from_dict(json.loads(palette.plain(json.dumps(whole), dark))).save(out, format="svg")
     return out.getvalue()

@@ -6,12 +6,11 @@ Each chart offers its picture as SVG and its rows as csv.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-import streamlit as st
-
 from app.views import palette
-from app.views.picture import ROW, Shade, Spec, draw, finished, kept, table
+from app.views.picture import ROW, Spec, draw, finished, kept, table
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -19,14 +18,15 @@ Rows = Sequence[Mapping[str, Any]]
 def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
     """Differences with their intervals, a row each: ``{name, value, low, high, words, tone}`` with tone right, wrong or
     empty. Gives the name that is picked, where ``select`` is set."""
-    spec = _forest(rows, unit, select, palette.colours())
+    spec = _forest(rows, unit, select)
     return draw(spec, rows, key=key, select="label" if select else "").get("name", "")
 
 
 @kept
-def _forest(rows: Rows, unit: str, select: bool, shade: Shade) -> Spec:
+def _forest(rows: Rows, unit: str, select: bool) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     names = [row["name"] for row in rows]
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
     most = max([*ends, 0.02]) * 1.12
@@ -58,18 +58,19 @@ def _forest(rows: Rows, unit: str, select: bool, shade: Shade) -> Spec:
     )
     if select:
         dots = dots.add_params(chosen)
-    return finished(alt.layer(zero, spans, dots, words), shade, ROW * len(rows) + 46)
+    return finished(alt.layer(zero, spans, dots, words), ROW * len(rows) + 46)
 
 
 def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
     """Shares over ordered steps: ``{step, series, value}``; ``series`` maps each to its colour token."""
-    draw(_lines(rows, series, title, palette.colours()), rows, key=key)
+    draw(_lines(rows, series, title), rows, key=key)
 
 
 @kept
-def _lines(rows: Rows, series: Mapping[str, str], title: str, shade: Shade) -> Spec:
+def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     frame = table([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
     known = [name for name in series if any(row["series"] == name for row in rows)]
@@ -89,19 +90,20 @@ def _lines(rows: Rows, series: Mapping[str, str], title: str, shade: Shade) -> S
     chart = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour) + base.mark_point(filled=True, size=70).encode(
         x=x, y=y, color=colour, tooltip=tip
     )
-    return finished(chart, shade, 240)
+    return finished(chart, 240)
 
 
 def reliability(rows: Rows, *, key: str, certainty: str) -> None:
     """Certainty (``certainty`` says whose) against the share that came true: ``{certainty, right, low, high, n}``, the
     diagonal being honest."""
-    draw(_reliability(rows, certainty, palette.colours()), rows, key=key)
+    draw(_reliability(rows, certainty), rows, key=key)
 
 
 @kept
-def _reliability(rows: Rows, certainty: str, shade: Shade) -> Spec:
+def _reliability(rows: Rows, certainty: str) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     unit = alt.Scale(domain=[0, 1], nice=False)
     diagonal = (
         alt.Chart(table([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
@@ -123,20 +125,21 @@ def _reliability(rows: Rows, certainty: str, shade: Shade) -> Spec:
     words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(
         x=x, y=y, text=alt.Text("n:Q", format=",")
     )
-    return finished(diagonal + spans + dots + words, shade, 260)
+    return finished(diagonal + spans + dots + words, 260)
 
 
 def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
     """Bars with an interval where there is one: ``{name, value, low, high, words, colour}``, colour a token. Gives the
     name that is picked."""
-    spec = _bars(rows, unit, share, select, palette.colours())
+    spec = _bars(rows, unit, share, select)
     return draw(spec, rows, key=key, select="name" if select else "").get("name", "")
 
 
 @kept
-def _bars(rows: Rows, unit: str, share: bool, select: bool, shade: Shade) -> Spec:
+def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     names = [row["name"] for row in rows]
     frame = table([{**row, "fill": shade[row["colour"]]} for row in rows])
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
@@ -166,7 +169,7 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool, shade: Shade) -> Spe
         .mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"])
         .encode(x=alt.X("end:Q", scale=across), y=y, text="words:N")
     )
-    return finished(alt.layer(*layers), shade, ROW * max(1, len(rows)) + 46)
+    return finished(alt.layer(*layers), ROW * max(1, len(rows)) + 46)
 
 
 def _axis(unit: str, share: bool) -> Any:
@@ -177,94 +180,16 @@ def _axis(unit: str, share: bool) -> Any:
     return alt.Axis(title=unit, format=",", tickCount=5)
 
 
-def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
-    """Cost against quality: ``{name, cost, quality, efficient, words}``; the efficient front is joined by a line."""
-    known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
-    if not known:
-        st.caption("No run has both a cost and a score.")
-        return
-    draw(_frontier(known, cost, quality, palette.colours()), rows, key=key)
-
-
-@kept
-def _frontier(known: Rows, cost: str, quality: str, shade: Shade) -> Spec:
-    import altair as alt
-
-    frame = table(known)
-    most = max(row["cost"] for row in known) or 1.0
-    low = min(row["quality"] for row in known)
-    high = max(row["quality"] for row in known)
-    room = max((high - low) * 0.25, 0.02)
-    x = alt.X("cost:Q", scale=alt.Scale(domain=[0, most * 1.35], nice=False), axis=alt.Axis(title=cost, tickCount=6))
-    y = alt.Y(
-        "quality:Q",
-        scale=alt.Scale(domain=[max(0, low - room), min(1, high + room)], nice=False),
-        axis=alt.Axis(title=quality, format=".3f", tickCount=6),
-    )
-    colour = alt.Color(
-        "efficient:N",
-        scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]),
-        legend=None,
-    )
-    front = table(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
-    chart = (
-        alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
-        + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
-            x=x, y=y, color=colour,
-            tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="What"),
-                     alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
-        )
-        + alt.Chart(frame).mark_text(align="left", dx=10, fontSize=11.5, color=shade["tx"])
-        .encode(x=x, y=y, text="name:N")
-    )  # fmt: skip
-    return finished(chart, shade, 260)
-
-
-def scatter(rows: Rows, *, key: str) -> None:
-    """Precision against recall of models in their seats: ``{name, seat, precision, recall, n}``."""
-    draw(_scatter(rows, palette.colours()), rows, key=key)
-
-
-@kept
-def _scatter(rows: Rows, shade: Shade) -> Spec:
-    import altair as alt
-
-    seats = list(dict.fromkeys(row["seat"] for row in rows))
-    unit = alt.Scale(domain=[0, 1.02], nice=False)
-    x = alt.X("recall:Q", scale=unit, axis=alt.Axis(title="recall", tickCount=6))
-    y = alt.Y("precision:Q", scale=unit, axis=alt.Axis(title="precision", tickCount=6))
-    base = alt.Chart(table(rows))
-    dots = base.mark_point(filled=True, size=110, opacity=1).encode(
-        x=x,
-        y=y,
-        color=alt.Color(
-            "seat:N",
-            scale=alt.Scale(domain=seats, range=[palette.role_colour(seat, shade) for seat in seats]),
-            legend=alt.Legend(title=None, orient="top", direction="horizontal"),
-        ),
-        tooltip=[
-            alt.Tooltip("name:N", title="Model"),
-            alt.Tooltip("seat:N", title="Seat"),
-            alt.Tooltip("precision:Q", title="Precision", format=".3f"),
-            alt.Tooltip("recall:Q", title="Recall", format=".3f"),
-            alt.Tooltip("n:Q", title="Cells", format=","),
-        ],
-    )
-    if len({row["name"] for row in rows}) < 2:  # one model in all seats: its name would stand on itself
-        return finished(dots, shade, 280)
-    words = base.mark_text(align="right", dx=-10, fontSize=11, color=shade["tx2"]).encode(x=x, y=y, text="name:N")
-    return finished(dots + words, shade, 280)
-
-
 def standings(rows: Rows, *, key: str) -> None:
     """Documents over iterations, a bar a label: ``{name, standing, count}``."""
-    draw(_standings(rows, palette.colours()), rows, key=key)
+    draw(_standings(rows), rows, key=key)
 
 
 @kept
-def _standings(rows: Rows, shade: Shade) -> Spec:
+def _standings(rows: Rows) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
     known = ["right", "wavering", "wrong", "unread"]
     chart = (
@@ -286,7 +211,7 @@ def _standings(rows: Rows, shade: Shade) -> Spec:
             ],
         )
     )
-    return finished(chart, shade, ROW * len(names) + 70)
+    return finished(chart, ROW * len(names) + 70)
 
 
 def heat(
@@ -301,23 +226,20 @@ def heat(
 ) -> tuple[str, str]:
     """A matrix: ``{row, column, count, share, words}``, shares 0 to 1 shade it. Gives (row, column) of the cell picked,
     both empty before that."""
-    spec = _heat(rows, names, across, x_title, y_title, slanted, palette.colours())
+    spec = _heat(rows, names, across, x_title, y_title, slanted)
     picked = draw(spec, rows, key=key, select="cell")
     return picked.get("row", ""), picked.get("column", "")
 
 
 @kept
-def _heat(
-    rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool, shade: Shade
-) -> Spec:
+def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
     import altair as alt
 
+    shade = palette.colours()
     frame = table(
-        [
-            {**one, "ink": palette.legible(palette.blend(shade["bg2"], shade["bar"], one["share"]), shade)}
-            for one in rows
-        ]
-    )
+        [{**one, "fill": palette.both(partial(_fill, one["share"])), "ink": palette.both(partial(_ink, one["share"]))}
+         for one in rows]
+    )  # fmt: skip
     x = alt.X(
         "column:N",
         sort=list(across),
@@ -337,7 +259,7 @@ def _heat(
         .encode(
             x=x,
             y=y,
-            color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 1], range=[shade["bg2"], shade["bar"]]), legend=None),
+            color=alt.Color("fill:N", scale=None),
             opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.55)),
             tooltip=tip,
         )
@@ -354,8 +276,14 @@ def _heat(
         )
     )
     return finished(
-        # A scale of shares and colours as they are cannot be one scale: Vega-Lite would draw nothing at all.
-        alt.layer(cells, words).resolve_scale(color="independent"),
-        shade,
+        alt.layer(cells, words),
         (32 if slanted else 44) * len(names) + (90 if slanted else 50),
     )
+
+
+def _fill(share: float, shades: Mapping[str, str]) -> str:
+    return palette.blend(shades["bg2"], shades["bar"], share)
+
+
+def _ink(share: float, shades: Mapping[str, str]) -> str:
+    return palette.legible(_fill(share, shades), shades)

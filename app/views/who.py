@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from app.views import debate_worth, panel, plots
+from app.views import debate_worth, panel, points
 from core.evaluation.alternative import Alternative, People
 from core.studio import people
 from core.studio.advice import Profile, Suggestion
@@ -36,7 +36,7 @@ def seats(found: Sequence[Profile], advised: Sequence[Suggestion], on: str) -> N
             if one.counts.precision is not None and one.counts.recall is not None
         ]
         if rows:
-            plots.scatter(rows, key="who-profiles")
+            points.scatter(rows, key="who-profiles")
         lines = "".join(_line(one) for one in advised)
         st.html(f'<div class="moot-told">{lines}</div>')
 

@@ -1,10 +1,10 @@
-"""Writing on shaded cells: the ink that stands out more, in both themes."""
+"""Colours for both themes at once, and writing on shaded cells: the ink that stands out more."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.views.palette import blend, contrast, legible, palette
+from app.views.palette import blend, both, colours, contrast, legible, palette, plain
 
 
 def test_contrast_of_known_pairs():
@@ -24,3 +24,11 @@ def test_every_shade_of_a_matrix_can_be_read(dark):
     shades = palette(dark)
     grounds = [blend(shades["bg2"], shades["bar"], step / 20) for step in range(21)]
     assert all(contrast(legible(ground, shades), ground) > 3.9 for ground in grounds)
+
+
+def test_a_colour_for_both_themes_becomes_that_of_one_where_css_is_unknown():
+    shade = colours()["tx2"]
+    assert shade == f"light-dark({palette(False)['tx2']},{palette(True)['tx2']})"
+    words = f'{{"color": "{shade}", "fill": "{both(lambda shades: shades["bg"])}"}}'
+    assert plain(words, True) == f'{{"color": "{palette(True)["tx2"]}", "fill": "{palette(True)["bg"]}"}}'
+    assert plain(words, False) == f'{{"color": "{palette(False)["tx2"]}", "fill": "{palette(False)["bg"]}"}}'

@@ -160,9 +160,13 @@ def test_a_chart_is_offered_as_a_picture():
     from app.views import palette, picture
 
     chart = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_bar().encode(x="share:Q")
-    drawn = picture.svg(picture.finished(chart, palette.palette(True), 100), "#101318")
-    assert drawn.startswith("<svg")
-    assert "#101318" in drawn  # light words on white paper could not be read
+    spec = picture.finished(chart, 100)
+    for dark in (True, False):
+        drawn = picture.svg(spec, dark)
+        assert drawn.startswith("<svg")
+        assert palette.palette(dark)["bg"] in drawn  # light words on white paper could not be read
+        assert palette.palette(dark)["tx2"] in drawn
+        assert "light-dark" not in drawn  # a program that draws knows no css
 
 
 SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
@@ -187,26 +191,43 @@ CHARTS = {
 def test_every_chart_can_be_drawn(monkeypatch, name):
     """Vega-Lite itself compiles it: a chart that it refuses is an empty space on the page."""
     pytest.importorskip("vl_convert")
-    from app.views import palette, picture, plots
+    from app.views import picture, plots, points
 
-    monkeypatch.setattr(palette, "colours", lambda: palette.palette(True))
+    module = plots if hasattr(plots, name) else points
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, "#101318")) or {})
+    monkeypatch.setattr(module, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, True)) or {})
     rows, options = CHARTS[name]
-    getattr(plots, name)(rows, key="k", **options)
+    getattr(module, name)(rows, key="k", **options)
     assert drawn[0].startswith("<svg")
+
+
+def test_names_of_points_that_are_near_one_another_stand_apart(monkeypatch):
+    """Four runs with nearly one cost and quality: each name at a height or side of its own in the drawn picture."""
+    pytest.importorskip("vl_convert")
+    import re
+
+    from app.views import picture, points
+
+    drawn = []
+    monkeypatch.setattr(points, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, False)) or {})
+    rows = [
+        {"name": f"r000{n}", "cost": 1.0 + n / 1000, "quality": 0.5 + n / 1000, "efficient": False, "words": "w"}
+        for n in range(4)
+    ]
+    points.frontier(rows, key="k", cost="c", quality="q")
+    marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
+    assert len(set(marks)) == 4
 
 
 def test_the_groups_of_a_panel_can_be_drawn(monkeypatch):
     pytest.importorskip("vl_convert")
-    from app.views import group_styles, palette, picture
+    from app.views import group_styles, picture
     from core.evaluation.intervals import Estimate, Interval
     from core.studio.counted import Counted
     from core.studio.styles import Part, Styles
 
-    monkeypatch.setattr(palette, "colours", lambda: palette.palette(False))
     drawn = []
-    monkeypatch.setattr(group_styles, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, "#101318")) or {})
+    monkeypatch.setattr(group_styles, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, False)) or {})
     known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
     told = Styles(
         {"full": "r1", "simple": "r2"},

@@ -9,6 +9,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 
@@ -92,6 +93,29 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
     visit(page, "Evaluate")
     page.get_by_text("Macro F1").wait_for()
     expect(page.get_by_text("Reviewed 0", exact=True)).to_be_visible()
+
+    # what the debate changed, as a picture that needs no style sheet, and as numbers
+    ribbons = page.locator(".flow")
+    with page.expect_download() as download:
+        ribbons.get_by_role("button", name="SVG").click()
+    picture = ElementTree.parse(download.value.path()).getroot()
+    assert {"Extractor", "Critic", "Judge"} <= {"".join(node.itertext()) for node in picture.iter()}
+    assert not any("var(" in value for node in picture.iter() for value in node.attrib.values())
+    with page.expect_download() as download:
+        ribbons.get_by_role("button", name="CSV").click()
+    steps = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig"))))
+    assert [(row["from"], row["to"]) for row in steps if not row["label"]] == [
+        ("Extractor", "Critic"),
+        ("Critic", "Judge"),
+    ]
+
+    # when the system turns dark, so do the charts, at once
+    name = page.locator(".stVegaLiteChart text", has_text="Macro").first
+    day = name.evaluate("node => getComputedStyle(node).fill")
+    page.emulate_media(color_scheme="dark")
+    expect(name).not_to_have_css("fill", day)
+    page.emulate_media(color_scheme="light")
+    expect(name).to_have_css("fill", day)
 
     # a verdict is corrected, and what was decided is submitted
     visit(page, "Review")

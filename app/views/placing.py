@@ -1,0 +1,99 @@
+"""Where the words of a chart's points stand, so that none covers another or a point. Pure; in pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+CHARACTER = 6.4
+"""Width of a character of Inter at 11.5 px, on average."""
+LINE = 14.0
+RADIUS = 6.0
+GAP = 10.0
+RINGS = 9
+"""How many lines words may stand above or below their point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Words ``dx`` right of and ``dy`` below their point, set by ``align``; ``stem`` where a line should join them."""
+
+    dx: float
+    dy: float
+    align: Literal["left", "right", "center"]
+
+    @property
+    def stem(self) -> bool:
+        return abs(self.dy) > 1.5 * LINE
+
+
+class _Box(NamedTuple):
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def shared(self, other: _Box) -> float:
+        """The area that both cover."""
+        across = min(self.right, other.right) - max(self.left, other.left)
+        down = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return across * down if across > 0 and down > 0 else 0.0
+
+
+def beside(
+    points: Sequence[tuple[float, float]], words: Sequence[str], *, height: float, widths: Sequence[float] = (250, 720)
+) -> list[Spot]:
+    """A spot for the words of each point: the first that is free, in the order of reading them off; where none is,
+    the one that covers least.
+
+    ``points`` are shares (0 to 1) of the plot from its left and its top. The page decides how wide the plot becomes, so
+    a spot must be free in the narrowest and in the widest of ``widths``; between them points only move apart.
+    """
+    dots = [[_dot(x * width, y * height) for x, y in points] for width in widths]
+    placed: list[list[_Box]] = [[] for _ in widths]
+    spots = []
+    for place, ((x, y), text) in enumerate(zip(points, words, strict=True)):
+        long = CHARACTER * len(text) + 2
+        tried: list[tuple[float, Spot, list[_Box]]] = []
+        for spot in _candidates():
+            boxes = [_box(spot, x * width, y * height, long) for width in widths]
+            covered = sum(
+                sum(box.shared(other) for other in [*placed[at], *dots[at][:place], *dots[at][place + 1 :]])
+                + _outside(box, widths[at], height)
+                for at, box in enumerate(boxes)
+            )
+            tried.append((covered, spot, boxes))
+            if covered == 0:
+                break
+        _, best, boxes = min(tried, key=lambda one: one[0])  # the earliest of equals
+        spots.append(best)
+        for at, box in enumerate(boxes):
+            placed[at].append(box)
+    return spots
+
+
+def _candidates() -> Iterator[Spot]:
+    yield Spot(GAP, 0, "left")
+    yield Spot(-GAP, 0, "right")
+    yield Spot(0, -LINE, "center")
+    yield Spot(0, LINE, "center")
+    for ring in range(1, RINGS + 1):
+        for dy in (-ring * LINE, ring * LINE):
+            yield Spot(GAP, dy, "left")
+            yield Spot(-GAP, dy, "right")
+
+
+def _dot(x: float, y: float) -> _Box:
+    return _Box(x - RADIUS, x + RADIUS, y - RADIUS, y + RADIUS)
+
+
+def _box(spot: Spot, x: float, y: float, long: float) -> _Box:
+    left = x + spot.dx - {"left": 0.0, "right": long, "center": long / 2}[spot.align]
+    return _Box(left, left + long, y + spot.dy - LINE / 2, y + spot.dy + LINE / 2)
+
+
+def _outside(box: _Box, width: float, height: float) -> float:
+    """The area beyond the plot, where words are cut."""
+    inside = max(0.0, min(box.right, width) - max(box.left, 0)) * max(0.0, min(box.bottom, height) - max(box.top, 0))
+    return (box.right - box.left) * (box.bottom - box.top) - inside
