@@ -289,8 +289,8 @@ def prompts(desk: Desk, standing: Standing) -> None:
             with head:
                 number = min(st.session_state.get(prepare.PREVIEWED, 1), total)
                 st.number_input(
-                    "Document", 1, total, key=bound(prepare.PREVIEWED, number), label_visibility="collapsed", width=110,
-                    help="Number of the document",
+                    "Document", 1, total, key=bound(prepare.PREVIEWED, number), label_visibility="collapsed", width=134,
+                    icon=":material/article:", help="The document, by its number in the file",
                 )  # fmt: skip
             _, found = holdings.page(desk, offset=int(st.session_state[prepare.PREVIEWED]) - 1, limit=1)
             document = found[0] if found else None

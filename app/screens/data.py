@@ -130,24 +130,26 @@ def project(desk: Desk) -> None:
         ]
     )
     left, right = st.columns((1.9, 1), gap="medium")
-    with left, panel("Documents", key="documents") as head:
-        with head:
-            search = st.text_input(
-                "Search", key=prepare.SEARCH, placeholder="Search text and id", icon=":material/search:",
-                label_visibility="collapsed", width=260, on_change=state.forget, args=(TURN,),
-            )  # fmt: skip
-        table(desk, codebook, search)
+    with left:
+        with panel("Documents", key="documents") as head:
+            with head:
+                search = st.text_input(
+                    "Search", key=prepare.SEARCH, placeholder="Search text and id", icon=":material/search:",
+                    label_visibility="collapsed", width=260, on_change=state.forget, args=(TURN,),
+                )  # fmt: skip
+            table(desk, codebook, search)
+        together(desk, codebook)
     with right:
         bins = [(start, start + there.width, count) for start, count in there.lengths]
         charts(there.bars, bins, f"{there.with_gold:,} documents with gold", "words of a text")
-        spread(desk, codebook)
+        languages(desk)
         if not there.bars:
             notice("info", "No gold labels", "With some, Evaluate can say how good a run is.")
     imports(desk, there.chapters)
 
 
-def spread(desk: Desk, codebook: Codebook | None) -> None:
-    """Which labels go together in the gold, and in which languages the texts are."""
+def together(desk: Desk, codebook: Codebook | None) -> None:
+    """Which labels go together in the gold."""
     pairs = remembered(desk, lambda: holdings.together(desk, codebook), "together") if codebook is not None else ()
     if pairs:
         with panel("Labels together", "share of the row's documents that have the column's label too", key="together"):
@@ -163,6 +165,10 @@ def spread(desk: Desk, codebook: Codebook | None) -> None:
                 for pair in pairs
             ]
             plots.heat(rows, names, names, key="data-together", x_title="", y_title="", slanted=True)
+
+
+def languages(desk: Desk) -> None:
+    """In which languages the texts are."""
     tongues = remembered(desk, lambda: holdings.languages(desk), "languages")
     if len(tongues) > 1:
         with panel("Languages", f"guessed from {sum(tongues.values()):,} texts", key="languages"):
@@ -184,7 +190,7 @@ def table(desk: Desk, codebook: Codebook | None, search: str) -> None:
     if not total:
         st.html('<div class="moot-line q">No document holds these words.</div>')
         return
-    place = view.document_table(documents, codebook, key=f"{TABLE}-{turn}-{search}", selectable=True, height=430)
+    place = view.document_table(documents, codebook, key=f"{TABLE}-{turn}-{search}", selectable=True, height=560)
     with st.container(horizontal=True, vertical_alignment="center"):
         first = PAGE * (turn - 1) + 1
         words = f"{first:,} to {first + len(documents) - 1:,} of {total:,}"

@@ -100,10 +100,10 @@ def main() -> None:
             cards = samples.samples()
             if cards:
                 heading("Or open a sample")
-                cells = st.columns(2)
-                for number, card in enumerate(cards):
-                    with cells[number % 2]:
-                        welcome.sample_card(card, partial(open_sample, card.sample.key))
+                for at in range(0, len(cards), 2):
+                    for cell, card in zip(st.columns(2), cards[at : at + 2], strict=False):
+                        with cell:
+                            welcome.sample_card(card, partial(open_sample, card.sample.key))
             with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
                 heading("Recent projects")
                 st.space("stretch")

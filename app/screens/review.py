@@ -31,7 +31,6 @@ def main() -> None:
             "Nothing to review yet",
             "Verdicts come here as soon as a run has some: you correct them, and what you decide counts as truth.",
             ["Open Run"],
-            sign="check",
             key="review-none",
         ):
             st.switch_page("screens/run.py")

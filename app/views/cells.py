@@ -71,7 +71,9 @@ def _choices(found: Evaluation, truth: str) -> None:
         for other, count in zip(labels, line, strict=True)
     ]
     names = list(labels)
-    true, said = plots.heat(rows, names, names, key="evaluate-matrix", x_title="verdict", y_title=truth)
+    true, said = plots.heat(
+        rows, names, names, key="evaluate-matrix", x_title="verdict", y_title=truth, slanted=len(names) > 6
+    )
     if true and said and state.cell() != (labels[true], labels[said]):
         state.pick_cell((labels[true], labels[said]))
 

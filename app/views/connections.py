@@ -81,7 +81,7 @@ def _key_words(place: Place) -> str:
         case "needless":
             return '<span class="q">On this machine, needs no key as a rule</span>'
         case "none":
-            return f'<span class="warn">No key:</span> set <code>{escape(place.key_name)}</code> or type one'
+            return f'<span class="warn">No key</span> in <code>{escape(place.key_name)}</code>'
 
 
 def _type_key(workspace: Workspace, place: Place) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.views import panel, plots
+from app.views import empty, panel, plots
 from core.evaluation.intervals import Estimate
 from core.evaluation.rounds import Bound, Round
 from core.studio.worth import Worth
@@ -28,12 +28,11 @@ class CountedOn:
 
 def worth(told: Worth, noun: str, agents: Mapping[str, str], on: CountedOn) -> None:
     """Draw all that there is; ``noun`` is what a cell of the ledger is, ``agents`` the roles' titles."""
+    if told.ledger is None and not told.rounds and not told.panels:
+        _nobody_answered()
+        return
     if told.ledger is None:
-        st.caption(
-            "All was said side by side and nobody changed a word, so no step mended or broke anything."
-            if told.rounds
-            else "One agent spoke, so there is no debate to judge. Compare this run with one that debates."
-        )
+        st.caption("All was said side by side and nobody changed a word, so no step mended or broke anything.")
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         if told.ledger is not None:
@@ -46,6 +45,16 @@ def worth(told: Worth, noun: str, agents: Mapping[str, str], on: CountedOn) -> N
         if told.critic is not None and told.rounds:
             _critic(told)
     _panels(told, on.rounds)
+
+
+def _nobody_answered() -> None:
+    if empty.empty(
+        "No debate to judge",
+        "One agent spoke and nobody answered. Compare this run with one that debates to see what that is worth.",
+        ["Open Compare"],
+        key="worth-none",
+    ):
+        st.switch_page("screens/compare.py")
 
 
 def _steps(told: Worth, noun: str, on: str) -> None:

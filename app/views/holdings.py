@@ -56,7 +56,7 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str]) -> Spec:
         sort=names,
         axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=150, labelFontSize=12, labelPadding=8),
     )
-    base = alt.Chart(table([{**row, "words": f"{row['count']:,}  {row['share']:.0%}"} for row in rows]))
+    base = alt.Chart(table([{**row, "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]))
     bars = base.mark_bar(size=15, cornerRadiusEnd=2).encode(
         x=across,
         y=down,
@@ -136,7 +136,7 @@ def document_table(
         "id": st.column_config.TextColumn("id", width=110),
         "words": st.column_config.NumberColumn("words", width=70, format="localized"),
         "text": st.column_config.TextColumn("text"),
-        "gold": st.column_config.ListColumn("gold", width=170),
+        "gold": st.column_config.ListColumn("gold", width=190),
     }
     frame = pd.DataFrame(rows)
     height = min(height, 36 + 31 * len(rows))

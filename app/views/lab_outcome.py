@@ -41,7 +41,7 @@ def outcome(desk: Desk, plan: Plan, slot: Slot | None, *, instant: bool) -> None
             empty(
                 "Nothing tried yet",
                 "Change something on the left and try it: what was fixed and what was broken shows here.",
-                sign="check", key="lab-untried",
+                sign="lines", key="lab-untried",
             )  # fmt: skip
         elif trying.moves(desk, trial):
             _moving(desk, trial)

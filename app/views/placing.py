@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -11,6 +12,8 @@ CHARACTER = 6.4
 LINE = 14.0
 RADIUS = 6.0
 GAP = 10.0
+TOGETHER = 45.0
+"""How far apart points of one name may be to be read as one group."""
 RINGS = 9
 """How many lines words may stand above or below their point."""
 
@@ -42,15 +45,21 @@ class _Box(NamedTuple):
 
 
 def beside(
-    points: Sequence[tuple[float, float]], words: Sequence[str], *, height: float, widths: Sequence[float] = (250, 720)
+    points: Sequence[tuple[float, float]],
+    words: Sequence[str],
+    *,
+    height: float,
+    others: Sequence[tuple[float, float]] = (),
+    widths: Sequence[float] = (250, 720),
 ) -> list[Spot]:
     """A spot for the words of each point: the first that is free, in the order of reading them off; where none is,
     the one that covers least.
 
-    ``points`` are shares (0 to 1) of the plot from its left and its top. The page decides how wide the plot becomes, so
-    a spot must be free in the narrowest and in the widest of ``widths``; between them points only move apart.
+    ``points`` are shares (0 to 1) of the plot from its left and its top, as are ``others``, which have no words. The
+    page decides how wide the plot becomes, so a spot must be free in the narrowest and in the widest of ``widths``;
+    between them points only move apart.
     """
-    dots = [[_dot(x * width, y * height) for x, y in points] for width in widths]
+    dots = [[_dot(x * width, y * height) for x, y in [*points, *others]] for width in widths]
     placed: list[list[_Box]] = [[] for _ in widths]
     spots = []
     for place, ((x, y), text) in enumerate(zip(points, words, strict=True)):
@@ -71,6 +80,22 @@ def beside(
         for at, box in enumerate(boxes):
             placed[at].append(box)
     return spots
+
+
+def once(
+    points: Sequence[tuple[float, float]], words: Sequence[str], *, height: float, width: float = 720
+) -> list[int]:
+    """The points to name: of those with the same words that stand together, the first. Its name tells of them all."""
+    named: list[int] = []
+    for place, ((x, y), text) in enumerate(zip(points, words, strict=True)):
+        near = (
+            math.hypot((x - points[other][0]) * width, (y - points[other][1]) * height)
+            for other in range(place)
+            if words[other] == text
+        )
+        if min(near, default=math.inf) > TOGETHER:
+            named.append(place)
+    return named
 
 
 def _candidates() -> Iterator[Spot]:

@@ -13,6 +13,8 @@ from app.views import palette
 from app.views.picture import ROW, Spec, draw, finished, kept, table
 
 Rows = Sequence[Mapping[str, Any]]
+MOST_WORDED = 20
+"""Columns of a matrix whose cells have room for words; a wider one tells them when pointed at."""
 
 
 def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
@@ -276,7 +278,7 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
         )
     )
     return finished(
-        alt.layer(cells, words),
+        alt.layer(cells, words) if len(across) <= MOST_WORDED else cells,
         (32 if slanted else 44) * len(names) + (90 if slanted else 50),
     )
 

@@ -49,7 +49,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
                      alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
         )
     )  # fmt: skip
-    return finished(alt.layer(chart, *_names(known, "cost", "quality", across, up)), 260)
+    return finished(_named(chart, known, "cost", "quality", across, up), 260)
 
 
 def scatter(rows: Rows, *, key: str) -> None:
@@ -86,38 +86,44 @@ def _scatter(rows: Rows) -> Spec:
     )
     if len({row["name"] for row in rows}) < 2:  # one model in all seats: its name would stand on itself
         return finished(dots, 280)
-    return finished(alt.layer(dots, *_names(rows, "recall", "precision", reach, reach)), 280)
+    return finished(_named(dots, rows, "recall", "precision", reach, reach), 280)
 
 
 _PLOT = 200.0
 """What the axes and the legend leave of a plot's height, in pixels."""
 
 
-def _names(rows: Rows, across: str, up: str, x_reach: tuple[float, float], y_reach: tuple[float, float]) -> list[Any]:
-    """The layers that name each point of ``rows`` at the fields ``across`` and ``up``, none over another: a line joins
-    a name that had to go far."""
+def _named(
+    marks: Any, rows: Rows, across: str, up: str, x_reach: tuple[float, float], y_reach: tuple[float, float]
+) -> Any:
+    """``marks`` with the name of each of ``rows`` beside its point at the fields ``across`` and ``up``, none over
+    another and once where points of one name stand together; a line joins a name that had to go far."""
     import altair as alt
 
     shade = palette.colours()
     (left, right), (low, high) = x_reach, y_reach
     points = [((row[across] - left) / (right - left), (high - row[up]) / (high - low)) for row in rows]
-    spots = placing.beside(points, [row["name"] for row in rows], height=_PLOT)
+    chosen = placing.once(points, [row["name"] for row in rows], height=_PLOT)
+    spots = placing.beside(
+        [points[place] for place in chosen], [rows[place]["name"] for place in chosen], height=_PLOT,
+        others=[point for place, point in enumerate(points) if place not in chosen],
+    )  # fmt: skip
     named = [
         {across: row[across], up: row[up], "name": row["name"], "dx": spot.dx, "dy": spot.dy, "align": spot.align,
-         "stem": row[up] - spot.dy * (high - low) / _PLOT if spot.stem else None}
-        for row, spot in zip(rows, spots, strict=True)
+         "end": row[up] - spot.dy * (high - low) / _PLOT, "stem": spot.stem}
+        for row, spot in zip((rows[place] for place in chosen), spots, strict=True)
     ]  # fmt: skip
     x = alt.X(f"{across}:Q", scale=alt.Scale(domain=x_reach, nice=False))
-    scale = alt.Scale(domain=y_reach, nice=False)
-    y = alt.Y(f"{up}:Q", scale=scale)
-    words = (
-        alt.Chart(table(named))
-        .mark_text(
-            align=alt.ExprRef("datum.align"), dx=alt.ExprRef("datum.dx"), dy=alt.ExprRef("datum.dy"),
-            fontSize=11.5, color=shade["tx"],
-        )
-        .encode(x=x, y=y, text="name:N")
-    )  # fmt: skip
-    far = [one for one in named if one["stem"] is not None]
-    stems = alt.Chart(table(far)).mark_rule(color=shade["line2"]).encode(x=x, y=y, y2="stem:Q")
-    return [stems, words] if far else [words]
+    y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=y_reach, nice=False))
+
+    def words(**look: Any) -> Any:
+        spot: dict[str, Any] = {name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "dy")}
+        return alt.Chart(table(named)).mark_text(**spot, **look, fontSize=11.5).encode(x=x, y=y, text="name:N")
+
+    stems = alt.Chart(table([one for one in named if one["stem"]]))
+    return alt.layer(
+        stems.mark_rule(color=shade["line2"]).encode(x=x, y=y, y2="end:Q"),
+        marks,
+        words(stroke=shade["bg"], strokeWidth=3, strokeJoin="round"),  # so that no line crosses the letters
+        words(color=shade["tx"]),
+    )

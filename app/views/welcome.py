@@ -72,9 +72,10 @@ def example() -> None:
 
 def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
     """A sample with its labels and a button that opens it."""
-    with st.container(border=True, key=f"sample-{card.sample.key}", gap="small"):
+    with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
         st.html(f'<div class="moot-card-name">{escape(card.sample.title)}<small>{escape(card.words)}</small></div>')
         tags(card.codebook.labels)
+        st.space("stretch")
         st.button("Open", key=f"open-{card.sample.key}", on_click=opened)
 
 
@@ -161,6 +162,8 @@ def _action(step: Step, overview: Overview) -> str:
             return "Save it" if overview.draft else "Write it"
         case "run" if overview.last_state in ("running", "queued"):
             return "Watch"
+        case "run" if overview.last_state == "paused":
+            return "Go on"
         case "run" if overview.documents and overview.labels:
             return "See it" if step.state == "done" else "Set up"
         case "review" if overview.last_run is not None:

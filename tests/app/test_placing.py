@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.views.placing import CHARACTER, LINE, RADIUS, Spot, beside
+from app.views.placing import CHARACTER, LINE, RADIUS, Spot, beside, once
 
 HEIGHT = 200.0
 WIDTHS = (250.0, 720.0)
@@ -73,3 +73,14 @@ def test_models_with_long_names_in_three_seats():
     spots = beside(points, words, height=HEIGHT, widths=WIDTHS)
     for width in WIDTHS:
         assert_clear(points, words, spots, width)
+
+
+def test_points_of_one_name_that_stand_together_are_named_once():
+    points = [(0.5, 0.5), (0.51, 0.5), (0.52, 0.5), (0.9, 0.1), (0.51, 0.51)]
+    assert once(points, ["a", "a", "a", "a", "b"], height=HEIGHT) == [0, 3, 4]
+    assert once([], [], height=HEIGHT) == []
+
+
+def test_words_keep_off_points_that_have_none():
+    [spot] = beside([(0.5, 0.5)], ["r0001"], height=HEIGHT, others=[(0.55, 0.5)])
+    assert spot.align == "right"

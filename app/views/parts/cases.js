@@ -1,6 +1,8 @@
 // The documents behind a number. A click tells the page which one to show.
 
 export default function ({ data, parentElement, setTriggerValue }) {
+  const place = parentElement.querySelector(".cases");
+  const held = place.contains(place.getRootNode().activeElement) ? place.getRootNode().activeElement.dataset.id : null;
   const roles = roleBook(data.roles);
   const columns = el("colgroup", "", el("col", "id"), el("col"));
   const third = data.by ? el("th", "", data.by) : null;
@@ -10,6 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const open = el("button", "text", row.words);
     open.type = "button";
     open.title = row.words;
+    open.dataset.id = row.id;
     const line = el("tr", `pick${row.id === data.picked ? " sel" : ""}`, el("td", "mono", row.id), el("td", "", open));
     if (third) {
       const cell = el("td");
@@ -20,5 +23,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     line.onclick = () => setTriggerValue("document", row.id);
     table.append(line);
   }
-  parentElement.querySelector(".cases").replaceChildren(table);
+  const scrolled = place.scrollTop;
+  place.replaceChildren(table);
+  place.scrollTop = scrolled;
+  const again = held !== null && [...place.querySelectorAll("button")].find((open) => open.dataset.id === held);
+  if (again) again.focus({ preventScroll: true });
 }

@@ -84,13 +84,20 @@ function sayers(doc, item, labels, roles, kind, labelId) {
 
 const worded = (value, labels) => (value === null || value === undefined ? "undecided" : value === true ? "present" : value === false ? "absent" : labels.has(value) ? labels.get(value).name : numeral(value));
 
+// One reason for all of them is told once, with the first that is still open.
+function whyUnread(doc, item) {
+  const first = Object.keys(doc.unread).find((each) => (doc.values[each] ?? null) === null);
+  const shared = new Set(Object.values(doc.unread)).size === 1;
+  return (shared && item !== first ? "" : doc.unread[item]) || "no verdict: decide";
+}
+
 // What there is to know beside an item: changed by the person, stale, unread, gold.
 function remarks(doc, item, labels) {
   const found = [];
   const now = doc.values[item], verdict = doc.verdict[item];
   if (doc.stale.includes(item)) found.push(el("span", "was old", "definition changed since"));
   if (doc.own.includes(item) && verdict !== undefined && verdict !== null && verdict !== now) found.push(el("span", "was", `you: was ${worded(verdict, labels)}`));
-  if ((now === null || now === undefined) && !doc.hidden) found.push(el("span", "was unread", doc.unread[item] || "no verdict: decide"));
+  if ((now === null || now === undefined) && !doc.hidden) found.push(el("span", "was unread", whyUnread(doc, item)));
   if (between(now)) found.push(el("span", "was mean", `verdict ${numeral(now)}, stands if you submit`));
   if (item in doc.gold && now !== null && now !== doc.gold[item]) found.push(el("span", "was unread", `gold says ${worded(doc.gold[item], labels)}`));
   return found;
