@@ -28,7 +28,7 @@ def people(desk: Desk, run: RunRow, actor: str) -> None:
         others = ", ".join(f"{name} ({count:,})" for name, count in found.people.items()) or "nobody yet"
         empty.empty(
             "No document has two readers yet",
-            f"Submitted so far by: {others}. A second reader takes a name of their own under Manner, and "
+            f"Submitted so far by: {others}. A second reader takes a name of their own under Settings, and "
             "“second reading” among the filters shows them what others have submitted.",
             sign="lines",
             key="people-none",

@@ -18,7 +18,7 @@ AUDIT, BLIND = "review-audit", "review-blind"
 
 def popover(desk: Desk, run: RunRow) -> None:
     """The button in the head of the screen, and what opens below it."""
-    with st.popover("Manner", icon=":material/tune:", key="review-manner"):
+    with st.popover("Settings", icon=":material/tune:", key="review-manner"):
         st.text_input(
             "Reviewing as", key=state.REVIEWER, placeholder=review.reviewer(),
             help="Each name has a queue and decisions of its own. A second reader takes another name.",

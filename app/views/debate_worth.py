@@ -73,7 +73,7 @@ def _steps(told: Worth, noun: str, on: str) -> None:
                     "right": _percent(share, 1),
                     "mended": f"{step.total.mended:,}",
                     "broken": f"{step.total.broken:,}",
-                    "net": f"{step.total.net:+,}".replace("-", "−"),
+                    "net": f"{step.total.net:+,}".replace("-", "−") if step.total.net else "0",
                     "cost": "–" if price.cost_usd is None else f"${price.cost_usd:.4f}",
                     f"$ a {noun} gained": "–" if price.per_label is None else f"${price.per_label:.4f}",
                     "tokens": "–" if price.tokens_per_label is None else f"{price.tokens_per_label:,.0f}",

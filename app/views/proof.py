@@ -96,7 +96,7 @@ def _figures(found: Proof) -> list[Figure]:
 def _not_yet(found: Proof) -> str:
     count = f"{found.missing} more random audit{'' if found.missing == 1 else 's'}"
     if found.share <= 0 and found.missing:
-        return "Nothing is left to chance: turn random audits on (Manner) to learn how right the verdicts are."
+        return "Nothing is left to chance: turn random audits on (Settings) to learn how right the verdicts are."
     about = f", about {round(found.missing / found.share):,} documents of the queue," if found.share else ""
     return f"Review {count}{about} to see how right the verdicts are on all {found.documents:,} documents."
 
@@ -105,7 +105,7 @@ def _more(found: Proof) -> str:
     points = f"±{WIDTH * 50:g} points"
     more = found.more()
     if more is None:
-        return f"Turn random audits on (Manner) to get to {points}."
+        return f"Turn random audits on (Settings) to get to {points}."
     return f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
 
 
