@@ -48,6 +48,7 @@ chosen = st.navigation(pages, position="hidden")
 
 with st.sidebar:
     desk = frame.project_switcher()
+    state.follow_address()
     frame.rooms(pages, chosen)
     if desk is not None:
         frame.foot(desk)

@@ -82,6 +82,18 @@ def said() -> tuple[str, str, str] | None:
     return cast("tuple[str, str, str] | None", st.session_state.pop(NOTICE, None))
 
 
+ADDRESS = "address"
+"""The run that the address named when this tab began, empty for none."""
+
+
+def follow_address() -> None:
+    """In a new tab, or after F5, look at the run that the address names."""
+    if ADDRESS not in st.session_state:
+        st.session_state[ADDRESS] = st.query_params.get("run", "")
+        if st.session_state[ADDRESS]:
+            look_at_run(st.session_state[ADDRESS])
+
+
 # -- Review and Evaluate
 
 TRUTH = "truth"

@@ -67,6 +67,8 @@ def main() -> None:
         required=True,
         label_visibility="collapsed",
         key="evaluate-view",
+        bind="query-params",
+        persist_state="session",
     )
     match view:
         case "debate":

@@ -53,7 +53,7 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
     with header.header("Review", key="review-head"):
         st.segmented_control(
             "View", VIEWS, default=VIEWS[0], label_visibility="collapsed", key=state.VIEW, required=True,
-            persist_state="session",
+            persist_state="session", bind="query-params",
         )  # fmt: skip
         run_picker(runs, key="review-run")
         review_setup.popover(desk, run)

@@ -17,6 +17,7 @@ from app.views.handling import ask_first, long_documents
 from app.views.header import header
 from app.views.notice import error_box, notice
 from app.views.rooms import bound, heading, room_link, saved, styles
+from app.views.runs import keep_in_address
 from app.views.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -40,6 +41,8 @@ def choose(rows: list[RunRow], shown: str) -> None:
         state.look_at_run(st.session_state["run-picker"])
         state.set_up(False)
 
+    if shown != NEW:
+        keep_in_address(shown)
     st.selectbox(
         "Run",
         options,
