@@ -11,7 +11,7 @@ from app.views.labels import swatch_html
 from app.views.notice import error_box
 from app.views.rooms import heading, money
 from app.views.runs import run_words
-from app.views.versions import TAGS
+from app.views.versions import pieces
 from core.errors import MootError
 from core.studio.codebook import Standing
 from core.studio.desk import Desk
@@ -118,9 +118,10 @@ def _proposal(desk: Desk, proposal: Proposal) -> None:
     if not changes:
         st.html('<div class="moot-line q">Nothing left to decide.</div>')
     for part, change in changes.items():
-        pieces = " ".join(f"<{TAGS[op]}>{escape(text)}</{TAGS[op]}>" for op, text in change.pieces)
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
-            st.html(f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces}</dd></dl></div>')
+            st.html(
+                f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}</dd></dl></div>'
+            )
             st.button("Take", key=f"lab-take-{part}", on_click=_decide, args=(desk, proposal, part, True))
             st.button(
                 "Leave", key=f"lab-leave-{part}", type="tertiary", on_click=_decide, args=(desk, proposal, part, False)

@@ -11,11 +11,12 @@ import streamlit as st
 from app.views.labels import swatch_html
 from core.codebook import Codebook
 from core.studio.codebook import CodebookVersion
-from core.studio.differences import Change, compare
+from core.studio.differences import Change, Piece, compare
 
 DRAFT = 0
 """Stands for the draft among the versions."""
 TAGS = {"same": "span", "added": "ins", "removed": "del"}
+CLOSING = tuple(",.;:!?)]")
 
 
 def version_rows(versions: Sequence[CodebookVersion], draft: str, *, most: int = 6) -> None:
@@ -50,15 +51,17 @@ def changes(found: Sequence[Change]) -> None:
     st.html(f'<div class="moot-diff">{"".join(map(_change, found))}</div>')
 
 
+def pieces(found: Sequence[Piece]) -> str:
+    """What stayed, came and went, as html: words apart, and nothing before what closes a clause."""
+    return "".join(
+        f"{'' if text.startswith(CLOSING) else ' '}<{TAGS[op]}>{escape(text)}</{TAGS[op]}>" for op, text in found
+    ).lstrip()
+
+
 def _change(change: Change) -> str:
     what = {"added": "added", "removed": "removed", "changed": ""}[change.what]
     head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "The whole codebook"
-    rows = "".join(
-        f"<dt>{escape(field.field)}</dt><dd>"
-        + " ".join(f"<{TAGS[op]}>{escape(text)}</{TAGS[op]}>" for op, text in field.pieces)
-        + "</dd>"
-        for field in change.fields
-    )
+    rows = "".join(f"<dt>{escape(field.field)}</dt><dd>{pieces(field.pieces)}</dd>" for field in change.fields)
     return f'<h3>{head}<small class="moot-why">{what}</small></h3><dl>{rows}</dl>'
 
 

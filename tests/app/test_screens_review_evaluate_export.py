@@ -142,7 +142,7 @@ def test_export_previews_every_format(screen, project):
 
 def ticked(run_id, actor, *ids):
     """A session in which the grid is shown and says that these rows are ticked."""
-    return {"review_view": "Grid", f"review__grid__{run_id}__{actor}__light": {"selected": list(ids), "row": ids[0]}}
+    return {"review_view": "Grid", f"review__grid__{run_id}__{actor}": {"selected": list(ids), "row": ids[0]}}
 
 
 def test_undo_and_redo_buttons(screen, project, desk):

@@ -98,7 +98,7 @@ class BoardView {
     this.lost = el("span", "badge unres hide");
     this.replayButton = el("button", "btn q hide");
     this.replayButton.onclick = () => (this.playing ? this.stopReplay() : this.replay());
-    this.pinButton = el("button", "btn q");
+    this.pinButton = el("button", "btn q pin");
     this.pinButton.onclick = () => this.pin(!this.pinned);
     const rolesButton = el("button", "btn", icon("eye"), "Roles");
     rolesButton.setAttribute("aria-haspopup", "true");
@@ -420,7 +420,7 @@ class BoardView {
     this.pinButton.classList.toggle("on", this.pinned);
     this.pinButton.setAttribute("aria-pressed", String(this.pinned));
     const short = this.debate ? (this.debate.id.length > 11 ? this.debate.id.slice(0, 10) + "…" : this.debate.id) : "";
-    this.pinButton.replaceChildren(icon("pin"), this.pinned ? `Staying on ${short}` : `Stay on ${short}`);
+    this.pinButton.replaceChildren(icon("pin"), el("span", "ell", this.pinned ? `Staying on ${short}` : `Stay on ${short}`));
   }
 
   key(event) {
