@@ -58,7 +58,11 @@ def main() -> None:
     if rating:
         rated.key_numbers(desk, run, truth)
     else:
-        _numbers(evaluated.evaluation(desk, run, truth))
+        scores = evaluated.evaluation(desk, run, truth)
+        _numbers(scores)
+        if not scores.n:
+            _nothing_counts(scores)
+            return
     view = st.segmented_control(
         "what to look at",
         list(VIEWS),
@@ -137,6 +141,21 @@ def _no_truth(desk: Desk, known: dict[Truth, int]) -> None:
         st.switch_page("screens/review.py")
     elif pressed:
         st.switch_page("screens/data.py")
+
+
+def _nothing_counts(found: Evaluation) -> None:
+    """No document has both a verdict and truth: every chart would be empty."""
+    noun = truth_words.of(found.truth).noun
+    pressed = empty.empty(
+        "No verdict to score",
+        f"No document of this run has both a verdict and {noun}. What is unresolved can be decided in Review; a run "
+        "with other seats or definitions may resolve it.",
+        ["Open Review", "Open Run"],
+        sign="bars",
+        key="evaluate-nothing",
+    )
+    if pressed:
+        st.switch_page("screens/review.py" if pressed == "Open Review" else "screens/run.py")
 
 
 def _report(desk: Desk, run: RunRow, truth: Truth) -> None:

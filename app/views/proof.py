@@ -41,7 +41,7 @@ def details(found: Proof, kind: Kind) -> None:
     both say together."""
     numbers(_figures(found), key="proof-numbers")
     if not found.known:
-        st.html(f'<div class="moot-proof">{_not_yet(found)}</div>')
+        st.html(f'<div class="moot-proof">{sentence(found)}</div>')
         return
     what = "mean rating" if kind == "rating" else "share of documents"
     head = "".join(

@@ -28,6 +28,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const few = data.few ? el("div", "few", icon("help"), el("span", "", data.few)) : null;
   const box = el("div", "rowsbox");
+  const longest = Math.max(0, ...data.rows.map((row) => row.id.length));
+  box.style.setProperty("--ids", `${Math.min(140, Math.max(44, Math.ceil(7.25 * longest)))}px`); // texts begin in one line
   box.tabIndex = 0;
   box.style.setProperty("--room", `${data.room || 340}px`);
   for (const what of ["broken", "fixed", "changed", "wrong"]) {
