@@ -27,12 +27,14 @@ CHANGED: tuple[Outcome, ...] = ("broken", "mixed", "fixed")
 def main() -> None:
     """Draw the screen."""
     desk = desks.looked_at()
-    runs = [run for run in review.runs(desk) if run.verdicts] if desk is not None else []
+    known = review.runs(desk) if desk is not None else []
+    runs = [run for run in known if run.verdicts]
     if desk is None or len(runs) < 2:
         header.header("Compare")
+        barren = f" Of the {len(known)} runs here {len(runs) or 'none'} has a verdict." if len(known) > 1 else ""
         if empty.empty(
             "Nothing to compare yet",
-            "Two runs on the same documents can be compared: another protocol, model or prompt.",
+            f"Two runs on the same documents can be compared: another protocol, model or prompt.{barren}",
             ["Open Run"],
             sign="bars",
             key="compare-none",

@@ -159,11 +159,12 @@ def trouble(error: MootError) -> None:
 def mishap(error: Exception) -> None:
     """An error that nobody foresaw. Nothing of its text is shown: it may hold a key or a document."""
     _log.exception("a screen failed", exc_info=error)
-    notice(
-        "error",
-        f"This screen stopped on an error of Moot's own ({type(error).__name__}).",
-        "What you did before is saved. Open another screen, or reload; the terminal has the details.",
-    )
+    with st.container(key="mishap"):  # in sight, however long the page was when it stopped
+        notice(
+            "error",
+            f"This screen stopped on an error of Moot's own ({type(error).__name__}).",
+            "What you did before is saved. Open another screen, or reload; the terminal has the details.",
+        )
 
 
 def project_name(path: Path) -> str:

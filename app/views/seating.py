@@ -183,9 +183,9 @@ def _note(seat: Seat, places: Sequence[Place], offers: Offers) -> str:
     elif listed.error is not None:
         parts.append(f'<span class="bad">{escape(listed.error.message)}</span> {escape(listed.error.remedy)}')
     elif not seat.model:
-        parts.append('<span class="warn">Choose a model.</span>')
+        parts.append('<span class="warn">Choose a model</span>')
     elif listed.names and seat.model not in listed.names:
-        parts.append(f'<span class="warn">{escape(place.name)} does not list this model.</span>')
+        parts.append(f'<span class="warn">{escape(place.name)} does not list this model</span>')
     else:
         parts.append(f"Listed by {escape(place.name)}")
     dollars = offers.price(seat)

@@ -250,6 +250,7 @@ def _run_words(run: RunRow | None, state: State | None) -> str:
     ended = run.verdicts + run.unresolved + run.failed
     if state == "done":
         left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
+        left += f", {run.failed:,} failed" if run.failed else ""
         return f"{_count(ended, 'document')} debated{left}"
     return f"{ended:,} of {run.documents:,} debated, {state}"
 

@@ -651,7 +651,7 @@ class BoardView {
     if (this.barred || this.gone) return;
     const said = /^(paused|stopped) by you$/.test(s.message) ? "" : s.message;
     if (this.data.told && s.state === this.data.state) this.shout("");
-    else if (s.state === "done") this.shout(...(s.verdicts || !s.documents ? ["ok", "done"] : ["warn", "help"]), "All debates have ended.", `${several(s.verdicts, "verdict")}, ${count(s.unresolved)} unresolved, ${count(s.failed)} failed. ${s.message}`);
+    else if (s.state === "done") this.shout(...(s.failed || (s.documents && !s.verdicts) ? ["warn", "help"] : ["ok", "done"]), "All debates have ended.", `${several(s.verdicts, "verdict")}, ${count(s.unresolved)} unresolved, ${count(s.failed)} failed. ${s.message}`);
     else if (s.state === "paused") this.shout("warn", "pause", "Paused.", said || "Every reply so far is kept; none is paid again when the run goes on.");
     else if (s.state === "stopped") this.shout("warn", "stop", "Stopped.", said || "Every reply so far is kept.");
     else if (s.state === "failed") this.shout("bad", "fail", "The run failed.", s.message);
