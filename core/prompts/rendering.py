@@ -26,7 +26,7 @@ CPU_SECONDS = 1.0
 """Processor time that filling in one template may take. Ours take under a hundredth."""
 MEMORY_BYTES = 512 * 1024 * 1024
 LONGEST = 400_000
-"""Characters that one prompt may have."""
+"""Characters that one prompt may have beyond those that it is given: a document may be long, a loop must not be."""
 
 _PART = re.compile(r"^## (system|user)[ \t]*\n", re.MULTILINE)
 _GLOBALS = ("range", "dict", "cycler", "joiner", "namespace")
@@ -45,7 +45,8 @@ def fill(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
     """The template's messages, or with ``parts`` False its whole text as one. Raises Trouble."""
     try:
         pieces = _compiled(text, parts)
-        filled = [(speaker, _written(piece, values)) for speaker, piece in pieces]
+        longest = LONGEST + _length(values)
+        filled = [(speaker, _written(piece, values, longest)) for speaker, piece in pieces]
     except TemplateSyntaxError as error:
         raise Trouble(f"{error.message}", error.lineno) from error
     except RecursionError as error:
@@ -86,12 +87,21 @@ def _compiled(text: str, parts: bool) -> list[tuple[str, Template]]:
     return [(speaker, environment().from_string(body)) for speaker, body in pieces]
 
 
-def _written(template: Template, values: Mapping[str, Any]) -> str:
+def _length(value: Any) -> int:
+    """The characters of all texts in a value, however deep in lists and mappings."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_length, value.values()))
+    return sum(map(_length, value)) if isinstance(value, list | tuple) else 0
+
+
+def _written(template: Template, values: Mapping[str, Any], longest: int) -> str:
     pieces, length = [], 0
     for piece in template.generate(values):
         length += len(piece)
-        if length > LONGEST:
-            raise Trouble(f"it grew past {LONGEST:,} characters")
+        if length > longest:
+            raise Trouble(f"it grew past {longest:,} characters")
         pieces.append(piece)
     return "".join(pieces).strip()
 

@@ -35,7 +35,7 @@ def filled(text: str) -> str:
         ("{% for i in range(10**9) %}x{% endfor %}", "Range too big"),
         ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "took longer"),
         ("{{ 10 ** (10 ** 10) }}", "took longer"),
-        ("{% for i in range(99999) %}{{ document * 100 }}{% endfor %}", "grew past 400,000"),
+        ("{% for i in range(99999) %}{{ document * 100 }}{% endfor %}", "grew past 400,"),
         ("{{ 'x' * 10**11 }}", "memory|took longer"),
         ("{% set ns = namespace(x='x') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}", "memory"),
         ("{{ " + "(" * 5000 + ")" * 5000 + " }}", "nested too deeply|too many nested"),
@@ -47,6 +47,14 @@ def test_a_hostile_template_is_stopped_with_a_message(text: str, says: str) -> N
         filled(text)
     assert time.monotonic() - began < 3 * isolation.WALL_SECONDS
     assert filled("{{ unit }}") == "review"  # and the next one is served
+
+
+def test_a_long_document_is_no_loop() -> None:
+    """Here and in the process for templates that are not ours: what is too long for a model, its server says."""
+    values = prompts.variables(BOOK, Document("1", {"text": "soup " * 200_000}))
+    template = Template(name="ecj/judge.v1", text="## user\n{{ document }}")
+    assert len(prompts.render(template, values)[0].content) > 1_000_000
+    assert len(prompts.rendering.fill(template.text, values, parts=True)[0][1]) > 1_000_000
 
 
 def test_a_template_that_was_stopped_is_not_tried_again() -> None:
