@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from core.cli.console import explained, print_json, say
+from core.cli.console import DOLLARS, print_json, say
 
 
 @click.command("rerun")
@@ -19,7 +19,7 @@ from core.cli.console import explained, print_json, say
 @click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Of the named roles, e.g. temperature=0.")
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N documents of the run.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Pause when it is spent.")
+@click.option("--budget", type=DOLLARS, metavar="USD", help="Pause when it is spent.")
 @click.option("--engine", type=click.Choice(["live", "batch", "ray"]), help="The driver; as before without it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object as the last line of stdout.")
 def rerun(run: str, project: Path, as_json: bool, **options: Any) -> None:
@@ -31,7 +31,7 @@ def rerun(run: str, project: Path, as_json: bool, **options: Any) -> None:
     from core.cli.annotating import rerun_run
     from core.cli.commands import open_workspace
 
-    with explained(), open_workspace(options["connections"]) as workspace:
+    with open_workspace(options["connections"]) as workspace:
         outcome = rerun_run(workspace, project, run, options)
     if as_json:
         print_json(outcome.result)

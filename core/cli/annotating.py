@@ -186,13 +186,16 @@ def _drive(desk: Desk, run_ids: list[str], *, retry_failed: bool = False, retry_
     for row in rows:
         if told := limit_words(row, desk.store.ended.at_their_limit(row.run_id)):
             say(f"moot: {row.run_id}: {told}")
+        for why, count in desk.store.ended.faults(row.run_id) if row.failed else ():
+            say(f"moot: {row.run_id}: {count} failed: {why}")
     code = INCOMPLETE if trouble else _exit_code(rows)
     return Outcome(desk, rows, annotate.result(desk, rows), code)
 
 
 def _explain(status: RunStatus) -> None:
     why = f": {status.message}" if status.message else ""
-    say(f"moot: {status.run_id} is {status.state}{why.removesuffix('.')}. Go on with --resume {status.run_id}")
+    end = "" if why.endswith((".", "?", "!")) else "."
+    say(f"moot: {status.run_id} is {status.state}{why}{end} Go on with --resume {status.run_id}")
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:

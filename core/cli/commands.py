@@ -11,10 +11,12 @@ import click
 
 from core import __version__
 from core.cli.again import rerun
-from core.cli.console import explained, print_json, say
-from core.errors import UsageError
+from core.cli.console import DOLLARS, Explaining, print_json, say
+from core.errors import StorageFull, UsageError
 
 PROJECT = click.Path(dir_okay=False, path_type=Path)
+SEED = click.IntRange(-(2**53), 2**53)
+"""What every server reads as the number that it is: many read JSON's numbers as floats of 64 bits."""
 COUNTS = ("n", "tp", "fp", "fn", "tn")
 
 
@@ -36,7 +38,7 @@ def _studio_options(command: Any) -> Any:
     return command
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Explaining, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="moot")
 @_studio_options
 @click.pass_context
@@ -59,8 +61,7 @@ def studio(project: Path | None, port: int | None, no_browser: bool) -> None:
 def _studio(project: Path | None, port: int | None, no_browser: bool) -> None:
     from core.cli.launch import launch
 
-    with explained():
-        launch(project, port, browser=not no_browser)
+    launch(project, port, browser=not no_browser)
 
 
 @main.command("demo")
@@ -76,7 +77,7 @@ def demo(as_json: bool) -> None:
     from core.studio.intake import Source
 
     samples = resources.folder("sample_data")
-    with explained(), tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
+    with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
         source = Source(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")
         with open_workspace() as workspace:
@@ -115,8 +116,8 @@ def demo(as_json: bool) -> None:
 @click.option("--iterations", type=click.IntRange(1, 1000), default=1, help="Repeat as sibling runs.")
 @click.option("--concurrency", type=click.IntRange(1, 4096), default=8, show_default=True, help="Calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N documents.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Pause when it is spent.")
-@click.option("--seed", type=int, help="Seed of the run and of servers that take one.")
+@click.option("--budget", type=DOLLARS, metavar="USD", help="Pause when it is spent.")
+@click.option("--seed", type=SEED, help="Seed of the run and of servers that take one.")
 @click.option(
     "--engine", type=click.Choice(["live", "batch", "ray"]), default="live", show_default=True, help="The driver."
 )
@@ -135,7 +136,7 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
     from core.studio.costs import Price
     from core.studio.intake import Source
 
-    with explained(), open_workspace(options["connections"]) as workspace:
+    with open_workspace(options["connections"]) as workspace:
         path = project or default_project(options["input"])
         if project is None:
             say(f"moot: the project is {path}")
@@ -293,7 +294,7 @@ def import_command(file: Path, project: Path) -> None:
     """Make a project of a bundle that export wrote."""
     from core.studio import bundle
 
-    with explained(), file.open("rb") as packed:
+    with file.open("rb") as packed:
         bundle.open_bundle(packed, project)
     say(f"moot: made {project}")
 
@@ -306,7 +307,7 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
     """List what each connection offers, and say what is wrong where one does not answer."""
     from core.studio import models
 
-    with explained(), open_workspace(connections) as workspace:
+    with open_workspace(connections) as workspace:
         named = [pair.partition("=")[0].strip() for pair in connections]
         listed = [models.look(workspace, name, probe=probe) for name in named or models.worth_a_look(workspace)]
     if as_json:
@@ -333,7 +334,8 @@ def _figure(value: float | None) -> str:
 
 @contextmanager
 def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
-    """A workspace with these connections, closed at the end."""
+    """A workspace with these connections, closed at the end. A disk without room for the project's checkpoint is told,
+    and changes nothing else: what was acknowledged is in its log."""
     from core.studio.annotate import parse_pairs
     from core.studio.workspace import Workspace
 
@@ -344,11 +346,14 @@ def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
             workspace.use_connection(name, url)
         yield workspace
     finally:
-        workspace.close()
+        try:
+            workspace.close()
+        except StorageFull as full:
+            say(f"moot: {full}")
 
 
 @contextmanager
 def _opened(project: Path) -> Iterator[Any]:
     """The desk of a project that is there already."""
-    with explained(), open_workspace() as workspace:
+    with open_workspace() as workspace:
         yield workspace.open(project, create=False)

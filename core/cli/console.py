@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -34,6 +35,29 @@ def say(text: str) -> None:
 def print_json(result: Any) -> None:
     """The one object on stdout, as its last line."""
     click.echo(orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode())
+
+
+class Dollars(click.FloatRange):
+    """An amount of money above zero, and no more than there is: ``nan`` and ``inf`` would bound nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A float. Fails as click does."""
+        amount = super().convert(value, param, ctx)
+        if not math.isfinite(amount):
+            self.fail(f"{value} is no amount of money.", param, ctx)
+        return amount
+
+
+DOLLARS = Dollars(min=0, min_open=True)
+
+
+class Explaining(click.Group):
+    """Commands of which each is run ``explained``."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named."""
+        with explained():
+            return super().invoke(ctx)
 
 
 @contextmanager

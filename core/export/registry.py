@@ -108,7 +108,9 @@ def find_format(name: str) -> Format:
     if found is None:
         near = difflib.get_close_matches(name.lower(), FORMATS, 1)
         hint = f"Did you mean {near[0]}? " if near else ""
-        raise UsageError(f"There is no export format '{name}'.", f"{hint}There are: {', '.join(FORMATS)}.")
+        raise UsageError(
+            f"There is no export format '{name}'.", f"{hint}There are: {', '.join(FORMATS)}, bundle and student."
+        )
     return found
 
 

@@ -80,8 +80,13 @@ def connection(name: str, url: str, dialect: Dialect | None = None) -> Connectio
         raise UsageError(f"'{url}' is not an address.", "Write it like http://127.0.0.1:8081/v1.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"'{url}' is not an address.", "Write it like http://127.0.0.1:8081/v1.")
-    if parts.username or parts.password or parts.query:
+    if parts.username or parts.password:
         raise UsageError(f"{name}: a key does not belong into the address.", "Set it in the environment.")
+    if parts.query or parts.fragment:
+        raise UsageError(
+            f"{name}: an address ends before '{'?' if parts.query else '#'}'.",
+            "A key in it belongs into the environment; Azure's own address without a version ends in /openai/v1.",
+        )
     if dialect is None:
         native = (name == "ollama" or port == 11434) and not parts.path.endswith("/v1")
         dialect = "ollama" if native else "openai"

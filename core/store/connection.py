@@ -32,6 +32,8 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 """Nothing is read or fetched from outside: no files, no extensions."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
+_DAMAGED = ("Corrupt database file", "Could not read enough bytes from file")
+
 
 def translated(error: Exception, path: Path | str) -> Exception:
     """DuckDB's error as one that a person can act on; any other error as it is."""
@@ -47,6 +49,11 @@ def translated(error: Exception, path: Path | str) -> Exception:
         return ProjectError(f"{path} is open in another program.", "Close it there, or use another --project.")
     if isinstance(error, duckdb.OutOfMemoryException):
         return ProjectError(f"{path}: there is not enough memory for this.", "Close other programs and try again.")
+    if any(mark in text for mark in _DAMAGED):
+        return ProjectError(
+            f"{path} is damaged or cut short ({_first_line(text)}).",
+            "Put back a copy of it, or import a bundle of it; this one was left as it is.",
+        )
     if isinstance(error, duckdb.FatalException) or "has been invalidated" in text:
         return ProjectError(f"{path}: DuckDB gave up ({_first_line(text)}).", "Close the project and open it again.")
     if isinstance(error, duckdb.IOException | OSError) or "Failed to commit: Could not" in text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -84,6 +85,20 @@ class EndedDebates:
             [run_id],
         )
         return {role: (int(turns), int(tokens), cost) for role, turns, tokens, cost in rows}
+
+    def faults(self, run_id: str, most: int = 3) -> list[tuple[str, int]]:
+        """What the failed documents of a run failed on, in the server's words, and how many did, the commonest first.
+        Looked at are the 100 commonest ends."""
+        rows = self._connection.rows(
+            "SELECT verdict, count(*) FROM verdicts WHERE run_id = ? AND status = 'failed' "
+            "GROUP BY verdict ORDER BY count(*) DESC LIMIT 100",
+            [run_id],
+        )
+        counted: Counter[str] = Counter()
+        for verdict, count in rows:
+            fault = verdict_of(verdict).fault
+            counted[fault.message if fault else ""] += count
+        return counted.most_common(most)
 
     def at_their_limit(self, run_id: str) -> int:
         """How many replies that a run paid for were cut by their output limit."""

@@ -54,7 +54,7 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     version = version_of(cursor)
     if version is None:
         raise ProjectError(
-            f"{path} is a DuckDB file of another program, not a Moot project.",
+            f"{path} is a file of another program, not a Moot project.",
             "Name another file with --project; this one was left as it is.",
         )
     if version > newest():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from core.engine.thread import EngineThread
@@ -82,15 +83,19 @@ class Workspace:
             self.models.remove(name)
 
     def close(self) -> None:
-        """Close all projects, the HTTP session and the engine. Harmless when repeated."""
+        """Close all projects, the HTTP session and the engine. Harmless when repeated.
+
+        Raises what closing a project raises (StorageFull), once everything else is closed.
+        """
         if self._closed:
             return
         self._closed = True
-        for desk in self.desks():
-            self.close_project(desk.path)
-        knowledge.keep(self.models)
-        self.engine.submit(self.models.close()).result()
-        self.engine.stop()
+        with ExitStack() as last:
+            last.callback(self.engine.stop)
+            last.callback(lambda: self.engine.submit(self.models.close()).result())
+            last.callback(knowledge.keep, self.models)
+            for desk in self.desks():
+                last.callback(self.close_project, desk.path)
 
 
 _current: Workspace | None = None

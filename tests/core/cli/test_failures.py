@@ -9,6 +9,8 @@ import pytest
 from aiohttp import web
 
 from core.engine import lanes, limits
+from core.errors import StorageFull
+from core.store.connection import Connection
 from tests.core.cli.invoking import annotate, rows, write
 from tests.servers.faults import LASTING, STOPPING, answer, sending
 from tests.servers.running import free_port
@@ -165,3 +167,41 @@ def test_requests_a_minute_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatc
         told = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
     assert told.json["calls"] == 15
     assert [(one.max_rate, one.time_period, one.passed) for one in made] == [(120, 6, 15)]
+
+
+def test_what_documents_failed_on_is_said_even_if_they_were_few(folder: Path) -> None:
+    with Scripted(debating(judge=answer(400, "no such template"))) as server:
+        told = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
+    assert "2 failed: toy answered 400 for m: no such template" in told.stderr
+
+
+@pytest.mark.parametrize("option", [("--budget", "nan"), ("--budget", "inf"), ("--seed", str(2**64))])
+def test_a_number_that_is_none_is_refused(folder: Path, option: tuple[str, str]) -> None:
+    assert option[1] in annotate(folder, *option, code=2).stderr
+    assert not (folder / "p.duckdb").exists()
+
+
+def test_an_interrupt_before_the_run_is_no_failed_document(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("core.studio.annotate.parse_pairs", interrupted)
+    assert "interrupted" in annotate(folder, code=3).stderr
+
+
+def test_a_disk_without_room_for_the_last_checkpoint_costs_no_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run is over and its rows are in the log: it is reported as it is, and everything is closed."""
+    close = Connection.close
+
+    def without_room(self: Connection) -> None:
+        close(self)
+        raise StorageFull(f"The disk is full: {self.path} could not be written.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "close", without_room)
+        told = annotate(folder, "--limit", "2")
+    assert (told.json["verdicts"], told.json["status"]) == (2, "done")
+    assert "The disk is full" in told.stderr
+    assert annotate(folder, "--resume", "r0001").json["verdicts"] == 2

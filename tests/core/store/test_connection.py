@@ -222,3 +222,14 @@ def test_a_closed_project_says_so(path):
         project.store.settings.all()
     with pytest.raises(ProjectError, match="is closed"):
         project.store.settings.set("a", 1)
+
+
+@pytest.mark.parametrize("part", [slice(20_000, None), slice(12_288, 20_000)], ids=["cut", "overwritten"])
+def test_a_file_that_lost_a_part_is_called_damaged(path, part):
+    open_file(path).close()
+    kept = bytearray(path.read_bytes())
+    kept[part] = b"" if part.stop is None else bytes(part.stop - part.start)
+    path.write_bytes(kept)
+    with pytest.raises(ProjectError, match="damaged or cut short"):
+        open_file(path)
+    assert path.read_bytes() == kept
