@@ -63,7 +63,7 @@ def restore(path: Path, schema: int, tables: Tables) -> None:
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         _fill(part, schema, tables)
-        os.link(part, path)  # unlike a rename it never takes the place of a file that came in between
+        _put(part, path)
     except FileExistsError:
         raise ProjectError(f"{path} exists already.", "Name another file.") from None
     except OSError as error:
@@ -72,6 +72,17 @@ def restore(path: Path, schema: int, tables: Tables) -> None:
         for leftover in (part, part.with_name(f"{part.name}.wal")):
             with suppress(OSError):
                 leftover.unlink(missing_ok=True)
+
+
+def _put(part: Path, path: Path) -> None:
+    """Give the file its name, but never in the place of one that came in between. Without a hard link, which not every
+    file system has (exFAT on a memory stick has none)."""
+    path.touch(exist_ok=False)
+    try:
+        os.replace(part, path)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _fill(part: Path, schema: int, tables: Tables) -> None:
