@@ -24,8 +24,9 @@ WITH before AS (
     SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
     WHERE kind = 'review' AND value IS NOT NULL AND run_id = $run
 ), beside AS (
-    SELECT said.value AS now, json_extract(before.given, '$."' || said.item || '"')::VARCHAR AS blind,
-           verdict.value AS verdict
+    SELECT said.value AS now, verdict.value AS verdict,
+           -- A JSON pointer: an id from somebody's own codebook may hold quotes and dots.
+           json_extract(before.given, '/' || replace(replace(said.item, '~', '~0'), '/', '~1'))::VARCHAR AS blind
     FROM said JOIN (SELECT document_id, item, value FROM annotations
                     WHERE run_id = $run AND annotator = 'verdict' AND value IS NOT NULL) AS verdict
         ON verdict.document_id = said.document_id AND verdict.item = said.item

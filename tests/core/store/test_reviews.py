@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.codebook import Codebook, Label
 from core.store.project import Project
-from core.store.reviews import Change, Decision
-from tests.core.store.helpers import make_documents
+from core.store.reviews import Change, Decision, Mark
+from tests.core.store.helpers import hold_debate, make_documents, make_settings
 
 
 @pytest.fixture
@@ -182,3 +184,15 @@ def test_the_fold_agrees_with_a_list_and_a_pointer(shared, steps):
 def shared(tmp_path_factory):
     with Project.open(tmp_path_factory.mktemp("fold") / "p.duckdb") as project:
         yield project, iter(range(1_000_000))
+
+
+def test_a_blind_decision_is_known_by_any_id_of_a_label(project, reviews):
+    book = Codebook(labels=tuple(Label(name=f"L{place}", id=id) for place, id in enumerate(('a"b.c', "x/y~z", "*"))))
+    run_id = project.store.runs.create(make_settings(book), ["d0"]).run_id
+    said = dict.fromkeys(book.items, True)
+    asyncio.run(hold_debate(project, run_id, "d0", {"judge": None}, said))
+    changes = tuple(Change(item, None, True) for item in book.items)
+    reviews.record([Decision("d0", changes, marks=(Mark("blind", None, said),))], actor="ann", run_id=run_id)
+    reviews.record([Decision("d0", status="Submitted")], actor="ann", run_id=run_id)
+    found = project.store.readers.anchoring(run_id)
+    assert (found.blind, found.blind_agreed, found.changed) == (3, 3, 0)
