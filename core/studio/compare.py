@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -184,9 +185,10 @@ def _pair(desk: Desk, one: RunRow, two: RunRow, truth: Truth) -> Pair:
     f1 = {name: drawn.labels[name].f1 if not measured else changes.whole.label_gains[name] for name in names}
     measure = "points within one of the truth" if measured else "points F1"
     documents = mcnemar_of(*_whole(coded_gold, *coded))
-    scores = [_over_iterations(desk, run, truth) for run in (one, two)]
-    several = all(len(values) > 1 for values in scores)
-    paired = paired_t(*scores) if several and len(scores[0]) == len(scores[1]) else None
+    ours, theirs = (_over_iterations(desk, run, truth) for run in (one, two))
+    scores = [list(values.values()) for values in (ours, theirs)]
+    several = all(np.count_nonzero(~np.isnan(values)) > 1 for values in scores)
+    paired = paired_t(*scores) if several and ours.keys() == theirs.keys() else None
     welch = welch_t(*scores) if several else None
     return Pair(
         first=one.run_id,
@@ -253,13 +255,12 @@ def _several(desk: Desk, runs: Sequence[RunRow], truth: Truth) -> CochranQ:
     return cochrans_q(known, dict(zip([run.run_id for run in runs], cases, strict=True)))
 
 
-def _over_iterations(desk: Desk, run: RunRow, truth: Truth) -> list[float]:
-    """The main score of each iteration in points (0 to 100), those without one left out."""
-    values = []
+def _over_iterations(desk: Desk, run: RunRow, truth: Truth) -> dict[int, float]:
+    """The main score of each iteration in points (0 to 100) by its number, in that order; NaN where it has none."""
+    values = {}
     for row in repeats.siblings(desk, run):
         score = repeats.main_score(evaluate.report(desk, row.run_id, truth))
-        if score is not None:
-            values.append(100 * score)
+        values[row.settings.iteration] = math.nan if score is None else 100 * score
     return values
 
 

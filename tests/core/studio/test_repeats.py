@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
 from core.documents import Document
 from core.errors import UsageError
 from core.store.reviews import Change, Decision
-from core.studio import advice, compare, drift, mistakes, outcomes, people, printout, repeats, reports, review
+from core.studio import advice, compare, drift, evaluate, mistakes, outcomes, people, printout, repeats, reports, review
 from core.studio.counted import Counted
 from tests.core.store.helpers import hold_debate, make_settings
 from tests.core.studio import rooms_world
@@ -77,6 +78,32 @@ def test_two_runs(world):
     )
     assert [column["run_id"] for column in told["columns"]] == runs
     assert told["tests"]["welch"] is not None  # iterations of one experiment against themselves
+
+
+def test_iterations_are_paired_by_their_number(world, monkeypatch):
+    """A score that is not defined leaves its own iteration out and moves no other."""
+    desk, runs = world
+    one, two = (desk.store.runs.get(id) for id in runs)
+    scores = {"x0": 0.1, "x1": None, "x2": 0.3, "x3": 0.5, "y0": 0.2, "y1": 0.3, "y2": None, "y3": 0.4}
+    rows = {
+        run.run_id: [
+            SimpleNamespace(run_id=f"{name}{number}", settings=SimpleNamespace(iteration=number)) for number in range(4)
+        ]
+        for run, name in ((one, "x"), (two, "y"))
+    }
+    monkeypatch.setattr(compare.repeats, "siblings", lambda _, run: rows[run.run_id])
+    report = evaluate.report
+    monkeypatch.setattr(
+        evaluate,
+        "report",
+        lambda desk, id, truth: {"macro": {"f1": scores[id]}} if id in scores else report(desk, id, truth),
+    )
+    pair = compare.comparison(desk, runs).pairs[0]
+    assert (pair.paired.n_first, pair.paired.excluded) == (2, 4)
+    assert pair.paired.difference == pytest.approx(0)  # +10 and -10 points
+    assert (pair.welch.n_first, pair.welch.n_second) == (3, 3)
+    del rows[two.run_id][0]
+    assert compare.comparison(desk, runs).pairs[0].paired is None
 
 
 def test_fixed_and_broken_one_by_one(world):
