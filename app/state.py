@@ -47,7 +47,7 @@ def look_at_project(path: Path) -> None:
     """Turn this tab to another project and forget what belonged to the one before."""
     if path != project():
         for key in list(st.session_state):
-            if key not in (SWITCHER, NOTICE):
+            if key not in (SWITCHER, NOTICE, ADDRESS):
                 del st.session_state[key]
     st.session_state[PROJECT] = path
 

@@ -12,6 +12,12 @@ from core.studio import counted
 from core.studio.grids import Truth
 from core.studio.mistakes import LabelErrors, Side, told_sides
 
+NAMES: dict[bool, dict[Side, str]] = {
+    False: {"missed": "Missed", "invented": "Invented"},
+    True: {"missed": "Too low", "invented": "Too high"},
+}
+"""Both ways to be wrong, by whether it is a rating."""
+
 
 def findings(told: LabelErrors, kind: str, truth: Truth) -> tuple[Side | None, str]:
     """Draw them. Gives the side and the cue word that were picked to filter the documents by."""
@@ -26,7 +32,7 @@ def findings(told: LabelErrors, kind: str, truth: Truth) -> tuple[Side | None, s
             "side",
             list(sides),
             default="missed" if counts["missed"].wrong >= counts["invented"].wrong else "invented",
-            format_func=lambda name: f"{str(name).capitalize()} {counts[name].wrong:,}",
+            format_func=lambda name: f"{NAMES[kind == 'rating'][name]} {counts[name].wrong:,}",
             required=True,
             label_visibility="collapsed",
             key="errors-side",

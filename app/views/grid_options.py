@@ -88,7 +88,7 @@ def options_of(
                 {"field": "_quotes", "headerName": "quotes", "width": 58, "cellClass": "line", "headerClass": "line",
                  "cellClassRules": {"few": js("function(p){const [a,b]=String(p.value||'').split(' of ');"
                                               "return Boolean(b)&&a!==b}")}},
-                {"field": "_reason", "headerName": "reason", "width": 112, "cellRenderer": "badge",
+                {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge",
                  "tooltipField": "_why"},
                 {"field": "_status", "headerName": "status", "width": 80,
                  "cellClassRules": {"quiet": js("function(p){return p.value==='Pending'}")}},

@@ -6,6 +6,8 @@ from streamlit.testing.v1 import AppTest
 
 
 def screen():
+    from pathlib import Path
+
     import streamlit as st
 
     from app import state
@@ -15,6 +17,8 @@ def screen():
     st.text(f"looks at {state.run_id()}")
     if st.button("another"):
         state.look_at_run("r0009")
+    if st.button("project"):
+        state.look_at_project(Path("other.duckdb"))
     keep_in_address("r</script>1")
 
 
@@ -35,6 +39,12 @@ def test_the_address_of_a_tab_that_is_open_changes_nothing():
     app = begun(run="r0002")
     app.button[0].click().run()
     assert app.run().text[0].value == "looks at r0009"
+
+
+def test_another_project_has_not_the_run_of_the_address():
+    app = begun(run="r0002")
+    app.button[1].click().run()
+    assert app.run().text[0].value == "looks at None"
 
 
 def test_a_runs_name_cannot_end_the_script_that_writes_it():

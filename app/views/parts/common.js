@@ -305,7 +305,7 @@ class TurnView {
 
   context() {
     const { debate } = this.board;
-    return { ...debate.context, evidence: [...(this.head && this.head.evidence ? this.head.evidence : []), ...debate.evidenceBefore(this.head ? this.head.turn : 0)], disputed: debate.disputed };
+    return { ...debate.context, evidence: [...(this.head ? debate.evidenceOf(this.head) : []), ...debate.evidenceBefore(this.head ? this.head.turn : 0)], disputed: debate.disputed };
   }
 
   setHead(head) {
@@ -433,9 +433,15 @@ class Debate {
 
   get ordered() { return [...this.turns.values()].sort((a, b) => a.turn - b.turn); }
 
-  get evidence() { return this.ordered.flatMap((t) => (t.done ? (t.evidence || []).map((row) => ({ ...row, role: t.role })) : [])); }
+  get evidence() { return this.ordered.flatMap((t) => (t.done ? this.evidenceOf(t) : [])); }
 
-  evidenceBefore(turn) { return this.ordered.filter((t) => t.turn < turn && t.done).flatMap((t) => t.evidence || []); }
+  // What is quoted in a choice speaks for the label that is chosen with it.
+  evidenceOf(turn) {
+    const chosen = this.board.kind === "choice" && (turn.labels || [])[0];
+    return (turn.evidence || []).map((row) => ({ ...row, role: turn.role, item: chosen && row.item === "label" ? chosen : row.item }));
+  }
+
+  evidenceBefore(turn) { return this.ordered.filter((t) => t.turn < turn && t.done).flatMap((t) => this.evidenceOf(t)); }
 
   answers(turn) {
     const own = this.turns.get(turn);
