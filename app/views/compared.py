@@ -73,7 +73,15 @@ def columns(found: Comparison) -> None:
             {"measure": row["measure"], **{id: _figure(row["measure"], row[id]) for id in row if id != "measure"}}
             for row in rows(found)
         ]
-        st.dataframe(pd.DataFrame(shown), hide_index=True, key="compare-table", height="content")
+        st.dataframe(
+            pd.DataFrame(shown),
+            hide_index=True,
+            key="compare-table",
+            height="content",
+            column_config={
+                id: st.column_config.TextColumn(id, alignment="right") for id in shown[0] if id != "measure"
+            },
+        )
 
 
 def cost(found: Comparison, on: str) -> None:
