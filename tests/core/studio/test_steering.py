@@ -56,7 +56,7 @@ def test_stopping_holds_the_queue_back_until_it_is_released(desk: Desk) -> None:
 def test_a_pause_shows_before_the_calls_in_flight_have_ended(desk: Desk) -> None:
     (run,) = make(desk, replace(SLOW, pace=4.0))
     steering.start(desk, [run])
-    until(lambda: desk.state(run.run_id) == "running")
+    until(lambda: (board := desk.board(run.run_id)) is not None and board.holds("d0"))  # else nothing is in flight
     steering.pause(desk, run.run_id)
     assert desk.ending(run.run_id) == "paused"
     steering.stop(desk, run.run_id)
