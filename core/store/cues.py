@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from core.store.connection import Connection, Cursor
+from core.store.documents import GOLD_MARK
 from core.store.writer import Writer
 
 Cue: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples"]
@@ -93,9 +94,7 @@ class Cues:
             self._writer.do(lambda cursor: _derive(cursor, params, basis, verdicts, anew=not kept or kept[0] != basis))
 
     def _state(self, params: dict[str, Any]) -> tuple[str, str]:
-        gold = self._connection.rows(
-            "SELECT count(*), bit_xor(hash(document_id, rater, item, value))::VARCHAR FROM gold"
-        )[0]
+        gold = self._connection.rows(f"SELECT count(*), {GOLD_MARK}::VARCHAR FROM gold")[0]
         verdicts = self._connection.rows(
             "SELECT run_id, count(*), sum(unix_time) FROM verdicts WHERE list_contains($siblings, run_id) "
             "GROUP BY run_id ORDER BY run_id",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook, Label
@@ -97,7 +97,7 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
     With several raters, present is what most of those say who spoke of the label.
     """
     store = desk.store.documents
-    mark = (str(desk.path), store.count(), len(store.imports()), hash(tuple(store.gold_counts())))
+    mark = (str(desk.path), *store.state())
     looked = _sample(desk, mark)
     label = codebook.label(label_id)
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))
@@ -114,7 +114,7 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
     said = [(one.gold[label_id], is_hit) for one, is_hit in zip(looked, hit, strict=True) if label_id in one.gold]
     return InData(
         documents=len(looked),
-        total=mark[1],
+        total=store.count(),
         hit=sum(hit),
         with_gold=len(said),
         present=sum(present for present, _ in said),
@@ -126,13 +126,13 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
     )
 
 
-_samples: dict[tuple[str, int, int, int], tuple[_Looked, ...]] = {}
-_finds: dict[tuple[tuple[str, int, int, int], tuple[str, ...]], tuple[frozenset[int], ...]] = {}
+_samples: dict[tuple[Any, ...], tuple[_Looked, ...]] = {}
+_finds: dict[tuple[tuple[Any, ...], tuple[str, ...]], tuple[frozenset[int], ...]] = {}
 KEPT_SAMPLES, KEPT_FINDS = 2, 64
 _guard = threading.Lock()
 
 
-def _sample(desk: Desk, mark: tuple[str, int, int, int]) -> tuple[_Looked, ...]:
+def _sample(desk: Desk, mark: tuple[Any, ...]) -> tuple[_Looked, ...]:
     known = _samples.get(mark)
     if known is None:
         ids = desk.store.documents.ids()
@@ -154,7 +154,7 @@ def _present(document: Document) -> dict[str, bool]:
     return {item: 2 * sum(each) > len(each) for item, each in votes.items()}
 
 
-def _found(desk: Desk, mark: tuple[str, int, int, int], words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
+def _found(desk: Desk, mark: tuple[Any, ...], words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     """For each document of the sample the numbers of the words that stand in it."""
     known = _finds.get((mark, words))
     if known is None:

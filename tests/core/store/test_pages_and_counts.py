@@ -368,3 +368,7 @@ def test_gold_of_another_kind_than_the_verdict_differs_and_breaks_nothing(projec
     project.store.cues.refresh(run_id, [run_id])
     rows = project.store.pages.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]
+    project.store.documents.replace_gold({"d0": {"ann": {"helpful": 4.0}}, "d1": {"ann": {"helpful": True}}})
+    project.store.cues.refresh(run_id, [run_id])
+    rows = project.store.pages.lines(Viewpoint(run_id)).rows
+    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # as much gold, exchanged

@@ -235,6 +235,10 @@ def test_what_keywords_find(desk: Desk) -> None:
     assert found.by_word == (("cheap", 2), ("per night", 1))
     assert found.catches == (("rate", 1),)
     assert found.missed_ids == ("b",)
+    swapped = {**{id: gold for id, (_, gold) in texts.items() if gold}, "b": texts["c"][1], "c": texts["b"][1]}
+    desk.store.documents.replace_gold({id: {"gold": gold} for id, gold in swapped.items()})
+    anew = finding.in_your_data(desk, BOOK, PRICE)
+    assert (anew.present, anew.present_hit, anew.missed) == (2, 2, 0)  # as many as before, on other documents
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated",))
     assert finding.in_your_data(desk, none, PRICE).idle == ("gold plated",)
 

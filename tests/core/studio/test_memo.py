@@ -42,8 +42,10 @@ def test_a_decision_leaves_what_is_scored_against_gold_and_nothing_else(desk):
     assert looks() == looks() == (0, 0, 0)
     desk.store.reviews.record_review("d0", "a", True, False, actor="me")
     assert looks() == (0, 1, 1)
-    desk.store.documents.replace_gold({"d0": {"ann": {"a": False}}})
+    desk.store.documents.replace_gold({"d0": {"ann": {"a": False}}, "d1": {"ann": {"a": True}}})
     assert looks() == (1, 2, 2)
+    desk.store.documents.replace_gold({"d0": {"ann": {"a": True}}, "d1": {"ann": {"a": False}}})  # exchanged
+    assert looks() == (2, 3, 3)
 
 
 def test_of_two_that_ask_at_once_one_makes_it(desk):
