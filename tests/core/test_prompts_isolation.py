@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -42,10 +41,8 @@ def filled(text: str) -> str:
     ],
 )
 def test_a_hostile_template_is_stopped_with_a_message(text: str, says: str) -> None:
-    began = time.monotonic()
     with pytest.raises(PromptError, match=says):
         filled(text)
-    assert time.monotonic() - began < 3 * isolation.WALL_SECONDS
     assert filled("{{ unit }}") == "review"  # and the next one is served
 
 
@@ -57,14 +54,13 @@ def test_a_long_document_is_no_loop() -> None:
     assert len(prompts.rendering.fill(template.text, values, parts=True)[0][1]) > 1_000_000
 
 
-def test_a_template_that_was_stopped_is_not_tried_again() -> None:
+def test_a_template_that_was_stopped_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "{% for i in range(99999) %}{% for j in range(99998) %}{% endfor %}{% endfor %}"
     with pytest.raises(PromptError):
         filled(text)
-    began = time.monotonic()
+    monkeypatch.setattr(isolation.Worker, "ask", lambda *_: pytest.fail("it went to a worker again"))
     with pytest.raises(PromptError, match="took longer"):
         filled(text)
-    assert time.monotonic() - began < 0.5
 
 
 def test_an_edited_template_gives_what_the_shipped_one_gives() -> None:
@@ -77,12 +73,11 @@ def test_an_edited_template_gives_what_the_shipped_one_gives() -> None:
     assert there == here
 
 
-def test_a_worker_lives_on_and_answers_quickly() -> None:
+def test_a_worker_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
     filled("{{ document }}")
-    began = time.process_time()
-    for number in range(200):
+    monkeypatch.setattr(isolation, "Worker", lambda: pytest.fail("a process for each template would take far longer"))
+    for number in range(20):
         filled("{{ document }}" + " " * (number % 3))
-    assert time.process_time() - began < 0.5  # 0.1 ms each here; the worker's own time is not counted
 
 
 def test_no_secret_is_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from core import codebook
@@ -22,11 +20,9 @@ BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     ("read", "fault"),
     [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (described.read, UsageError)],
 )
-def test_aliases_that_stand_for_too_much_are_refused_at_once(read, fault, text):
-    start = time.perf_counter()
+def test_aliases_that_stand_for_too_much_are_refused_unread(read, fault, text):
     with pytest.raises(fault, match="aliases"):
         read(text)
-    assert time.perf_counter() - start < 2
 
 
 def test_an_alias_that_stands_for_little_is_what_it_stands_for():

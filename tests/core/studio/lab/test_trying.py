@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from core.documents import Document
@@ -102,18 +100,13 @@ def desk(tmp_path, monkeypatch):
         workspace.close()
 
 
-def test_a_definition_is_changed_and_twenty_documents_tell_within_two_seconds(desk):
+def test_a_definition_is_changed_and_twenty_documents_tell_what_that_did(desk):
     sample = draws.sample(desk, 20)
     book = codebooks.current(desk)
     label = book.labels[0]
-    codebooks.keep(desk, codebooks.change_label(book, label.id, keywords=label.keywords[:2]))
-    trying.outcome(desk, finished(desk, trying.begin(desk, trying.definition_change(desk), sample)).trial)  # warm
-
-    began = time.process_time()  # of all threads: what it takes on a machine that has nothing else to do
     codebooks.keep(desk, codebooks.change_label(book, label.id, keywords=label.keywords[:1]))
     tried = finished(desk, trying.begin(desk, trying.definition_change(desk), sample))
     found = trying.outcome(desk, tried.trial)
-    assert time.process_time() - began < 2  # 0.6 s here
     assert len(found.documents) == 20
     assert found.count("broken") > 0
     assert next(one for one in found.labels if one.name == label.name).broken == found.count("broken")
