@@ -12,6 +12,16 @@ _START = re.compile(r"\{(?=\s{0,200}[\"'}])|\[(?=\s{0,200}\{\s{0,200}[\"'])")
 _KEY = re.compile(r"""["'](?:labels?|aspects?|ratings)["']\s{0,20}:""", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}]|\n[^\S\n]*\n|\n[^\S\n]*```')
 _BRACKETS = re.compile(r"[{\[]")
+_LOOSE = re.compile(
+    r"""("(?:[^"\\]|\\.)*+")                                           # JSON's own strings stay as they are
+    |'((?:[^'\\]|\\.|'(?!\s*[:,}\]]))*+)'(?=\s*[:,}\]])                # in single quotes, apostrophes inside
+    |\b(True|False|None)\b
+    |,(?=\s*[}\]])                                                    # a comma after the last entry""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r"\\.|\"", re.DOTALL)
+_REQUOTED = {'"': '\\"', "\\'": "'"}
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 
 # Bounds on what a reply full of braces can cost. A reply that exceeds them has no JSON worth the name.
 _FAILURES = 500
@@ -33,8 +43,9 @@ class Block:
 def blocks_in(text: str) -> tuple[tuple[Block, ...], int]:
     """The outermost JSON values in order, and where JSON begins that the text's end cuts off (-1 if none).
 
-    What fails to parse is a block with an error when it holds a decision's key, up to its closing brace or the next
-    blank line, so that a part of it is never taken for the whole; otherwise it is prose and skipped.
+    An object that holds a decision's key may be written as Python or JavaScript would: with single quotes, a comma
+    after the last entry, True for true. What cannot be read then is a block with an error, up to its closing brace or
+    the next blank line, so that a part of it is never taken for the whole. Without such a key it is prose and skipped.
     """
     blocks: list[Block] = []
     keys = [match.start() for match in _KEY.finditer(text)]
@@ -59,11 +70,29 @@ def blocks_in(text: str) -> tuple[tuple[Block, ...], int]:
         failures += 1
         end = _region_end(text, start) if keys and keys[-1] > start else start
         if bisect_right(keys, start) < bisect_left(keys, end):
-            blocks.append(Block(start, max(end, stop), error=error))
-            position = max(end, stop)
+            loose = _loosely(text[start:end])
+            position = end if loose is not None else max(end, stop)
+            blocks.append(Block(start, position, loose, error="" if loose is not None else error))
         else:
             position = stop
     return tuple(blocks), unclosed
+
+
+def _loosely(written: str) -> dict[str, Any] | None:
+    """The object that ``written`` is in the forms beside JSON that leave no doubt; None for anything else."""
+    try:
+        data = _DECODER.decode(_LOOSE.sub(_as_json, written))
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _as_json(token: re.Match[str]) -> str:
+    string, single, constant = token.groups()
+    if single is not None:
+        inside = _ESCAPED.sub(lambda part: _REQUOTED.get(part[0], part[0]), single)
+        return f'"{inside}"'
+    return string or _CONSTANTS.get(constant, "")
 
 
 def _region_end(text: str, start: int) -> int:

@@ -181,9 +181,22 @@ def test_json(text: str, expected: set[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        '{"labels": ["Price",]}',
-        '{"labels": ["Price"',
+        '{"labels": ["Price",],}',
         "{'labels': ['Price']}",
+        """{'labels': [{'label': 'Price', 'quotes': ['the hotel's "best" price, True']}], 'sure': True, 'x': None}""",
+        r"{'labels': ['Price'], 'note': 'it\'s \"so\"'}",
+    ],
+)
+def test_json_as_python_or_javascript_write_it(text: str) -> None:
+    assert names(text) == {"Price"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"labels": ["Price"',
+        '{"labels": ["Price" "Food"]}',
+        "{'labels': ['Price']",
         '{"note": "he said "hi"", "labels": ["Price"]}',
         # The first entry lacks a comma: what follows must not be taken for the whole decision.
         '{"labels": [{"label": "Price" "quotes": []}, {"label": "Food", "quotes": ["x"]}]}',
