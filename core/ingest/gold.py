@@ -27,6 +27,9 @@ BINARY: dict[str, bool] = {
 }  # fmt: skip
 """The conventions of a binary gold cell, casefolded."""
 
+NAME_KEYS = ("label", "labels", "category", "aspect", "name")
+"""Where an object in a list of gold names its label: the first of these that it has."""
+
 NOTHING: Said = ({}, ())
 _RATED = re.compile(r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*\)?\s*(?:[:=].*)?", re.DOTALL)
 _LITERAL_LIMIT = 20_000
@@ -79,11 +82,12 @@ class LabelIndex:
 def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     """The names in a list cell: a list, JSON, a list as Python prints it, or parts between ``|``, ``;`` or ``,``.
 
-    ``index`` keeps label names that hold a comma together, longest first. Empty for an empty cell or list and for
-    ``none``.
+    An entry may be a name, a span of the text (``[5, 10, "Food"]``) or an object that has the name under one of
+    ``NAME_KEYS``, as annotation tools write them; a name that comes again is one. ``index`` keeps label names that hold
+    a comma together, longest first. Empty for an empty cell or list and for ``none``.
     """
     if isinstance(cell, list | tuple):
-        return tuple(text for text in (as_text(each).strip() for each in cell) if text)
+        return tuple(dict.fromkeys(text for text in (_entry_name(each).strip() for each in cell) if text))
     text = as_text(cell).strip()
     if not text or normalise(text) == "none":
         return ()
@@ -98,6 +102,17 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     if separator == "," and index is not None and index.most_commas:
         parts = _rejoin(parts, index)
     return tuple(part.strip() for part in parts if part.strip())
+
+
+def _entry_name(entry: Any) -> str:
+    if isinstance(entry, dict):
+        if "value" in entry or any(isinstance(said, bool) for said in entry.values()):
+            return as_text(entry)  # it may say that the label is absent
+        named = next((entry[key] for key in NAME_KEYS if entry.get(key)), entry)
+        return as_text(named[0] if isinstance(named, list) and len(named) == 1 else named)
+    if isinstance(entry, list | tuple) and len(entry) == 3 and all(isinstance(edge, int) for edge in entry[:2]):
+        return as_text(entry[2])
+    return as_text(entry)
 
 
 def _literal(text: str) -> list[Any] | None:

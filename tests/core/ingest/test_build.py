@@ -25,6 +25,7 @@ from core.ingest import (
     rejected_csv,
     suggest_mapping,
 )
+from core.ingest.gold import reader
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
 PRICE, STAFF, ROOM = (label.id for label in ASPECTS.labels)
@@ -43,6 +44,25 @@ def table(text: str, name: str = "data.csv") -> Table:
 def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", **mapping: Any) -> Imported:
     options = {key: mapping.pop(key) for key in ("duplicates", "empties") if key in mapping}
     return build_documents(table(text, name), Mapping(text="text", **mapping), codebook, **options)
+
+
+@pytest.mark.parametrize(
+    ("cell", "said", "unknown"),
+    [
+        ("[[0, 4, 'Food'], [6, 9, 'Price']]", ("Food", "Price"), False),
+        ('[{"start": 0, "end": 4, "label": "Food"}, {"start": 9, "end": 12, "label": "Food"}]', ("Food",), False),
+        ("[{'category': 'Food', 'polarity': 'negative'}]", ("Food",), False),
+        ('[{"text": "soup", "labels": ["Food"]}]', ("Food",), False),
+        ('[{"label": "Food", "present": false}]', ('{"label":"Food","present":false}',), True),
+        ('[{"term": "Food"}]', ('{"term":"Food"}',), True),
+    ],
+)
+def test_a_list_of_gold_may_hold_spans_and_objects(cell: str, said: tuple[str, ...], unknown: bool) -> None:
+    """As annotation tools write them; what may say that a label is absent is reported, not guessed."""
+    book = Codebook(labels=(Label(name="Food"), Label(name="Price")))
+    found, strangers = reader(GoldSource("t", "list"), book, {}, lambda label: label.name)(cell)
+    assert strangers == (said if unknown else ())
+    assert tuple(name for name, present in found.items() if present) == (() if unknown else said)
 
 
 def test_documents_carry_text_context_source_and_position() -> None:
