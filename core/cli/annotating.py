@@ -106,6 +106,21 @@ def resume_run(
     return _drive(desk, [run_id], **retry)
 
 
+def told_what_stays(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]) -> None:
+    """Say which of the ``given`` options a run that goes on does not take up, as it was frozen when it began."""
+    before = annotate.known_run(workspace.open(path, create=False), run_id).settings
+    try:
+        wanted = runs.settle(plan_of(options), annotate.read_codebook(options["codebook_file"]), 0, workspace.models)
+    except MootError:
+        return  # they do not describe a run, which is nothing to a run that has its settings
+    stay = [option for option in again.differing(before, wanted) if option in given]
+    if stay:
+        say(
+            f"moot: {run_id} goes on as it was begun, whatever {', '.join(stay)} {'say' if len(stay) > 1 else 'says'} "
+            "now. To change that, make another run: what both ask is not paid again."
+        )
+
+
 def extend_run(workspace: Workspace, path: Path, run_id: str, source: Source, limit: int | None) -> None:
     """Give a run the documents of a file that it lacks, before it goes on."""
     desk = workspace.open(path, create=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from core import __version__
 from core.cli.again import rerun
@@ -131,7 +132,7 @@ def demo(as_json: bool) -> None:
 @_json_option
 def annotate(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Debate every document of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and keep the verdicts in a project."""
-    from core.cli.annotating import annotate_file, extend_run, plan_of, resume_run
+    from core.cli.annotating import annotate_file, extend_run, plan_of, resume_run, told_what_stays
     from core.studio.annotate import default_project, parse_pairs, read_codebook
     from core.studio.costs import Price
     from core.studio.intake import Source
@@ -156,6 +157,7 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
         if resume and options["extend"]:
             extend_run(workspace, path, resume, source, options["limit"])
         if resume:
+            told_what_stays(workspace, path, resume, options, _given())
             outcome = resume_run(workspace, path, resume, options["retries"] or ("failed",), options["budget"])
         elif options["retries"] or options["extend"]:
             raise UsageError("--retry and --extend are about a run that is there.", "Name it with --resume.")
@@ -319,6 +321,17 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
             click.echo(f"  {one['connection']}/{model['name']}{models.told_of(model)}")
         if "probe" in one:
             click.echo(f"  asked {one['connection']}/{models.probe_words(one['probe'])}")
+
+
+def _given() -> set[str]:
+    """The options that stand on the command line; ``--role`` counts as ``--model``."""
+    context = click.get_current_context()
+    given = {
+        option.opts[0]
+        for option in context.command.params
+        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    }
+    return given | ({"--model"} if "--role" in given else set())
 
 
 def _part(part: dict[str, Any]) -> str:

@@ -59,6 +59,30 @@ def settings_again(before: RunSettings, changes: Changes, models: ModelLibrary) 
     )
 
 
+def differing(before: RunSettings, wanted: RunSettings) -> list[str]:
+    """The options of ``moot annotate`` by which two settings differ in what is asked, or in how many calls at once.
+    Seats and parameters of different protocols are not compared."""
+    pairs = {"--codebook": (before.codebook, wanted.codebook), "--protocol": (before.protocol, wanted.protocol)}
+    if before.protocol == wanted.protocol:
+        pairs |= {
+            "--model": (_specs(before), _specs(wanted)),
+            "--param": (_tuning(before), _tuning(wanted)),
+            "--seed": (before.seed, wanted.seed),
+        }
+    pairs["--engine"] = (before.engine.name, wanted.engine.name)
+    pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
+    return [option for option, (had, has) in pairs.items() if had != has]
+
+
+def _specs(settings: RunSettings) -> dict[str, str]:
+    return {role: seat.spec for role, seat in settings.seats.items()}
+
+
+def _tuning(settings: RunSettings) -> tuple[object, ...]:
+    unseeded = {role: seat.sampling.model_copy(update={"seed": None}) for role, seat in settings.seats.items()}
+    return settings.params, settings.handling, unseeded
+
+
 def run_again(desk: Desk, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
     """A new run of these settings on the documents of another, or the first of them; queued, not started."""
     ids = desk.store.runs.document_ids(before.run_id)

@@ -128,3 +128,18 @@ def test_ctrl_c_pauses_cleanly_a_second_one_stops_and_nothing_is_paid_twice(tmp_
         told = json.loads(out)
         assert (process.returncode, told["verdicts"], told["calls"]) == (0, 12, 36), err
         assert stats(url)["repeats"] == 2, "two of the three probes"
+
+
+def test_a_run_that_goes_on_says_what_it_does_not_take_up(tmp_path: Path) -> None:
+    """Its settings were frozen: what the command line says otherwise is not passed over in silence."""
+    write(tmp_path, "The staff were kind.")
+    annotate(tmp_path, "--seed", "3", "--param", "extra_rounds=1")
+    same = annotate(tmp_path, "--resume", "r0001", "--seed", "3", "--param", "extra_rounds=1")
+    assert "as it was begun" not in same.stderr
+    assert "as it was begun" not in annotate(tmp_path, "--resume", "r0001").stderr
+    book = (tmp_path / "codebook.yaml").read_text(encoding="utf-8")
+    (tmp_path / "codebook.yaml").write_text(book.replace("[station, beach]", "[station]"), encoding="utf-8")
+    other = annotate(
+        tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/student", "--protocol", "ecj"
+    )
+    assert "r0001 goes on as it was begun, whatever --codebook, --model, --seed say now" in other.stderr
