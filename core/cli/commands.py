@@ -196,11 +196,12 @@ def evaluate_command(
     as_json: bool,
 ) -> None:
     """Compare verdicts with the truth: scores per label, what the debate changed, how stable it is."""
-    from core.studio import ambiguity, printout, reports
+    from core.studio import ambiguity, evaluate, printout, reports
     from core.studio.annotate import known_run
 
     with _opened(project) as desk:
         chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
+        evaluate.require_annotator(desk, chosen, annotator)
         told = [reports.full(desk, row.run_id, truth, annotator, errors=errors) for row in chosen]
         for report in told if prepass is not None else ():
             report["ambiguity"] = ambiguity.apart(desk, report["run_id"], str(prepass), theta, annotator, truth)

@@ -76,6 +76,21 @@ def checked(desk: Desk, truth: str) -> Truth:
     return truth
 
 
+def require_annotator(desk: Desk, rows: Sequence[RunRow], annotator: str) -> None:
+    """UsageError for one whose values none of these runs has and that is no source either: a name mistyped would be
+    scored as somebody who said nothing."""
+    known_here = {VERDICT} | {name for row in rows for name in (*row.settings.seats, *speakers(desk, row))}
+    if annotator in known_here or not rows:
+        return
+    try:
+        source_of(annotator)
+    except UsageError as error:
+        raise UsageError(
+            f"Nobody in these runs is called '{annotator}'.", f"There are: {', '.join(sorted(known_here))}."
+        ) from error
+    checked(desk, annotator)
+
+
 def speakers(desk: Desk, run: RunRow) -> tuple[str, ...]:
     """The roles of a run that gave lists of their own, in the order in which they spoke."""
     heard = desk.store.evaluations.annotators(run.run_id)

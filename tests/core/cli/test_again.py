@@ -143,3 +143,12 @@ def test_a_run_that_goes_on_says_what_it_does_not_take_up(tmp_path: Path) -> Non
         tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/student", "--protocol", "ecj"
     )
     assert "r0001 goes on as it was begun, whatever --codebook, --model, --seed say now" in other.stderr
+
+
+def test_an_annotator_that_nobody_is_is_no_annotator_who_said_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "The staff were kind.")
+    annotate(tmp_path)
+    told = moot("evaluate", "--project", tmp_path / "p.duckdb", "--annotator", "extarctor", code=2)
+    assert "There are: critic, extractor, judge, verdict" in told.stderr
+    for source in ("extractor", "gold", "run:r0001/judge"):
+        moot("evaluate", "--project", tmp_path / "p.duckdb", "--annotator", source, "--json")
