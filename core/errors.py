@@ -104,7 +104,10 @@ class ModelError(MootError):
         super().__init__(message, remedy or self.advice)
         self.retry_after = retry_after
         self.partial = ""
-        """What had come before the failure; its tokens may have been billed."""
+        """What had come before the failure."""
+        self.billed = (0, 0)
+        """Tokens of the prompt and of what had come, as the server told or by their length: it bills them all the same.
+        Zeros where nothing had come."""
         self.said = ""
         """The server's own words, as far as it had any."""
 

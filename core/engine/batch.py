@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.debate.turns import Expect, Fault
+from core.debate.turns import Expect, Fault, Usage
 from core.engine import records
 from core.engine.calls import Place
 from core.engine.debate import Placed
@@ -31,7 +31,6 @@ from core.engine.ports import AttemptRow, Ports, StoredReply, Work
 from core.engine.staged import StagedRun
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batches import MOST_REQUESTS, SHARE, BatchServer, BatchState, line, read_row
-from core.llm.reply import estimated
 from core.runs import Seat
 
 MOST_TRIES = 3
@@ -321,6 +320,10 @@ class BatchRun(StagedRun):
     def _note_fault(self, job: Job, key: str, error: ModelError) -> None:
         """A request that was not answered: it goes out again, or its debate hears of the fault."""
         self._tries[key] += 1
+        usage = Usage(*error.billed, estimated=True)
+        cost = self._batches.cost(job.seat, usage)
+        self.progress.billed(usage, cost)
+        self.budget.spent += cost or 0.0
         if not error.retryable or self._tries[key] >= MOST_TRIES:
             self._faults[key] = Fault(error.kind, str(error))
         if (asker := self._askers.get(key)) is not None:
@@ -333,7 +336,8 @@ class BatchRun(StagedRun):
                     kind=error.kind,
                     message=error.message,
                     text="",
-                    usage=estimated(0, 0),
+                    usage=usage,
+                    cost_usd=cost,
                     seconds=0.0,
                     at=time.time(),
                 )

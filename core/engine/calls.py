@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
-from core.debate.turns import Ask
+from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.engine.lanes import Lane
-from core.engine.limits import Budget, retried
+from core.engine.limits import Budget, Settle, retried
 from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
 from core.engine.records import stored_reply
 from core.errors import ModelError, RateLimited
@@ -114,7 +114,8 @@ class Words:
 
 @dataclass(slots=True)
 class Caller:
-    """Answers asks for one run. ``on_paid`` hears of every reply that was asked for now."""
+    """Answers asks for one run. ``on_paid`` hears of every reply that was asked for now, ``on_lost`` of the tokens and
+    dollars of every try that came to none."""
 
     settings: RunSettings
     models: Models
@@ -123,6 +124,7 @@ class Caller:
     publish: Publish
     budget: Budget
     on_paid: Callable[[ModelReply], None]
+    on_lost: Callable[[Usage, float | None], None]
     slots: asyncio.Semaphore
     on_lane: Callable[[Seat, int], None] = lambda _seat, _at_once: None
     """Hears how many calls a server gets at once, when that changes."""
@@ -164,7 +166,6 @@ class Caller:
         lane = self._lane(place.seat)
         prompt = sum(len(message.content) for message in ask.messages) // CHARACTERS_PER_TOKEN
         await lane.enter(prompt + place.seat.sampling.max_tokens)  # as providers count a request before it is answered
-        began = time.monotonic()
         try:
             async with self.slots, self.budget.reserve(self.models.dearest(place.seat, ask)) as settle:
                 began = time.monotonic()
@@ -174,9 +175,7 @@ class Caller:
                         round=ask.round, answers=ask.answers, item=ask.item,
                     )
                 )  # fmt: skip
-                about = ask.document or place.document
-                reply = await self.models.ask(place.seat, ask, self.settings, about, words)
-                settle(reply.cost_usd)
+                reply = await self._asked(key, ask, place, words, settle)
                 seconds = time.monotonic() - began
                 stored = stored_reply(key, reply, seconds=seconds, at=time.time(), run_id=place.run_id)
                 await self.store.commit(stored)
@@ -186,17 +185,49 @@ class Caller:
             if isinstance(error, RateLimited):
                 lane.limited(error.retry_after)
             words.restart()
-            self._record(key, ask, place, error.kind, error.message, error.partial, time.monotonic() - began)
-            raise
-        except asyncio.CancelledError:
-            words.flush()
-            if words.said:  # what the server had written by then may have been billed
-                self._record(key, ask, place, CUT, "stopped while it spoke", words.said, time.monotonic() - began)
             raise
         finally:
             lane.leave()
         lane.took()
         return stored
+
+    async def _asked(self, key: str, ask: Ask, place: Place, words: Words, settle: Settle) -> ModelReply:
+        """The model's reply. A try that comes to none is recorded with what it was billed all the same."""
+        began = time.monotonic()
+
+        def lost(kind: str, message: str, text: str, usage: Usage) -> None:
+            cost = self.models.cost(place.seat, usage)
+            settle(cost)
+            self.on_lost(usage, cost)
+            self.sink.attempt(
+                AttemptRow(
+                    run_id=place.run_id,
+                    document_id=place.document.id,
+                    role=place.role,
+                    key=key,
+                    kind=kind,
+                    message=message,
+                    text=text,
+                    usage=usage,
+                    cost_usd=cost,
+                    seconds=time.monotonic() - began,
+                    at=time.time(),
+                )
+            )
+
+        try:
+            reply = await self.models.ask(place.seat, ask, self.settings, ask.document or place.document, words)
+        except ModelError as error:
+            lost(error.kind, error.message, error.partial, Usage(*error.billed, estimated=True))
+            raise
+        except asyncio.CancelledError:
+            words.flush()
+            if words.said:  # what the server had written by then was billed, most likely
+                prompt = sum(len(message.content) for message in ask.messages)
+                lost(CUT, "stopped while it spoke", words.said, estimated(prompt, len(words.said)))
+            raise
+        settle(reply.cost_usd)
+        return reply
 
     def _lane(self, seat: Seat) -> Lane:
         lane = self._lanes.get(seat.base_url)
@@ -207,20 +238,3 @@ class Caller:
                 limits, self.settings.concurrency, lambda now: self.on_lane(seat, now)
             )
         return lane
-
-    def _record(self, key: str, ask: Ask, place: Place, kind: str, message: str, partial: str, seconds: float) -> None:
-        prompt = sum(len(message.content) for message in ask.messages) if partial else 0
-        self.sink.attempt(
-            AttemptRow(
-                run_id=place.run_id,
-                document_id=place.document.id,
-                role=place.role,
-                key=key,
-                kind=kind,
-                message=message,
-                text=partial,
-                usage=estimated(prompt, len(partial)),
-                seconds=seconds,
-                at=time.time(),
-            )
-        )

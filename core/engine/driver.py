@@ -142,6 +142,7 @@ class Driver(ABC):
             publish=self.publish,
             budget=self.budget,
             on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
+            on_lost=self.progress.billed,
             slots=asyncio.Semaphore(self.settings.concurrency),
             on_lane=self._note_lane,
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from core.debate.turns import Ask, Expect
+from core.debate.turns import Ask, Expect, Usage
 from core.llm.batches import BatchServer
 from core.llm.reply import ModelReply
 from core.runs import RunSettings, Seat
@@ -59,6 +59,9 @@ class Batches(Protocol):
         self, seat: Seat, row: Mapping[str, Any], settings: RunSettings, expects: Expect, prompt_characters: int
     ) -> ModelReply:
         """What a row of an output file says, at what a batch costs. Raises a ModelError."""
+
+    def cost(self, seat: Seat, usage: Usage) -> float | None:
+        """Dollars of a request in a batch, None when no price is known."""
 
     async def close(self) -> None:
         """Let go of the servers."""

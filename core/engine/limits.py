@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from core.errors import ContextTooLong, ModelError, Refused
 
 T = TypeVar("T")
+Settle: TypeAlias = Callable[[float | None], None]
+"""Says what a call did cost, in dollars; None counts as 0."""
 
 ATTEMPTS = 6
 """Tries for one reply, the first included."""
@@ -105,8 +107,8 @@ class Budget:
         self._settled = asyncio.Condition()
 
     @contextlib.asynccontextmanager
-    async def reserve(self, most: float) -> AsyncIterator[Callable[[float | None], None]]:
-        """Hold ``most`` dollars for a call; call what is given with the true cost (None counts as 0).
+    async def reserve(self, most: float) -> AsyncIterator[Settle]:
+        """Hold ``most`` dollars for a call; call what is given with the true cost.
 
         Waits while calls under way may still leave enough; raises BudgetSpent when nothing is under way and it does
         not suffice.

@@ -64,7 +64,7 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """A try that failed. Its tokens may have been billed."""
+    """A try that failed. ``usage`` and ``cost_usd`` are what it was billed all the same, as far as that is known."""
 
     run_id: str
     document_id: str
@@ -74,6 +74,7 @@ class AttemptRow:
     message: str
     text: str
     usage: Usage
+    cost_usd: float | None
     seconds: float
     at: float
 
@@ -129,6 +130,9 @@ class Models(Protocol):
         self, seat: Seat, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         """One request, one reply; raises a ModelError. No retries in here."""
+
+    def cost(self, seat: Seat, usage: Usage) -> float | None:
+        """Dollars for these tokens, None when no price is known."""
 
     def dearest(self, seat: Seat, ask: Ask) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""

@@ -60,8 +60,12 @@ class Progress:
     def paid(self, usage: Usage, cost_usd: float | None) -> None:
         """Count a reply that was asked for now."""
         self.calls += 1
-        self.prompt_tokens += usage.prompt_tokens
         self.cached_tokens += usage.cached_tokens
+        self.billed(usage, cost_usd)
+
+    def billed(self, usage: Usage, cost_usd: float | None) -> None:
+        """Count tokens and dollars, whether or not there was a reply for them."""
+        self.prompt_tokens += usage.prompt_tokens
         self.completion_tokens += usage.completion_tokens
         if self.cost_usd is not None:
             self.cost_usd = None if cost_usd is None else self.cost_usd + cost_usd

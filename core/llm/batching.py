@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.debate.turns import Ask, Expect
+from core.debate.turns import Ask, Expect, Usage
 from core.errors import ModelError
 from core.llm import openai_chat, streams
 from core.llm.batches import SHARE, BatchServer, HandBatches, OpenAIBatches, body_of
@@ -61,19 +61,24 @@ class BatchLibrary:
             openai_chat.take(body_of(row, seat), seat, growing)
             reply = growing.finished(request, ())
         except ModelError as error:
+            error.billed = growing.billed(prompt_characters)
             hide_key(error, key)
             raise
         usage = reply.usage
         if usage.estimated:
             usage = estimated(prompt_characters, len(reply.text) + len(reply.reasoning))
-        cost = request.price(usage)
         return replace(
             reply,
             text=redacted(reply.text, key),
             reasoning=redacted(reply.reasoning, key),
             usage=usage,
-            cost_usd=None if cost is None else cost * SHARE,
+            cost_usd=self.cost(seat, usage),
         )
+
+    def cost(self, seat: Seat, usage: Usage) -> float | None:
+        """Dollars of a request in a batch, None when no price is known."""
+        cost = self._library.cost(seat, usage)
+        return None if cost is None else cost * SHARE
 
     async def close(self) -> None:
         """Close the connections to the servers."""

@@ -174,7 +174,11 @@ class ModelLibrary:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
         characters = sum(len(message.content) for message in ask.messages)
         usage = Usage(prompt_tokens=characters, completion_tokens=seat.sampling.max_tokens)
-        return self.prices.cost(self.place(seat.connection), seat.model, usage) or 0.0
+        return self.cost(seat, usage) or 0.0
+
+    def cost(self, seat: Seat, usage: Usage) -> float | None:
+        """Dollars for these tokens, None when no price is known."""
+        return self.prices.cost(self.place(seat.connection), seat.model, usage)
 
     def priced(self, seat: Seat) -> bool:
         """Whether the price of this seat's replies is known."""

@@ -89,6 +89,14 @@ class Growing:
         if time.monotonic() - self._heard_at > self.silence:
             raise _timed_out(seat, self)
 
+    def billed(self, prompt_characters: int) -> tuple[int, int]:
+        """Tokens of the prompt and of what has come: as the server told, else by their length. Zeros for nothing."""
+        if self.usage is not None:
+            return self.usage.prompt_tokens, self.usage.completion_tokens
+        come = sum(map(len, self.text)) + sum(map(len, self.reasoning))
+        guessed = estimated(prompt_characters if come else 0, come)
+        return guessed.prompt_tokens, guessed.completion_tokens
+
     @property
     def so_far(self) -> str:
         """The text until now."""
@@ -127,8 +135,7 @@ async def post(
     request: Request,
     growing: Growing,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """POST as JSON and give the response once it is 200; every way in which this fails is raised as its ModelError,
-    with what had come so far in ``partial``."""
+    """POST as JSON and give the response once it is 200; every way in which this fails is raised as its ModelError."""
     seat = request.seat
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
     kinds = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
@@ -147,9 +154,6 @@ async def post(
             if response.content_type == "text/html":
                 raise errors.MalformedStream(f"{seat.connection} sent a web page, not a reply.", ADDRESS_REMEDY)
             yield response
-    except errors.ModelError as error:
-        error.partial = growing.so_far
-        raise
     except aiohttp.ServerTimeoutError as error:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             raise errors.Unreachable(
@@ -161,9 +165,7 @@ async def post(
             f"{seat.connection} at {seat.base_url} cannot be reached ({_short(error)})."
         ) from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
-        cut = errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).")
-        cut.partial = growing.so_far
-        raise cut from error
+        raise errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).") from error
 
 
 def noting_reuse() -> aiohttp.TraceConfig:
@@ -203,9 +205,7 @@ async def read_out(response: aiohttp.ClientResponse) -> None:
 
 def _timed_out(seat: Seat, growing: Growing) -> errors.ModelError:
     kind = errors.Stalled if growing.text or growing.reasoning else errors.TimedOut
-    failed = kind(f"{seat.model} at {seat.connection} was silent for {growing.silence:.3g} s.")
-    failed.partial = growing.so_far
-    return failed
+    return kind(f"{seat.model} at {seat.connection} was silent for {growing.silence:.3g} s.")
 
 
 def _short(error: Exception) -> str:

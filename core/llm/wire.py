@@ -76,16 +76,19 @@ async def _exchange(
     growing: streams.Growing,
     unsent: tuple[str, ...],
 ) -> ModelReply:
+    """One request and its reply. A ModelError tells what had come before it, and what that was billed."""
+    url = f"{request.place.base_url}{dialect.PATH}"
     try:
-        async with streams.post(session, f"{request.place.base_url}{dialect.PATH}", body, request, growing) as response:
-            await dialect.receive(response, request.seat, growing)
-    except (errors.CutStream, errors.Stalled):
-        if not growing.finish:  # else all was said, and only the usage or the last line did not come
-            raise
-    try:
+        try:
+            async with streams.post(session, url, body, request, growing) as response:
+                await dialect.receive(response, request.seat, growing)
+        except (errors.CutStream, errors.Stalled):
+            if not growing.finish:  # else all was said, and only the usage or the last line did not come
+                raise
         return growing.finished(request, unsent)
     except errors.ModelError as error:
         error.partial = growing.so_far
+        error.billed = growing.billed(request.characters)
         raise
 
 

@@ -31,10 +31,14 @@ WITH asked AS (
 ), said AS (
     SELECT run_id, count(*) AS turns FROM turns WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), spent AS (
-    -- A reply is paid for by the run that asked for it, once, however many of its turns heard it.
-    SELECT run_id, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens,
-           sum(cached_tokens) AS cached_tokens, bool_or(cost_usd IS NULL) AS priceless, sum(cost_usd) AS cost_usd
-    FROM replies WHERE $run IS NULL OR run_id = $run GROUP BY run_id
+    -- A reply is paid for by the run that asked for it, once, however many of its turns heard it; what a try was billed
+    -- that came to no reply counts, too.
+    SELECT run_id, sum(calls) AS calls, sum(prompt_tokens) AS prompt_tokens,
+           sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens,
+           bool_or(cost_usd IS NULL) AS priceless, sum(cost_usd) AS cost_usd
+    FROM (SELECT run_id, 1 AS calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd FROM replies
+          UNION ALL SELECT run_id, 0, prompt_tokens, completion_tokens, 0, cost_usd FROM attempts)
+    WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), raised AS (
     SELECT run_id, arg_max(after, seq) AS budget FROM events WHERE kind = 'budget' GROUP BY run_id
 )

@@ -103,14 +103,14 @@ class Transcripts:
     def attempts(self, run_id: str, document_id: str | None = None) -> list[AttemptRow]:
         """Tries of a run (on one document) that failed, oldest first."""
         rows = self._connection.rows(
-            "SELECT run_id, document_id, role, key, kind, message, text, prompt_tokens, completion_tokens, seconds, "
-            "unix_time FROM attempts WHERE run_id = $run AND ($document IS NULL OR document_id = $document) "
-            "ORDER BY unix_time",
+            "SELECT run_id, document_id, role, key, kind, message, text, prompt_tokens, completion_tokens, cost_usd, "
+            "seconds, unix_time FROM attempts "
+            "WHERE run_id = $run AND ($document IS NULL OR document_id = $document) ORDER BY unix_time",
             {"run": run_id, "document": document_id},
         )
         return [
-            AttemptRow(run, document, role, key, kind, message, text, Usage(prompt, completion), seconds, at)
-            for run, document, role, key, kind, message, text, prompt, completion, seconds, at in rows
+            AttemptRow(run, document, role, key, kind, message, text, Usage(prompt, completion), cost, seconds, at)
+            for run, document, role, key, kind, message, text, prompt, completion, cost, seconds, at in rows
         ]
 
     def _texts(self, hashes: set[str]) -> dict[str, str]:

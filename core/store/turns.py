@@ -22,8 +22,8 @@ _TURN = (
     "evidence", "evidence_total", "evidence_supported", "superseded", "round", "answers", "item",
 )  # fmt: skip
 _ATTEMPT = (
-    "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "seconds",
-    "unix_time",
+    "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "cost_usd",
+    "seconds", "unix_time",
 )  # fmt: skip
 _VERDICT = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
 _ANNOTATION = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
@@ -97,7 +97,7 @@ def _insert_attempts(cursor: Cursor, attempts: Sequence[AttemptRow], _careful: b
     rows = [
         (
             row.run_id, row.document_id, row.role, row.key, row.kind, row.message, row.text, row.usage.prompt_tokens,
-            row.usage.completion_tokens, row.seconds, row.at,
+            row.usage.completion_tokens, row.cost_usd, row.seconds, row.at,
         )
         for row in attempts
     ]  # fmt: skip

@@ -60,7 +60,7 @@ CREATE TABLE replies (
 CREATE TABLE attempts (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, role VARCHAR NOT NULL, key VARCHAR NOT NULL,
     kind VARCHAR NOT NULL, message VARCHAR NOT NULL, text VARCHAR NOT NULL, prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL, seconds DOUBLE NOT NULL, unix_time DOUBLE NOT NULL
+    completion_tokens INTEGER NOT NULL, cost_usd DOUBLE, seconds DOUBLE NOT NULL, unix_time DOUBLE NOT NULL
 );
 CREATE TABLE turns (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, turn INTEGER NOT NULL, key VARCHAR NOT NULL,

@@ -50,7 +50,8 @@ class World:
 
     script: Script = agreeing
     slow: float = 0.0
-    cost: float | None = 0.01
+    price: float | None = 0.01
+    """Dollars that a reply costs, and a token of one that was lost."""
     limited: Limits = field(default_factory=Limits)
     replies: dict[str, StoredReply] = field(default_factory=dict)
     turns: list[TurnRow] = field(default_factory=list)
@@ -112,10 +113,13 @@ class World:
         if isinstance(answer, Exception):
             raise answer
         on_delta(answer, False)
-        return ModelReply(answer, usage=Usage(10, 5), cost_usd=self.cost)
+        return ModelReply(answer, usage=Usage(10, 5), cost_usd=self.price)
+
+    def cost(self, seat: Seat, usage: Usage) -> float | None:
+        return self.price and self.price * (usage.prompt_tokens + usage.completion_tokens)
 
     def dearest(self, seat: Seat, ask: Ask) -> float:
-        return self.cost or 0.0
+        return self.price or 0.0
 
     def limits(self, seat: Seat) -> Limits:
         return self.limited

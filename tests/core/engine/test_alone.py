@@ -50,4 +50,4 @@ def test_what_was_paid_before_a_failure_is_not_paid_again() -> None:
 
 
 def test_an_unknown_price_is_unknown() -> None:
-    assert drive(World(lambda *_: "x", cost=None))[1].cost_usd is None
+    assert drive(World(lambda *_: "x", price=None))[1].cost_usd is None

@@ -11,6 +11,8 @@ from core.debate.events import Delta, RunStatus, TurnDone, VerdictReached
 from core.debate.turns import Ask
 from core.documents import Document
 from core.engine import limits
+from core.engine.driver import OUT_OF_BUDGET
+from core.errors import EmptyReply
 from tests.core.engine.fakes import World, agreeing, settings
 
 
@@ -229,3 +231,36 @@ def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> No
     assert asyncio.run(stopped()).state == "stopped"
     assert [(row.kind, row.text) for row in world.attempts] == [("cancelled", "The aspects are ")] * 2
     assert all(row.usage.prompt_tokens > 0 and row.usage.estimated for row in world.attempts)
+
+
+def test_a_reply_without_a_word_is_paid_for_all_the_same() -> None:
+    """Nothing of it is kept but what it cost: the next try is another call."""
+
+    def empty_at_first(ask: Ask, document: Document, times: int) -> str | Exception:
+        if ask.role == "critic" and times == 0:
+            error = EmptyReply("not a word")
+            error.billed = (30, 20)
+            return error
+        return agreeing(ask, document, times)
+
+    world = World(empty_at_first)
+    status = drive(world, count=1)
+    assert (status.verdicts, status.calls) == (1, 3)
+    assert (status.prompt_tokens, status.completion_tokens) == (3 * 10 + 30, 3 * 5 + 20)
+    assert status.cost_usd == pytest.approx(3 * 0.01 + 50 * 0.01)
+    (lost,) = world.attempts
+    assert (lost.kind, lost.usage.prompt_tokens, lost.cost_usd) == ("empty reply", 30, pytest.approx(0.5))
+
+
+def test_replies_without_a_word_use_up_the_budget() -> None:
+    def empty(_ask: Ask, _document: Document, _times: int) -> Exception:
+        error = EmptyReply("not a word")
+        error.billed = (30, 20)
+        return error
+
+    world = World(empty)
+    status = drive(world, count=4, settings=settings(budget_usd=1.2, concurrency=1))
+    assert status.state == "paused"
+    assert status.message.endswith(OUT_OF_BUDGET)
+    assert len(world.attempts) == 3  # of half a dollar each, a call being started while one more cent is left
+    assert status.cost_usd == pytest.approx(1.5)

@@ -139,6 +139,21 @@ def test_each_failure_is_its_own_error(behave: Behaviour, expected: type[errors.
         assert caught.value.partial == "half"
 
 
+def test_what_a_failed_try_was_billed_is_told() -> None:
+    """As the server says, else by the length of what had come; nothing where nothing had."""
+    usage = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 40}})
+    empty = sending(event(piece(finish="stop")), usage, event(b"[DONE]"))
+    for behave, billed in (
+        (empty, (7, 40)),
+        (sending(event(piece("four" * 3)), drop=True), None),
+        (status(401, ERROR), (0, 0)),
+    ):
+        with Scripted(behave) as server, pytest.raises(errors.ModelError) as caught:
+            ask(server)
+        prompt, reply = caught.value.billed
+        assert (prompt, reply) == billed if billed else (prompt > 0 and reply == 3)
+
+
 def test_nothing_listening_is_unreachable() -> None:
     server = Scripted(saying(""))
     with server:

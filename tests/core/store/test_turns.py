@@ -184,11 +184,20 @@ def test_a_verdict_without_annotations_is_annotated_from_its_values(project, run
 
 def test_failed_tries_are_kept(project, run_id):
     tries = [
-        AttemptRow(run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", Usage(5, 2), 1.5, 100.0 + n)
+        AttemptRow(
+            run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", Usage(5, 2), 0.25, 1.5, 100.0 + n
+        )
         for n in range(3)
     ]
     for row in tries:
         project.sink.attempt(row)
     asyncio.run(project.sink.state(run_id, "paused"))
+    run = project.store.runs.get(run_id)
+    assert (run.calls, run.prompt_tokens, run.completion_tokens, run.cost_usd) == (
+        0,
+        15,
+        6,
+        0.75,
+    )  # billed all the same
     assert project.store.transcripts.attempts(run_id) == tries
     assert project.store.transcripts.attempts(run_id, "d1") == tries[1:2]
