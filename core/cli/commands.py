@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ PROJECT = click.Path(dir_okay=False, path_type=Path)
 SEED = click.IntRange(-(2**53), 2**53)
 """What every server reads as the number that it is: many read JSON's numbers as floats of 64 bits."""
 COUNTS = ("n", "tp", "fp", "fn", "tn")
+SHOWN_CUES = 5
+"""Words that tell a label's errors from its hits, as far as a line shows them."""
 
 
 def _project_option(required: bool) -> Callable[[Any], Any]:
@@ -220,8 +222,18 @@ def evaluate_command(
             click.echo(f"  {name:<20} {shown}")
         if report["debate"]["ledger"]:
             click.echo(f"  {report['debate']['ledger']['sentence']}")
+        for name, label in report.get("errors", {}).items():
+            click.echo(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_mistakes(label)}")
         for name in ("ambiguous", "normal") if prepass else ():
             click.echo(f"  {name:<20} {_part(report['ambiguity'][name])}")
+
+
+def _mistakes(label: Mapping[str, Any]) -> str:
+    sides = []
+    for side in ("missed", "invented"):
+        words = ", ".join(cue["word"] for cue in label[side]["cues"][:SHOWN_CUES])
+        sides.append(f"{label[side]['wrong']} {side}" + (f" (words: {words})" if words else ""))
+    return ", ".join(sides)
 
 
 @main.command("compare")

@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.debate import protocols
+from core.documents import Document
 from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import Engine, RunRow, RunSettings, Seat, Template
 from core.studio.desk import Desk
+from core.studio.preview import preview
 from core.studio.runs import Plan
+
+_ANY = Document("any", {"text": "A text."})
+"""Templates are tried on it: what does not work with it works with none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ def read_prompt(path: Path) -> str:
 
 def settings_again(before: RunSettings, changes: Changes, models: ModelLibrary) -> RunSettings:
     """The settings of a run that differs from another in these changes alone. UsageError for a role or template that it
-    does not have."""
+    does not have, PromptError for a template that cannot be filled in."""
     roles = [role.name for role in protocols.roles_of(before)]
     for role in changes.seats:
         if role not in roles:
@@ -48,7 +53,7 @@ def settings_again(before: RunSettings, changes: Changes, models: ModelLibrary) 
             raise UsageError(f"The run has no prompt '{name}'.", f"Its prompts are: {', '.join(before.templates)}.")
     seats = {role: models.seated(seat) for role, seat in changes.seats.items()}
     texts = {name: Template(name=f"{name} (changed)", text=text) for name, text in changes.prompts.items()}
-    return before.model_copy(
+    settings = before.model_copy(
         update={
             "seats": {**before.seats, **seats},
             "templates": {**before.templates, **texts},
@@ -57,6 +62,9 @@ def settings_again(before: RunSettings, changes: Changes, models: ModelLibrary) 
             "engine": changes.engine or before.engine,
         }
     )
+    if texts:
+        preview(settings, _ANY)
+    return settings
 
 
 def differing(before: RunSettings, wanted: RunSettings) -> list[str]:

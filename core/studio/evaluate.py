@@ -141,5 +141,7 @@ def known(desk: Desk, run_id: str) -> RunRow:
     """The run of this id. UsageError when there is none."""
     run = desk.store.runs.get(run_id)
     if run is None:
-        raise UsageError(f"There is no run '{run_id}' in this project.", "Choose one that the Run page lists.")
+        raise UsageError(
+            f"There is no run '{run_id}' in this project.", "The Run page lists them, and so does: moot runs"
+        )
     return run

@@ -276,5 +276,7 @@ def _table_of_parquet(file: io.BytesIO) -> Preview:
 def _known(desk: Desk, run_id: str) -> RunRow:
     run = desk.store.runs.get(run_id)
     if run is None:
-        raise UsageError(f"There is no run '{run_id}' in this project.", "Choose one that the Run page lists.")
+        raise UsageError(
+            f"There is no run '{run_id}' in this project.", "The Run page lists them, and so does: moot runs"
+        )
     return run

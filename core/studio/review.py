@@ -348,5 +348,7 @@ def _mark_word(value: Any) -> str:
 def _settings(desk: Desk, run_id: str) -> RunSettings:
     settings = desk.store.runs.settings(run_id)
     if settings is None:
-        raise UsageError(f"There is no run '{run_id}' in this project.", "Choose one that the Run page lists.")
+        raise UsageError(
+            f"There is no run '{run_id}' in this project.", "The Run page lists them, and so does: moot runs"
+        )
     return settings

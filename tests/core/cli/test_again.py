@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -53,6 +54,10 @@ def test_a_rerun_without_a_change_costs_nothing_and_refuses_what_it_cannot_chang
     for more in (["--role", "pope=builtin/lexical"], ["--prompt", f"pope={prompt(tmp_path, 'judge')}"],
                  ["--prompt", "judge=/nowhere.md"], ["--param", "extra=1"]):  # fmt: skip
         rerun(tmp_path, *more, code=2)
+    for text in ("no part of a template", "## user\n{{ extraction }} {{ nobody_knows }}", "## user\n{% if %}"):
+        (tmp_path / "judge.md").write_text(text, encoding="utf-8")
+        rerun(tmp_path, "--prompt", f"judge={tmp_path / 'judge.md'}", code=2)
+    assert rows(tmp_path, "SELECT count(*) FROM runs") == [(2,)], "what cannot be asked is not begun"
 
 
 def test_a_run_is_extended_to_the_documents_that_it_lacks(tmp_path: Path) -> None:
@@ -143,6 +148,15 @@ def test_a_run_that_goes_on_says_what_it_does_not_take_up(tmp_path: Path) -> Non
         tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/student", "--protocol", "ecj"
     )
     assert "r0001 goes on as it was begun, whatever --codebook, --model, --seed say now" in other.stderr
+
+
+def test_errors_are_told_label_by_label(tmp_path: Path) -> None:
+    write(tmp_path)
+    lines = [json.dumps({"id": f"d{n}", "text": text, "s": n != 0}) for n, text in enumerate(TEXTS)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    annotate(tmp_path, "--gold", "Service=s")
+    told = moot("evaluate", "--project", tmp_path / "p.duckdb", "--errors").stdout
+    assert re.search(r"Service +3 of 3 wrong: 2 missed.*, 1 invented", told), "it stands in the first text alone"
 
 
 def test_an_annotator_that_nobody_is_is_no_annotator_who_said_nothing(tmp_path: Path) -> None:
