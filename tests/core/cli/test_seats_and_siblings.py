@@ -159,14 +159,19 @@ def test_a_probe_tells_what_is_refused_and_whether_the_form_is_kept(folder: Path
     assert ECJ["judge"] in {text for (text,) in rows(folder, "SELECT text FROM replies")}
 
 
+HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A shell has what it starts in the background ignore Ctrl-C, and so would all that the tests start from there."""
+
+
 def test_ctrl_c_before_the_run_has_begun_keeps_nothing(folder: Path) -> None:
     with mock_llm(ttft=60) as url:
         chosen = arguments(folder, "--connection", f"a={url}/v1", "--model", "a/m")
         process = subprocess.Popen(
-            [sys.executable, "-c", "from core.cli import main; main()", *map(str, chosen)],
+            [sys.executable, "-c", f"{HEEDING}; from core.cli import main; main()", *map(str, chosen)],
             stderr=subprocess.PIPE, text=True, env=dict(os.environ),
         )  # fmt: skip
-        for _ in range(500):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
             with urllib.request.urlopen(f"{url}/stats") as response:
                 if json.load(response)["active"]:
                     break
