@@ -20,7 +20,7 @@ RINGS = 9
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Words ``dx`` right of and ``dy`` below their point, set by ``align``; ``stem`` where a line should join them."""
+    """Words ``dx`` right of and ``dy`` below their point, set by ``align``."""
 
     dx: float
     dy: float
@@ -28,6 +28,7 @@ class Spot:
 
     @property
     def stem(self) -> bool:
+        """Whether they stand so far off that a line should join them."""
         return abs(self.dy) > 1.5 * LINE
 
 

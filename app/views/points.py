@@ -10,6 +10,9 @@ from app.views import palette, placing
 from app.views.picture import Spec, draw, finished, kept, table
 from app.views.plots import Rows
 
+_PLOT = 200.0
+"""What the axes and the legend leave of a plot's height, in pixels."""
+
 
 def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
     """Cost against quality: ``{name, cost, quality, efficient, words}``; the efficient front is joined by a line."""
@@ -87,10 +90,6 @@ def _scatter(rows: Rows) -> Spec:
     if len({row["name"] for row in rows}) < 2:  # one model in all seats: its name would stand on itself
         return finished(dots, 280)
     return finished(_named(dots, rows, "recall", "precision", reach, reach), 280)
-
-
-_PLOT = 200.0
-"""What the axes and the legend leave of a plot's height, in pixels."""
 
 
 def _named(

@@ -89,13 +89,19 @@ class Growing:
         if time.monotonic() - self._heard_at > self.silence:
             raise _timed_out(seat, self)
 
+    def spent(self, prompt_characters: int) -> Usage:
+        """Tokens of the prompt and of what has come: as the server told, else by their length."""
+        told = self.usage
+        if told is not None and (told.prompt_tokens or told.completion_tokens):  # zeros alone tell nothing
+            return told
+        return estimated(prompt_characters, sum(map(len, self.text)) + sum(map(len, self.reasoning)))
+
     def billed(self, prompt_characters: int) -> tuple[int, int]:
-        """Tokens of the prompt and of what has come: as the server told, else by their length. Zeros for nothing."""
-        if self.usage is not None:
-            return self.usage.prompt_tokens, self.usage.completion_tokens
-        come = sum(map(len, self.text)) + sum(map(len, self.reasoning))
-        guessed = estimated(prompt_characters if come else 0, come)
-        return guessed.prompt_tokens, guessed.completion_tokens
+        """``spent`` as (prompt, reply) for a try that fails; zeros while nothing has come."""
+        if self.usage is None and not self.text and not self.reasoning:
+            return 0, 0
+        usage = self.spent(prompt_characters)
+        return usage.prompt_tokens, usage.completion_tokens
 
     @property
     def so_far(self) -> str:
@@ -121,9 +127,7 @@ class Growing:
             raise errors.LengthLimit(f"{seat.spec} reached its output limit of {limit} tokens before it said a word.")
         if not text.strip() and finish == "stop":
             raise errors.EmptyReply(f"{seat.model} at {seat.connection} answered without a word.")
-        usage = self.usage
-        if usage is None or not (usage.prompt_tokens or usage.completion_tokens):  # nothing said, or nothing but zeros
-            usage = estimated(request.characters, len(text) + len(reasoning))
+        usage = self.spent(request.characters)
         return ModelReply(text, reasoning, finish, usage, request.price(usage), dropped, self.logprobs, self.served)
 
 

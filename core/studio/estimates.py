@@ -72,15 +72,14 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
     measured = _measured(desk, settings)
     if measured is not None:
         run_id, tokens = measured
-        looked_at = desk.store.documents.mean_length(run_id)
+        looked_at = _mean_length(desk, run_id)
         source = f"measured on run {run_id}"
     else:
         sample = desk.store.documents.sample(SAMPLE)
         looked_at = sum(map(_length, sample)) / max(1, len(sample))
         tokens = _rendered(settings, sample)
         source = f"the prompts of {len(sample)} documents, {REPLY_TOKENS} tokens a reply assumed"
-    typical = remembered(desk, desk.store.documents.mean_length, "mean length")
-    longer = (typical - looked_at) / CHARACTERS_PER_TOKEN
+    longer = (_mean_length(desk) - looked_at) / CHARACTERS_PER_TOKEN
     roles = tuple(
         _role(
             desk.models,
@@ -104,6 +103,10 @@ def estimate(desk: Desk, settings: RunSettings, documents: int, *, iterations: i
 def _typical(tokens: Mapping[str, Usage]) -> Usage:
     """The dearest of the turns that are known, for a role whose prompts show only once others have spoken."""
     return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
+
+
+def _mean_length(desk: Desk, run_id: str | None = None) -> float:
+    return remembered(desk, lambda: desk.store.documents.mean_length(run_id), "mean length", run_id)
 
 
 def _length(document: Document) -> int:
