@@ -42,6 +42,13 @@ class UsageError(MootError):
     """A command line or a form was filled in wrongly."""
 
 
+class NoSuchRun(UsageError):
+    """A run that the project does not have."""
+
+    def __init__(self, run_id: str, remedy: str = "The Run page lists them, and so does: moot runs") -> None:
+        super().__init__(f"There is no run '{run_id}' in this project.", remedy)
+
+
 class NothingChanged(UsageError):
     """What was to be tried is what stands already. Nobody did anything wrong: the page says so without red."""
 

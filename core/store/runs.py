@@ -8,7 +8,7 @@ from typing import Any
 
 from core.codebook import Codebook
 from core.engine.ports import Work
-from core.errors import UsageError
+from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunRow, RunSettings, State
 from core.store.connection import Connection, Cursor
 from core.store.events import Deed, record
@@ -106,7 +106,7 @@ class Runs:
         run = self.get(run_id)
         if run is None:
             names = ", ".join(row.run_id for row in self.all()[-5:]) or "none yet"
-            raise UsageError(f"There is no run '{run_id}' in this project.", f"The latest are: {names}.")
+            raise NoSuchRun(run_id, f"The latest are: {names}.")
         return run
 
     def settings(self, run_id: str) -> RunSettings | None:

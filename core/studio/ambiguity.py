@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.annotations import VERDICT
-from core.errors import UsageError
+from core.errors import NoSuchRun, UsageError
 from core.evaluation.ambiguity import THETA, Ambiguity, K, of_document
 from core.runs import RunRow, RunSettings
 from core.studio import counted, grids, looked, raters
@@ -95,7 +95,7 @@ def apart(
     stand on their own ``n``: documents with truth and a verdict."""
     run = desk.store.runs.get(run_id)
     if run is None:
-        raise UsageError(f"There is no run '{run_id}' in this project.", "")
+        raise NoSuchRun(run_id)
     known = rates(desk, prepass_id)
     values = grids.load(desk.store, run_id, run.settings.codebook, [annotator], truth)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in values.documents])
@@ -126,9 +126,7 @@ def _part(run: RunRow, values: grids.Grids, annotator: str, rows: Any, known: in
 def _prepass(desk: Desk, run_id: str) -> RunRow:
     run = desk.store.runs.get(run_id)
     if run is None:
-        raise UsageError(
-            f"There is no run '{run_id}' in this project.", "Make one: --protocol single --param method=vote."
-        )
+        raise NoSuchRun(run_id, "Make one: --protocol single --param method=vote.")
     if not is_prepass(run.settings):
         raise UsageError(
             f"{run_id} did not ask one model several times.", "A pre-pass is --protocol single --param method=vote."

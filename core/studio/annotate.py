@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.codebook import Codebook, load_yaml
-from core.errors import InputError, UsageError
+from core.errors import InputError, NoSuchRun, UsageError
 from core.ingest.build import Imported
 from core.runs import RunRow
 from core.studio import ambiguity, runs, savings
@@ -112,7 +112,7 @@ def known_run(desk: Desk, run_id: str | None) -> RunRow:
 
 def _no_run(run_id: str, rows: Sequence[RunRow]) -> RunRow:
     names = ", ".join(row.run_id for row in rows[-5:])
-    raise UsageError(f"There is no run '{run_id}' in this project.", f"The latest are: {names}.")
+    raise NoSuchRun(run_id, f"The latest are: {names}.")
 
 
 def parse_pairs(pairs: Sequence[str], option: str) -> Mapping[str, str]:

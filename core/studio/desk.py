@@ -13,7 +13,7 @@ from core.debate.events import Event, RunStatus
 from core.documents import Document
 from core.engine.driver import Driver
 from core.engine.thread import EngineThread
-from core.errors import ExportError, UsageError
+from core.errors import ExportError, NoSuchRun
 from core.llm.models import ModelLibrary
 from core.runs import State
 from core.store.project import Project
@@ -113,7 +113,7 @@ class Desk:
                 return status.state
         row = self.store.runs.get(run_id)
         if row is None:
-            raise UsageError(f"There is no run '{run_id}' in this project.", "")
+            raise NoSuchRun(run_id)
         return row.state
 
     def ending(self, run_id: str) -> State | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.annotations import VERDICT
-from core.errors import UsageError
+from core.errors import NoSuchRun, UsageError
 from core.evaluation import choice, multilabel, rating
 from core.evaluation.choice import ChoiceScores
 from core.evaluation.counts import Counts
@@ -141,7 +141,5 @@ def known(desk: Desk, run_id: str) -> RunRow:
     """The run of this id. UsageError when there is none."""
     run = desk.store.runs.get(run_id)
     if run is None:
-        raise UsageError(
-            f"There is no run '{run_id}' in this project.", "The Run page lists them, and so does: moot runs"
-        )
+        raise NoSuchRun(run_id)
     return run

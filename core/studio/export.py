@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.annotations import VERDICT, Evidence
-from core.errors import UsageError
+from core.errors import NoSuchRun
 from core.export import FORMATS, ExportRow, Format, Said, find_format, write
 from core.runs import RunRow
 from core.store.dossiers import Dossier
@@ -276,7 +276,5 @@ def _table_of_parquet(file: io.BytesIO) -> Preview:
 def _known(desk: Desk, run_id: str) -> RunRow:
     run = desk.store.runs.get(run_id)
     if run is None:
-        raise UsageError(
-            f"There is no run '{run_id}' in this project.", "The Run page lists them, and so does: moot runs"
-        )
+        raise NoSuchRun(run_id)
     return run

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Value
-from core.errors import UsageError
+from core.errors import NoSuchRun, UsageError
 from core.learning.queue import Draw
 from core.runs import RunRow, RunSettings
 from core.store.dossiers import Dossier
@@ -348,7 +348,5 @@ def _mark_word(value: Any) -> str:
 def _settings(desk: Desk, run_id: str) -> RunSettings:
     settings = desk.store.runs.settings(run_id)
     if settings is None:
-        raise UsageError(
-            f"There is no run '{run_id}' in this project.", "The Run page lists them, and so does: moot runs"
-        )
+        raise NoSuchRun(run_id)
     return settings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from core.engine.batch import WAITING
-from core.errors import UsageError
+from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow, State
 from core.store.runs import INTERRUPTED
 from core.studio import runs
@@ -46,7 +46,7 @@ def standing(desk: Desk, run_id: str) -> Standing:
     """Where a run stands. UsageError for an unknown one."""
     row = desk.store.runs.get(run_id)
     if row is None:
-        raise UsageError(f"There is no run '{run_id}' in this project.", "Choose another.")
+        raise NoSuchRun(run_id)
     state = desk.state(run_id)
     siblings = sum(other.experiment_id == row.experiment_id for other in desk.store.runs.all())
     error = desk.outcome(run_id)
