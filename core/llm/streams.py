@@ -35,6 +35,9 @@ SILENCE_SECONDS = 180.0
 END_SECONDS = 0.05
 """How long the end of a response may take after the end of what it says."""
 
+COMPANY_SECONDS = 0.05
+"""How long a piece of a reply that comes hard on another waits for more: what the screen waits between two looks."""
+
 MAX_LINE = 8 * 1024 * 1024
 MAX_REPLY = 4_000_000
 """Characters after which a reply is taken for one without an end, whatever limit the server was given."""
@@ -217,22 +220,30 @@ def _short(error: Exception) -> str:
 
 
 class Lines:
-    """The lines of a response without their ends, in lists: those that each piece from the net completes. The last line
-    may lack its end. Raises MalformedStream when one exceeds ``MAX_LINE`` bytes.
+    """The lines of a response without their ends, in lists: those that each reading completes. The last line may lack
+    its end.
 
-    An iterator and no generator, as one that is left early makes the event loop tidy up after each reply.
+    A piece that follows another within ``COMPANY_SECONDS`` waits until then for the next ones, or until the response
+    ends: to wake the task of a call for each token costs more than to read the token. The first piece waits for nobody.
+
+    Raises MalformedStream when a line exceeds ``MAX_LINE`` bytes, and what aiohttp raises when the connection breaks,
+    after the lines that had come. An iterator and no generator, as one that is left early makes the event loop tidy up
+    after each reply.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, seat: Seat) -> None:
         self._content = response.content
         self._seat = seat
         self._rest = b""
+        self._waiter: asyncio.Future[None] | None = None
+        self._quiet_until = 0.0
+        self._content.on_eof(self._wake)
 
     def __aiter__(self) -> Lines:
         return self
 
     async def __anext__(self) -> list[bytes]:
-        while chunk := await self._content.readany():
+        while chunk := await self._read():
             *complete, self._rest = (self._rest + chunk).split(b"\n")
             if len(self._rest) > MAX_LINE:
                 raise errors.MalformedStream(f"{self._seat.connection} sent a line of more than {MAX_LINE} bytes.")
@@ -242,6 +253,33 @@ class Lines:
             raise StopAsyncIteration
         last, self._rest = self._rest, b""
         return [last]
+
+    async def _read(self) -> bytes:
+        """All bytes that are there, once there are any; none at the end."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._quiet_until and not self._content.is_eof():
+            self._waiter = loop.create_future()
+            timer = loop.call_at(self._quiet_until, self._wake)
+            try:
+                await self._waiter
+            finally:
+                timer.cancel()
+        if self._content.exception() is not None and (came := _before_the_break(self._content)):
+            return came
+        came = await self._content.readany()
+        self._quiet_until = loop.time() + COMPANY_SECONDS
+        return came
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+def _before_the_break(content: aiohttp.StreamReader) -> bytes:
+    """What came before the connection broke; aiohttp raises the break first and has no public way to the rest."""
+    came = b"".join(content._buffer)[content._buffer_offset :]
+    content._buffer.clear()
+    return came
 
 
 def decoded(line: bytes, seat: Seat) -> dict[str, Any]:

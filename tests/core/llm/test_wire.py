@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 from hypothesis import given, settings
@@ -85,6 +86,48 @@ def test_lines_end_and_begin_as_servers_like_it() -> None:
         whole[at:] + b"\r\n\r\ndata:[DONE]",
     ]
     assert ask(sending(*parts)).text == "né"
+
+
+def pausing(*events: bytes, drop: bool = False) -> Behaviour:
+    """The first event, and the others so soon after it that they wait for company."""
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        for data in events:
+            await response.write(data)
+            await asyncio.sleep(0.01)
+        if drop and request.transport is not None:
+            request.transport.abort()
+        return response
+
+    return behave
+
+
+def test_pieces_that_come_hard_on_another_wait_for_company_and_not_beyond_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "COMPANY_SECONDS", 60)
+    said = [event(piece(word)) for word in "one two three".split()]
+
+    async def go(server: Scripted) -> list[list[bytes]]:
+        address = f"{server.url}/chat/completions"
+        async with aiohttp.ClientSession() as session, session.post(address, json={}) as response:
+            async with asyncio.timeout(30):
+                return [lines async for lines in streams.Lines(response, SEAT)]
+
+    with Scripted(pausing(*said)) as server:
+        readings = asyncio.run(go(server))
+    assert len(readings) == 2
+    assert [line for lines in readings for line in lines if line] == [data.strip() for data in said]
+
+
+def test_what_came_before_the_connection_broke_counts() -> None:
+    """aiohttp raises the break before it hands out what came before it and was not read yet."""
+    assert ask(pausing(event(piece("a")), event(piece("b", finish="stop")), event(b"[DONE]"), drop=True)).text == "ab"
+    with pytest.raises(errors.CutStream) as caught:
+        ask(pausing(event(piece("a")), event(piece("b")), event(piece("c")), drop=True))
+    assert caught.value.partial == "abc"
 
 
 def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
