@@ -47,8 +47,8 @@ pages = {
 chosen = st.navigation(pages, position="hidden")
 
 with st.sidebar:
-    desk = frame.project_switcher()
-    state.follow_address()
+    desk = frame.project_switcher(chosen.url_path)
+    state.enter(chosen.url_path)
     frame.rooms(pages, chosen)
     if desk is not None:
         frame.foot(desk)

@@ -7,12 +7,15 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
+from app import desks, state
+from core.studio.data import Draft
+from core.studio.importing import Importing
+from core.studio.waiting import Intake
+
 T = TypeVar("T")
 
 INTAKE = "intake"
-"""The file that was read and not imported yet (``core.studio.data.Draft``)."""
-JOB = "import_job"
-"""The import that runs (``core.studio.importing.Importing``)."""
+"""Id of the file that this tab looks at and that is not imported yet (``core.studio.waiting``)."""
 TRIAL = "intake_trial"
 """(what it was made for, ``core.studio.data.Trial`` or the error that it met)."""
 UPLOADER = "uploader_life"
@@ -43,28 +46,39 @@ def _get(key: str, default: T) -> T:
     return cast(T, st.session_state.get(key, default))
 
 
-def intake() -> Any:
-    """The file that was read and not imported yet, or None."""
-    return _get(INTAKE, None)
+def intake() -> Intake | None:
+    """The file that this tab looks at and that is not imported yet, after F5 the one that the address names."""
+    id = _get(INTAKE, st.query_params.get("intake", ""))
+    found = desks.workspace().waiting.get(id) if id else None
+    return found if found is not None and found.project == state.project() else None
 
 
-def keep_intake(draft: Any) -> None:
-    """Keep a file that was read, as it is mapped now; None forgets it."""
-    if draft is None:
-        st.session_state.pop(INTAKE, None)
-        st.session_state.pop(TRIAL, None)
-    else:
-        st.session_state[INTAKE] = draft
+def take_up(intake: Intake | None) -> None:
+    """Look at a file that waits to be imported; None looks at none."""
+    st.session_state.pop(TRIAL, None)
+    st.session_state[INTAKE] = "" if intake is None else intake.id
 
 
-def job() -> Any:
-    """The import that runs, or None."""
-    return _get(JOB, None)
+def bring(draft: Draft) -> None:
+    """Look at a file that was just read."""
+    take_up(desks.workspace().waiting.add(draft, state.project()))
 
 
-def keep_job(job: Any) -> None:
-    """Remember the import that runs; None when its end was told."""
-    st.session_state[JOB] = job
+def keep_intake(draft: Draft | None) -> None:
+    """Keep the file that is looked at as it is mapped now; None forgets it."""
+    waiting, known = desks.workspace().waiting, intake()
+    if known is not None and draft is not None:
+        waiting.change(known.id, draft)
+    elif known is not None:
+        waiting.drop(known.id)
+        take_up(None)
+
+
+def keep_job(job: Importing | None) -> None:
+    """Remember the import of the file that runs; None when it ended badly."""
+    known = intake()
+    if known is not None:
+        desks.workspace().waiting.work(known.id, job)
 
 
 def trial(made_for: Any) -> Any:

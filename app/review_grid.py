@@ -18,7 +18,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import queue, review
+from core.studio import queue, quotes, review
 from core.studio.desk import Desk
 
 HEIGHT = 474  # of the grid, in pixels: what leaves the document below it in sight on a small screen
@@ -227,9 +227,14 @@ def _detail(desk: Desk, run: RunRow, actor: str, page: queue.Page) -> None:
                 st.rerun()
         text, said, done = st.columns([1.25, 1.1, 0.62], gap="medium")
         with text:
-            evidence = [quote for quotes in known.evidence.values() for quote in quotes]
             marked_text.marked_text(
-                known.document.fields, codebook, evidence, disputed=disputed, small=True, height=380, key="review-text"
+                known.document.fields,
+                codebook,
+                quotes.all_of(known),
+                disputed=disputed,
+                small=True,
+                height=380,
+                key="review-text",
             )
         with said:
             replay = desk.replay(run_id, shown)

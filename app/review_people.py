@@ -12,8 +12,8 @@ from app.views.rooms import styles
 from core.codebook import Codebook
 from core.errors import MootError
 from core.runs import RunRow
+from core.studio import quotes, review
 from core.studio import readers as use
-from core.studio import review
 from core.studio.desk import Desk
 
 PAGE, SHOW = "review-people-page", "review-people-show"
@@ -109,8 +109,10 @@ def _dispute(desk: Desk, run: RunRow, dispute: use.Dispute, actor: str) -> None:
                     args=(desk, run, dispute, None, actor),
                 )  # fmt: skip
         if known is not None:
-            quotes = [quote for each in known.evidence.values() for quote in each if quote.item == dispute.item]
-            marked_text.marked_text(known.document.fields, codebook, quotes, small=True, height=220, key=f"{key}-text")
+            told = quotes.all_of(known)
+            if codebook.kind != "choice":
+                told = tuple(quote for quote in told if quote.item == dispute.item)
+            marked_text.marked_text(known.document.fields, codebook, told, small=True, height=220, key=f"{key}-text")
 
 
 def _decide(desk: Desk, run: RunRow, dispute: use.Dispute, value: object, actor: str) -> None:

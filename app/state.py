@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -83,21 +84,43 @@ def said() -> tuple[str, str, str] | None:
 
 
 ADDRESS = "address"
-"""The run that the address named when this tab began, empty for none."""
+"""Whether this tab has followed the address that it began with."""
+ROOM = "room"
+"""The screen that was drawn last."""
 
 
-def follow_address() -> None:
-    """In a new tab, or after F5, look at the run that the address names."""
-    if ADDRESS not in st.session_state:
-        st.session_state[ADDRESS] = st.query_params.get("run", "")
-        if st.session_state[ADDRESS]:
-            look_at_run(st.session_state[ADDRESS])
+def follow_address(project: str) -> None:
+    """In a new tab, or after F5, look at the run, the document and the truth that the address names, where it is one of
+    the project that is shown."""
+    if ADDRESS in st.session_state:
+        return
+    st.session_state[ADDRESS] = True
+    named = st.query_params
+    if named.get("project", project) != project:
+        return
+    if "run" in named:
+        look_at_run(named["run"])
+    if "document" in named:
+        focus_on(named["document"])
+    if "runs" in named:
+        compare(named["runs"].split(","))
+    if "truth" in named:
+        compare_with(named["truth"])
+
+
+def enter(room: str) -> None:
+    """Note which screen is drawn. One that was left and is entered again begins where it was left."""
+    if _get(ROOM, "") != room:
+        st.session_state[ROOM] = room
+        begin_at(focus())
 
 
 # -- Review and Evaluate
 
 TRUTH = "truth"
 """What Evaluate compares with: gold or reviewed."""
+COMPARED = "compared_runs"
+"""Ids of the runs that Compare shows, in order."""
 CELL = "evaluate_cell"
 """(label id, tp, fp, fn or tn) whose documents Evaluate lists."""
 CASE = "evaluate_document"
@@ -131,6 +154,16 @@ def truth() -> str:
 def compare_with(truth: str) -> None:
     """Have Evaluate compare with ``gold`` or ``reviewed``."""
     st.session_state[TRUTH] = truth
+
+
+def compared() -> tuple[str, ...]:
+    """The runs that Compare shows; empty until some were chosen."""
+    return _get(COMPARED, cast("tuple[str, ...]", ()))
+
+
+def compare(runs: Sequence[str]) -> None:
+    """Have Compare show these runs."""
+    st.session_state[COMPARED] = tuple(runs)
 
 
 def cell() -> tuple[str, str] | None:

@@ -9,7 +9,7 @@ from typing import cast
 import streamlit as st
 
 from app import desks, state
-from app.views import cells, compared, confusion, empty, header, panel
+from app.views import address, cells, compared, confusion, empty, header, panel
 from app.views.runs import run_words
 from core.runs import RunRow
 from core.studio import compare, counted, evaluate, outcomes, review, tables, truth_words
@@ -64,11 +64,14 @@ def main() -> None:
 def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     """The runs that are compared: by default the one looked at and the latest that labels the same."""
     by_id = {run.run_id: run for run in runs}
-    looked = by_id.get(state.run_id() or "", runs[0])
+    before = [id for id in state.compared() if id in by_id]
+    looked = by_id.get(before[0] if before else state.run_id() or "", runs[0])
     same = [run for run in runs if compare.alike(run.settings.codebook, looked.settings.codebook)]
     others = [run for run in same if run.run_id != looked.run_id and run.experiment_id != looked.experiment_id]
     others = others or [run for run in same if run.run_id != looked.run_id]
     begin = [*(run.run_id for run in others[:1]), looked.run_id]
+    if before:
+        begin = [id for id in before if by_id[id] in same]
     chosen = st.multiselect(
         "Runs",
         [run.run_id for run in same],
@@ -80,6 +83,8 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
         key="compare-runs",
         width=620,
     )
+    state.compare(chosen)
+    address.keep(runs=",".join(chosen) or None)
     return [by_id[id] for id in chosen]
 
 
@@ -101,6 +106,7 @@ def _truth(desk: Desk, first: RunRow) -> Truth:
         key="compare-truth",
     )
     state.compare_with(chosen)
+    address.keep(truth=chosen)
     return chosen
 
 

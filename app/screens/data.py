@@ -10,11 +10,11 @@ from pathlib import Path
 import streamlit as st
 
 from app import desks, prepare, state
+from app.views import address, mapper, plots, welcome
 from app.views import holdings as view
-from app.views import mapper, plots, welcome
 from app.views.empty import empty
 from app.views.header import header
-from app.views.intake import Intake, charts, under_way
+from app.views.intake import Preview, charts, under_way, waiting
 from app.views.marked_text import marked_text
 from app.views.notice import error_box, notice
 from app.views.panel import panel
@@ -24,7 +24,6 @@ from core.studio import codebook as codebooks
 from core.studio import data, holdings
 from core.studio.data import Draft
 from core.studio.desk import Desk
-from core.studio.importing import Importing
 from core.studio.memo import remembered
 
 TYPES = sorted({suffix.removeprefix(".") for suffix in data.SUFFIXES})
@@ -36,13 +35,17 @@ def main() -> None:
     """Draw the screen."""
     welcome.styles()
     desk = desks.looked_at()
-    draft: Draft | None = prepare.intake()
-    job: Importing | None = prepare.job()
-    if job is not None:
-        under_way(job)
-    elif draft is not None:
-        Intake(desk, draft).show()
-    elif desk is not None and prepare.remap() is not None:
+    intake = prepare.intake()
+    if intake is not None and intake.job is not None:
+        under_way(intake.job)
+        return
+    if intake is not None:
+        Preview(desk, intake.draft).show()
+        return
+    address.keep(intake=None)
+    if desk is not None:
+        waiting(desks.workspace().waiting.of(desk.path))
+    if desk is not None and prepare.remap() is not None:
         remapping(desk, prepare.remap())
     elif desk is not None and not desk.store.documents.count():
         first_file(desk)
@@ -81,7 +84,7 @@ def read(desk: Desk, source: bytes | Path, name: str) -> None:
         error_box(error)
         return
     mapper.begin_anew()
-    prepare.keep_intake(draft)
+    prepare.bring(draft)
     prepare.empty_uploader()
     st.rerun()
 

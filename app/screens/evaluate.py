@@ -7,7 +7,20 @@ import json
 import streamlit as st
 
 from app import desks, state
-from app.views import apart, cells, charts, debate_worth, deeper, empty, flow, group_styles, header, panel, rated
+from app.views import (
+    address,
+    apart,
+    cells,
+    charts,
+    debate_worth,
+    deeper,
+    empty,
+    flow,
+    group_styles,
+    header,
+    panel,
+    rated,
+)
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
@@ -123,6 +136,7 @@ def _truth_switch(known: dict[Truth, int]) -> Truth:
             key="evaluate-truth-list",
         )
     state.compare_with(chosen)
+    address.keep(truth=chosen)
     return chosen
 
 

@@ -76,7 +76,7 @@ def start_with_file(desk: Desk | None) -> None:
             error_box(error)
             return
     mapper.begin_anew()
-    prepare.keep_intake(replace(draft, where="new" if fresh else "add"))
+    prepare.bring(replace(draft, where="new" if fresh else "add"))
     prepare.empty_uploader()
     st.switch_page("screens/data.py")
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app import desks, first_look, review_grid, review_pays, review_people, review_setup, state, wiring
-from app.views import empty, focus, header
+from app.views import address, empty, focus, header
 from app.views.runs import looked_at, run_picker
 from core.codebook import Codebook
 from core.runs import RunRow
@@ -65,6 +65,7 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
         review_grid.grid_view(desk, run, actor, wanted, counters, show_all=_show_all)
     else:
         _focus(desk, run, actor, wanted)
+    address.keep(document=state.focus())
     review_pays.pays(desk, run, state.focus(), actor)
 
 

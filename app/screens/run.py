@@ -8,8 +8,8 @@ from dataclasses import replace
 import streamlit as st
 
 from app import desks, first_look, state, wiring
+from app.views import address, running, setup
 from app.views import comparison as views_comparison
-from app.views import running, setup
 from app.views.board import board
 from app.views.connections import probed
 from app.views.empty import empty
@@ -17,7 +17,6 @@ from app.views.handling import ask_first, long_documents
 from app.views.header import header
 from app.views.notice import error_box, notice
 from app.views.rooms import bound, heading, room_link, saved, styles
-from app.views.runs import keep_in_address
 from app.views.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -42,7 +41,7 @@ def choose(rows: list[RunRow], shown: str) -> None:
         state.set_up(False)
 
     if shown != NEW:
-        keep_in_address(shown)
+        address.keep(run=shown)
     st.selectbox(
         "Run",
         options,

@@ -7,7 +7,7 @@ import streamlit as st
 from app import state
 from app.views import confusion, flow, marked_text, panel, plots, transcript
 from core.runs import RunRow
-from core.studio import counted, review, scoring, truth_words
+from core.studio import counted, quotes, review, scoring, truth_words
 from core.studio.desk import Desk
 from core.studio.scoring import Evaluation
 from core.studio.worth import noun
@@ -155,11 +155,10 @@ def case(desk: Desk, run: RunRow, document_id: str, *, key: str = "evaluate", st
             )
         left, right = (st.container(), st.container()) if stacked else st.columns([1, 1.15], gap="medium")
         with left:
-            evidence = [quote for quotes in known.evidence.values() for quote in quotes]
             marked_text.marked_text(
                 known.document.fields,
                 run.settings.codebook,
-                evidence,
+                quotes.all_of(known),
                 height=220 if stacked else 420,
                 key=f"{key}-text-{document_id}",
             )

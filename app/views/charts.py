@@ -141,6 +141,10 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
     def x(field: str, kind: str = "Q") -> Any:
         return alt.X(f"{field}:{kind}", scale=across, axis=None)
 
+    def room(indent: int) -> Any:
+        """Pixels that a name has before the first panel, by how wide the chart is drawn."""
+        return alt.expr(f"width * {_NAMES / (_NAMES + 2 * _APART + 1.32):.4f} - {indent + 6}")
+
     def y(field: str) -> Any:
         return alt.Y(f"{field}:Q", scale=down, axis=None)
 
@@ -193,7 +197,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
         .encode(x=x("at"), y=y("upper"), color=own),
         *(
             alt.Chart(named)
-            .mark_text(align="left", fontSize=12.5, fontWeight=500, color=shade["tx"], dx=indent, limit=120)
+            .mark_text(align="left", fontSize=12.5, fontWeight=500, color=shade["tx"], dx=indent, limit=room(indent))
             .encode(x=x("at"), y=y("upper"), text="label:N", tooltip=[alt.Tooltip("label:N", title="Label")])
             for named, indent in own_and_mean
         ),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import state, wiring
-from app.views import chart_library
+from app.views import address, chart_library, theme
 from app.views.component import APP, tokens
 from app.views.notice import error_box, notice
 from core.errors import MootError, ProjectError
@@ -35,8 +35,10 @@ def chrome() -> None:
     st.logo(str(static / "logo-wordmark.svg"), size="large", icon_image=str(static / "logo-icon.svg"))
 
 
-def project_switcher() -> wiring.Desk | None:
-    """The select box on top of the sidebar; returns the project it shows, None when there is none yet."""
+def project_switcher(screen: str = "") -> wiring.Desk | None:
+    """The select box on top of the sidebar of ``screen``; returns the project it shows, None when there is none yet.
+
+    What the address names is followed here, once, as it is this project's or another's."""
     try:
         workspace = wiring.workspace()
     except RuntimeError:
@@ -46,15 +48,19 @@ def project_switcher() -> wiring.Desk | None:
     paths = list(dict.fromkeys([*open_now, *recent]))
     if not paths:
         return None
+    names = _names(paths)  # the browser sends the name back: no two may be equal
     wanted = state.project()
-    if wanted not in paths:  # a new tab, or F5: the project that was turned to last
-        wanted = next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
+    if wanted not in paths:  # a new tab, or F5: the project of the address, else the one that was turned to last
+        named = next((path for path, name in names.items() if name == st.query_params.get("project")), None)
+        wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
         state.look_at_project(wanted)
+    state.follow_address(names[wanted])
+    address.keep(screen, project=names[wanted])
     st.session_state[state.SWITCHER] = wanted  # the tab's project is the truth, the box only shows and changes it
     st.selectbox(
         "Project",
         paths,
-        format_func=_names(paths).__getitem__,  # the browser sends the label back: no two may be equal
+        format_func=names.__getitem__,
         label_visibility="collapsed",
         key=state.SWITCHER,
         on_change=_turn,
@@ -101,6 +107,7 @@ def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> 
                 with st.container(key="room-here" if page == here else f"room-{page.url_path or 'home'}", gap=None):
                     st.page_link(page, width="stretch")
         chart_library.fetch()
+    theme.follow()
 
 
 def foot(desk: wiring.Desk) -> None:

@@ -15,7 +15,7 @@ import streamlit as st
 from app import wiring
 from app.live import REVIEW
 from app.views.component import PARTS, read
-from app.views.grid_options import HEAD, LINE, disarmed, options_of
+from app.views.grid_options import LINE, disarmed, head, options_of
 from app.views.grid_rows import cells_of
 from core.codebook import Codebook
 from core.studio.queue import Row
@@ -56,7 +56,7 @@ def grid(
     result = AgGrid(
         frame,
         gridOptions=disarmed(options_of(codebook, roles, focus, teller, JsCode)),
-        height=min(height, HEAD + LINE * max(len(rows), 2) + 3),
+        height=min(height, head(codebook) + LINE * max(len(rows), 2) + 3),
         data_return_mode="CUSTOM",
         custom_jscode_for_grid_return=JsCode("moot.collect"),
         should_grid_return=JsCode("moot.wanted"),

@@ -15,7 +15,24 @@ FONTS = {
     "JetBrains Mono": ("jetbrains-mono-latin-wght-normal.woff2", "100 800"),
 }
 LINE = 30
-HEAD = 54
+GROUPS = 24
+ROOMY = 6
+"""Labels whose names stand side by side; those of more stand upright, or a row would not fit a small screen."""
+SQUARES = 16
+"""Labels of which each has a square in what somebody said; of more, only those that are present."""
+
+
+def head(codebook: Codebook) -> int:
+    """Height of the grid's head in pixels."""
+    return GROUPS + _names(codebook)
+
+
+def _names(codebook: Codebook) -> int:
+    return 78 if _tight(codebook) else 28
+
+
+def _tight(codebook: Codebook) -> bool:
+    return len(codebook.items) > ROOMY
 
 
 def options_of(
@@ -31,16 +48,22 @@ def options_of(
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
-    wide = max(60, 16 + 9 * len(codebook.labels)) if codebook.kind == "multilabel" else 110
+    tight, count = _tight(codebook), len(codebook.labels)
+    wide = 110
+    if codebook.kind == "multilabel" and count <= SQUARES:
+        wide = max(64, 8 + (7 if tight else 10) * count)
+    label_width = {"minWidth": 30, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
+    upright = " upright" if tight else ""
     columns: list[dict[str, Any]] = [
         {
             "headerName": "",
             "children": [
                 {
-                    "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 150,
-                    "cellClass": "id", "cellClassRules": {"shown": js("moot.shown")},
+                    "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112,
+                    "pinned": "left", "tooltipField": "_id", "cellClass": "id",
+                    "cellClassRules": {"shown": js("moot.shown")},
                 },
-                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 140, "cellClass": "text",
+                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 118, "cellClass": "text",
                  "tooltipField": "_text"},
             ],
         },
@@ -52,14 +75,14 @@ def options_of(
                     "colId": field,
                     "headerName": label.name if label else "Label",
                     "type": "moot",
-                    **({"flex": 0.16, "minWidth": 54, "maxWidth": 92} if label else {"width": 150}),
+                    **({"flex": 0.16, **label_width} if label else {"width": 150}),
                     "headerComponentParams": {
                         "name": label.name if label else "Label",
                         "colour": shade[f"l{label.colour}"] if label else "",
                         "told": label.name if label else "Label",
                     },
                     "cellClass": "centre label line" if place == 0 else "centre label",
-                    "headerClass": "centre line" if place == 0 else "centre",
+                    "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
                 }
                 for place, (field, label) in enumerate(labels)
             ],
@@ -85,12 +108,12 @@ def options_of(
             "headerName": "",
             "headerClass": "line",
             "children": [
-                {"field": "_quotes", "headerName": "quotes", "width": 58, "cellClass": "line", "headerClass": "line",
+                {"field": "_quotes", "headerName": "quotes", "width": 70, "cellClass": "line", "headerClass": "line",
                  "cellClassRules": {"few": js("function(p){const [a,b]=String(p.value||'').split(' of ');"
                                               "return Boolean(b)&&a!==b}")}},
                 {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge",
                  "tooltipField": "_why"},
-                {"field": "_status", "headerName": "status", "width": 80,
+                {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
                  "cellClassRules": {"quiet": js("function(p){return p.value==='Pending'}")}},
                 {"field": "_act", "colId": "_act", "hide": True, "valueGetter": js("moot.get"),
                  "valueSetter": js("moot.set")},
@@ -128,6 +151,7 @@ def options_of(
             "fields": [field for field, _ in labels],
             "values": _values(codebook),
             "boxes": codebook.kind == "multilabel",
+            "all": count <= SQUARES,
             "words": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
@@ -136,13 +160,14 @@ def options_of(
         "onCellClicked": js("moot.clicked"),
         "onGridReady": js("moot.ready"),
         "onFirstDataRendered": js("moot.fitted"),
+        "onGridSizeChanged": js("moot.roomed"),
         "rowSelection": {
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
         },
-        "selectionColumnDef": {"width": 34, "suppressHeaderMenuButton": True, "resizable": False, "pinned": None},
+        "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
         "rowHeight": LINE,
-        "headerHeight": 28,
-        "groupHeaderHeight": 24,
+        "headerHeight": _names(codebook),
+        "groupHeaderHeight": GROUPS,
         "tooltipShowDelay": 700,
         "suppressCellFocus": False,
         "animateRows": False,

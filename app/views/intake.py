@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,8 +11,8 @@ from html import escape
 import streamlit as st
 
 from app import desks, prepare, state
+from app.views import address, mapper
 from app.views import holdings as view
-from app.views import mapper
 from app.views.header import header
 from app.views.labels import tags
 from app.views.notice import error_box, notice
@@ -23,6 +24,7 @@ from core.studio import data, holdings, home
 from core.studio.data import Draft, Trial
 from core.studio.desk import Desk
 from core.studio.importing import Importing
+from core.studio.waiting import Intake
 
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -31,8 +33,8 @@ AT_ONCE = 0.6
 WHERE = {"add": "Add to it", "replace": "Replace its documents", "new": "New project"}
 
 
-class Intake:
-    """A file that was read and not imported yet."""
+class Preview:
+    """What would become of a file that was read and not imported yet."""
 
     def __init__(self, desk: Desk | None, draft: Draft) -> None:
         self.desk = desk
@@ -43,6 +45,7 @@ class Intake:
     def show(self) -> None:
         """Draw it."""
         table = self.draft.table
+        keep_in_address()
         with header("Data", f"{self.draft.name}, not imported yet"):
             slot = st.container(horizontal=True, horizontal_alignment="right")
         found = self.tried()
@@ -240,16 +243,38 @@ class Intake:
             prepare.keep_job(Importing(self.draft, self.codebook, lambda: here))
 
 
+def waiting(intakes: Sequence[Intake]) -> None:
+    """Files that were read here, perhaps in a tab that was closed, and that nobody has imported."""
+    for one in intakes:
+        when = time.strftime("%H:%M", time.localtime(one.read_at))
+        what = "is being imported" if one.job is not None else "is not imported yet"
+        with st.container(horizontal=True, vertical_alignment="center", key=f"waiting-{one.id}"):
+            notice("info", f"{one.draft.name} was read at {when} and {what}")
+            st.button("Go on with it", key=f"waiting-go-{one.id}", on_click=prepare.take_up, args=(one,))
+            if one.job is None:
+                st.button(
+                    "Forget it", key=f"waiting-drop-{one.id}", type="tertiary",
+                    on_click=desks.workspace().waiting.drop, args=(one.id,),
+                )  # fmt: skip
+
+
+def keep_in_address() -> None:
+    """Have F5 come back to the file that is shown."""
+    intake = prepare.intake()
+    address.keep(intake=intake.id if intake is not None else None)
+
+
 def under_way(job: Importing) -> None:
     """An import that runs, and what it came to."""
     if not job.wait(AT_ONCE):
+        keep_in_address()
         header("Data", f"{job.draft.name} is being imported")
         follow(job)
         return
-    prepare.keep_job(None)
     try:
         desk, made = job.result()
     except MootError as error:
+        prepare.keep_job(None)
         state.say_next("error", error.message, error.remedy)
         st.rerun()
     counts = made.counts

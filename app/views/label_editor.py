@@ -118,10 +118,10 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         )
     left, right = st.columns(2)
     with left:
-        field_name("Counts", "include examples")
+        field_name("Counts", "examples")
         examples(fields, label, "include")
     with right:
-        field_name("Does not count", "exclude examples")
+        field_name("Does not count", "examples")
         examples(fields, label, "exclude")
     keywords(fields, codebook, label)
 

@@ -69,7 +69,7 @@ def columns(draft: Draft, keep: Keep) -> None:
         [name for name in table.columns if name != mapping.text],
         key=bound("map-context", list(mapping.context)),
         on_change=take_context,
-        placeholder="further text that the models are shown",
+        placeholder="further text, if any",
         select_all=False,
     )
     _parts(draft, keep)

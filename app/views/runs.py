@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 
 import streamlit as st
 
 from app import state
+from app.views import address
 from core.runs import RunRow
 
 
@@ -51,20 +51,5 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
     )
     if chosen != state.run_id():
         state.look_at_run(chosen)
-    keep_in_address(chosen)
+    address.keep(run=chosen)
     return by_id[chosen]
-
-
-def keep_in_address(run: str) -> None:
-    """Have the browser's address name the run, so that F5 and a bookmark come back to it. Draws nothing.
-
-    Not by ``st.query_params``: it adds a step to the browser's history, which one could not go back over.
-    """
-    named = json.dumps(run).replace("<", "\\u003c")
-    with st.container(key="in-address"):
-        st.html(
-            "<script>{const a = new URL(location.href); "
-            f"if (a.searchParams.get('run') !== {named}) {{ a.searchParams.set('run', {named}); "
-            "history.replaceState(history.state, '', a); }}</script>",
-            unsafe_allow_javascript=True,
-        )

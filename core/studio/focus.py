@@ -12,7 +12,7 @@ from core.learning.queue import Draw
 from core.runs import RunRow
 from core.store.dossiers import Dossier
 from core.store.pages import Filter, Line
-from core.studio import definitions, queue, review
+from core.studio import definitions, queue, quotes, review
 from core.studio.board import told_from_store
 from core.studio.desk import Desk
 from core.studio.queue import REASONS, Wanted
@@ -78,7 +78,7 @@ def document(desk: Desk, run: RunRow, document_id: str, *, actor: str) -> Json |
         "verdict": dict(dossier.values),
         "unread": dict(dossier.unread),
         "roles": {role: dict(said) for role, said in dossier.roles.items()},
-        "evidence": [{**asdict(quote), "role": role} for role, quotes in dossier.evidence.items() for quote in quotes],
+        "evidence": [{**asdict(quote), "role": role} for role, quote in quotes.by_role(dossier)],
         "gold": agreed(dossier.document.gold, codebook.items),
         "reasons": _badges(found.line),
         "fault": dossier.fault.message if dossier.fault else "",

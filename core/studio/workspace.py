@@ -12,6 +12,7 @@ from core.llm.models import ModelLibrary
 from core.store.project import Project
 from core.studio import knowledge, preferences
 from core.studio.desk import Desk
+from core.studio.waiting import Waiting
 
 
 class Workspace:
@@ -25,6 +26,7 @@ class Workspace:
         self.models.own_limits.update(kept.limits)
         self.models.prices.own.update(kept.prices)
         knowledge.recall(self.models)
+        self.waiting = Waiting()
         self._desks: dict[Path, Desk] = {}
         self._guard = threading.Lock()
         self._closed = False

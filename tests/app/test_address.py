@@ -1,4 +1,4 @@
-"""The run in the browser's address: F5 and a bookmark come back to it, and later steps are the tab's own."""
+"""What the browser's address names: F5 and a bookmark come back to it, and later steps are the tab's own."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ def screen():
     import streamlit as st
 
     from app import state
-    from app.views.runs import keep_in_address
+    from app.views import address
 
-    state.follow_address()
+    state.follow_address("hotels")
     st.text(f"looks at {state.run_id()}")
+    st.text(f"{state.focus()} {','.join(state.compared())} {state.truth()}")
     if st.button("another"):
         state.look_at_run("r0009")
     if st.button("project"):
         state.look_at_project(Path("other.duckdb"))
-    keep_in_address("r</script>1")
+    address.keep("review", run="r</script>1", document=None)
 
 
 def begun(**address):
@@ -32,6 +33,17 @@ def begun(**address):
 def test_a_new_tab_looks_at_the_run_that_the_address_names():
     assert begun(run="r0002").text[0].value == "looks at r0002"
     assert begun().text[0].value == "looks at None"
+
+
+def test_document_compared_runs_and_truth_are_named_too():
+    assert begun(document="d7", runs="r0001,r0003", truth="reviewed").text[1].value == "d7 r0001,r0003 reviewed"
+    assert begun().text[1].value == "None  gold"
+
+
+def test_what_the_address_names_of_another_project_is_not_followed():
+    assert begun(project="hotels", run="r0002").text[0].value == "looks at r0002"
+    app = begun(project="banks", run="r0002", document="d7")
+    assert [text.value for text in app.text] == ["looks at None", "None  gold"]
 
 
 def test_the_address_of_a_tab_that_is_open_changes_nothing():

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.codebook import load_yaml
 from core.studio import home
 from core.studio.desk import Desk
-from tests.app.screens_studio import HOSTILE, button, html, open_room, studio, until_shown
+from tests.app.screens_studio import HOSTILE, NAVIGATION, button, html, open_room, studio, until_shown
 
 CSV = f"""id,text,Food,Service
 a,the soup was good,1,no
@@ -187,3 +187,24 @@ def test_rating_gold_in_words_is_given_points_and_rows_belong_together(desk: Des
         ("hello there", "a", 1.0), ("now we talk", "a", 2.0), ("who knows", "b", 1.0),
     ]  # fmt: skip
     assert [one.gold.get("gold", {}).get(clarity) for one in found] == [2, 3, None]
+
+
+def test_a_reload_comes_back_to_the_file_that_was_read(desk: Desk) -> None:
+    at = bring(CSV)
+    at.segmented_control(key="take-duplicates").set_value("first").run()
+    address = next(body for body in at.get("html") if '"intake": "' in body.proto.body).proto.body
+    id = address.split('"intake": "')[1].split('"')[0]
+
+    again = open_room("data")  # another tab: it is told of the file
+    assert "soup.csv was read at" in html(again)
+    button(again, "Go on with it")
+    assert "Read 7, kept 4, rejected 3" in html(again)
+
+    reloaded = AppTest.from_file(NAVIGATION, default_timeout=30)
+    reloaded.query_params["intake"] = id
+    reloaded.run().switch_page("screens/data.py").run()
+    assert "Read 7, kept 4, rejected 3" in html(reloaded)
+    button(reloaded, "Cancel")
+    assert "Bring your texts" in html(reloaded)
+    assert "Bring your texts" in html(at.run())  # in the first tab too: there is one file, not a copy a tab
+    assert "soup.csv" not in html(open_room("data"))

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from app.views import palette
 from tests.browser.studios import studio
 
 if TYPE_CHECKING:
@@ -110,10 +111,20 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
     ]
 
     # when the system turns dark, so do the charts, at once
+    night = f'fill="{palette.palette(True)["bg"]}"'
     name = page.locator(".stVegaLiteChart text", has_text="Macro").first
     day = name.evaluate("node => getComputedStyle(node).fill")
     page.emulate_media(color_scheme="dark")
     expect(name).not_to_have_css("fill", day)
+    # and the picture to take away, which the studio draws, soon after
+    for _ in range(20):
+        with page.expect_download() as download:
+            page.locator(".st-key-evaluate-scores-svg button").first.click()
+        if night in Path(download.value.path()).read_text(encoding="utf-8"):
+            break
+        page.wait_for_timeout(200)
+    else:
+        pytest.fail("the picture kept the colours of the day")
     page.emulate_media(color_scheme="light")
     expect(name).to_have_css("fill", day)
 

@@ -210,6 +210,28 @@ def test_what_is_settled_changes_evaluate(page):
     said(page, "d5", "a", "absent")
 
 
+def test_reload_and_back_come_to_the_same_document(page):
+    from playwright.sync_api import expect
+
+    visit(page, "Review")
+    shown = page.locator(".middle .mono").first
+    shown.wait_for()
+    first = shown.inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(shown).not_to_have_text(first)
+    second = shown.inner_text()
+    page.wait_for_url(f"**document={second}**")
+    page.reload()
+    expect(shown).to_have_text(second)
+    page.get_by_role("radio", name="Grid").click()
+    expect(page.locator(".st-key-review-detail")).to_contain_text(second)
+    page.frame_locator("iframe").locator(".ag-row").first.wait_for()
+    visit(page, "Evaluate")
+    page.locator(".numbers").wait_for()
+    page.go_back()
+    expect(page.locator(".st-key-review-detail")).to_contain_text(second)
+
+
 def test_the_grid_says_nothing_while_its_page_is_left(browser, entrance):
     """What is said of the old page after the click would run when the new page is drawn, and wipe it."""
     from playwright.sync_api import expect

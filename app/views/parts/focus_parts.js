@@ -57,7 +57,7 @@ function evidenceOf(doc, labels, roles, kind) {
     el("tbody", "", ...lines.map((e) => {
       const label = labelOf(labels, e.item);
       const gone = e.match === "missing";
-      const place = gone ? el("span", "wrong", "not in the text") : el("span", "t2", `${e.match}, ${e.start} to ${e.end}`);
+      const place = gone ? el("span", "wrong", "not in the text") : el("span", "t2", e.match, el("span", "at", `, ${e.start} to ${e.end}`));
       return el("tr", "",
         el("td", "", el("span", `lab l${label.colour}`, el("span", "sq"), el("span", "ell", label.name))),
         el("td", "", el("span", gone ? "gone qt" : `ev qt l${label.colour}`, e.quote)),

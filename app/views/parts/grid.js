@@ -203,12 +203,14 @@ window.moot = (() => {
     getGui() { return this.e; }
     refresh(params) {
       this.e.textContent = "";
-      const { names, colours } = context(params.api);
+      const { names, colours, all } = context(params.api);
       const said = params.value;
       if (said === null || said === undefined || said === "") { this.e.append(el("span", "nothing", "")); return true; }
       if (!said.includes("1") && !said.includes("0") && said.startsWith("?")) { const q = el("span", "q", "?"); q.title = "could not be read"; this.e.append(q); return true; }
       if (said.startsWith("=")) { this.e.append(el("span", "word", said.slice(1))); return true; }
+      this.e.classList.toggle("small", names.length > 6);
       [...said].forEach((one, i) => {
+        if (!all && one === "0") return;
         const square = el("span", "sq" + (one === "1" ? " y" : one === "?" ? " u" : ""));
         square.style.setProperty("--m", colours[i]);
         square.title = names[i] + ": " + (one === "1" ? "present" : one === "0" ? "absent" : "not said");
@@ -257,7 +259,19 @@ window.moot = (() => {
   }
 
   // As wide as the ids are, within the bounds of the column. (autoSizeStrategy would do, but it warns of the columns that flex.)
-  const fitted = (event) => event.api.autoSizeColumns(["_id"]);
+  function fitted(event) {
+    event.api.autoSizeColumns(["_id"]);
+    roomed(event);
+  }
 
-  return { get, set, clicked, keyed, collect, wanted, focusOn, ready, fitted, flag, shown, Box, Squares, Badge, Head };
+  // The count of quotes goes first where a row would have to be scrolled: the text below tells more of them.
+  function roomed({ api }) {
+    const frame = document.querySelector(".ag-root");
+    const needed = api.getColumns().filter((column) => column.getColId() !== "_act")
+      .reduce((sum, column) => sum + (column.getColDef().flex ? column.getMinWidth() : column.getActualWidth()), 0);
+    const roomy = needed + 16 <= frame.clientWidth;
+    if (api.getColumn("_quotes").isVisible() !== roomy) api.setColumnsVisible(["_quotes"], roomy);
+  }
+
+  return { get, set, clicked, keyed, collect, wanted, focusOn, ready, fitted, roomed, flag, shown, Box, Squares, Badge, Head };
 })();
