@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,6 +15,10 @@ BUILTIN = "builtin"
 """The connection of the built-in models, which need no server."""
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
+Reason: TypeAlias = Literal["", "you", "held", "budget", "batch", "faults", "interrupted"]
+"""Why a run stands before it is done: a person said so; it is held back with the run before it; its ceiling is reached;
+its batch is not answered yet; something failed that a person has to look at; Moot was closed or died. Empty for a run
+that does not stand."""
 Purpose: TypeAlias = Literal["run", "lab"]
 """What a run is for: to label documents, or only to try something out; lists of runs leave the latter out."""
 EngineName: TypeAlias = Literal["live", "batch", "ray"]
@@ -24,6 +29,18 @@ read, always."""
 OnLong: TypeAlias = Literal["fail", "cut", "skip"]
 """What becomes of a document that does not fit into a model's context: it fails; it is cut to what fits, and says so;
 it is left unresolved for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Why a run ends before it is done: the reason for programs, the words for people."""
+
+    reason: Reason
+    words: str
+
+
+UNHALTED = Halt("", "")
+"""Of a run that goes on, or is done."""
 
 
 class _Frozen(BaseModel):
@@ -158,6 +175,7 @@ class RunRow(_Frozen):
     cost_usd: float | None = 0.0
     seconds: float = 0.0
     rejected: int = 0
+    reason: Reason = ""
     message: str = ""
     purpose: Purpose = "run"
     budget_usd: float | None = None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-RunState: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
+from core.runs import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class RunStatus:
     """
 
     run_id: str
-    state: RunState
+    state: State
     documents: int
     verdicts: int
     unresolved: int

@@ -31,7 +31,7 @@ from core.engine.ports import AttemptRow, Ports, StoredReply, Work
 from core.engine.staged import StagedRun
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batches import MOST_REQUESTS, SHARE, BatchServer, BatchState, line, read_row
-from core.runs import Seat
+from core.runs import Halt, Seat
 
 MOST_TRIES = 3
 """Files in which one request may be tried."""
@@ -40,7 +40,6 @@ FIRST_LOOK, LONGEST_LOOK = 0.5, 30.0
 SILENT_LOOKS = 10
 """Looks in a row that may fail before the run pauses."""
 COMMITTED_AT_ONCE = 500
-WAITING = "requests of a batch"
 """What the message of a run says that was left while it waits for a batch."""
 
 _CROWDED = re.compile(r"enqueued token limit|token_limit_exceeded|too many (?:enqueued|batches)", re.IGNORECASE)
@@ -97,7 +96,7 @@ class BatchRun(StagedRun):
                 for job in await self._jobs.out():
                     await self._take_up(job)
             except ModelError as error:
-                self.pause(str(error))
+                self.pause(Halt("faults", str(error)))
             ids: Sequence[str] = list(self._todo)
             self._todo.clear()
             while ids and self.ending is None:
@@ -182,7 +181,7 @@ class BatchRun(StagedRun):
         except ModelError as error:
             await self._jobs.over(job.mark, f"refused: {error.message}")
             self._release(job.keys, self._deferred)
-            self.pause(str(error))
+            self.pause(Halt("faults", str(error)))
             return
         await self._jobs.went(job.mark, remote)
         self._hold(Job(job.mark, job.run_id, job.seat, job.keys, remote))
@@ -242,7 +241,7 @@ class BatchRun(StagedRun):
                 return list(back | self._deferred)
             self.note = self._waiting_for(answered, asked)
             if time.monotonic() - began >= self.settings.engine.patience:
-                self.pause(self.note)
+                self.pause(Halt("batch", self.note))
             else:
                 await asyncio.sleep(wait)
                 wait = min(wait * 1.5, LONGEST_LOOK)
@@ -253,10 +252,10 @@ class BatchRun(StagedRun):
             name = next((job.remote for job in self._out.values()), "")
             path = Path(self.settings.engine.batch_dir) / name
             return (
-                f"{asked} {WAITING} are in {path}; put the replies beside it, as in: "
+                f"{asked} requests of a batch are in {path}; put the replies beside it, as in: "
                 f"vllm run-batch -i {path} -o {path.with_suffix('.output.jsonl')} --model MODEL"
             )
-        return f"{answered} of {asked} {WAITING} are answered"
+        return f"{answered} of {asked} requests of a batch are answered"
 
     async def _look(self, job: Job) -> BatchState | None:
         try:
@@ -266,7 +265,7 @@ class BatchRun(StagedRun):
         except ModelError as error:
             self._silent += 1
             if isinstance(error, Unauthorised) or self._silent >= SILENT_LOOKS:
-                self.pause(str(error))
+                self.pause(Halt("faults", str(error)))
             return None
         self._silent = 0
         return state
@@ -349,7 +348,7 @@ class BatchRun(StagedRun):
         if _CROWDED.search(problem) and len(job.keys) > 1:
             self._crowded, self._most = True, max(1, len(job.keys) // 2)
         else:
-            self.pause(f"{job.seat.connection} refused the batch: {problem}")
+            self.pause(Halt("faults", f"{job.seat.connection} refused the batch: {problem}"))
 
     def _release(self, keys: Iterable[str], documents: dict[str, None]) -> None:
         """These requests are out no longer; whoever waited for them is added to ``documents``."""

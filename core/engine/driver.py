@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 
-from core.debate.events import RunState, RunStatus, TurnStarted
+from core.debate.events import RunStatus, TurnStarted
 from core.debate.turns import Fault, Reply, Verdict
 from core.documents import Document
 from core.engine import records
@@ -17,11 +17,11 @@ from core.engine.debate import Debate, Placed
 from core.engine.limits import EQUAL_FAILURES, Budget, FailureStreak
 from core.engine.ports import Ports, StoredReply, VerdictRow, Work
 from core.engine.progress import Progress
-from core.runs import Seat
+from core.runs import UNHALTED, Halt, Seat, State
 
 STATUS_SECONDS = 0.25
 OUT_OF_BUDGET = "what is left may not pay for a further call"
-"""Ends the message of a run that its budget paused."""
+INTERRUPTED = Halt("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
 
 
@@ -50,7 +50,7 @@ class Driver(ABC):
         self._loading = asyncio.Lock()
         self._streak = FailureStreak()
         self._held: list[VerdictRow] = []
-        self._ending: tuple[RunState, str] | None = None
+        self._ending: tuple[State, Halt] | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -59,7 +59,7 @@ class Driver(ABC):
         return self._run_id
 
     @property
-    def ending(self) -> RunState | None:
+    def ending(self) -> State | None:
         """The state it has been told to end in, None while it goes on."""
         return self._ending[0] if self._ending else None
 
@@ -68,24 +68,24 @@ class Driver(ABC):
         """Documents whose debates have not been begun."""
         return len(self._todo) + len(self._loaded)
 
-    def pause(self, message: str = "") -> None:
+    def pause(self, halt: Halt) -> None:
         """Start no further call; what is in flight ends and is kept."""
         if self._ending is None:
-            self._ending = ("paused", message)
+            self._ending = ("paused", halt)
 
-    def stop(self, message: str = "") -> None:
+    def stop(self, halt: Halt) -> None:
         """Cancel what is in flight; what is committed is kept."""
-        self._ending = ("stopped", message)
+        self._ending = ("stopped", halt)
         self._cancel()
 
     def interrupt(self) -> None:
         """Cancel what is in flight and leave the run paused: Moot is closing."""
-        self.pause("interrupted")
+        self.pause(INTERRUPTED)
         self._cancel()
 
     def pause_for_budget(self) -> None:
         """No call may start any more: the run's ceiling is reached."""
-        self.pause(f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}")
+        self.pause(Halt("budget", f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}"))
 
     async def run(self) -> RunStatus:
         """Drive the run until it is done, paused or stopped; gives where it stands then.
@@ -98,18 +98,19 @@ class Driver(ABC):
         try:
             await self._move()
         except BaseException as error:
-            self._ending = ("failed", str(error)) if isinstance(error, Exception) else ("paused", "interrupted")
+            failed = isinstance(error, Exception)
+            self._ending = ("failed", Halt("faults", str(error))) if failed else ("paused", INTERRUPTED)
             raise
         finally:
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
-            state, message = self._ending or ("done", "")
+            state, halt = self._ending or ("done", UNHALTED)
             if state == "done":
                 await self._commit_held()
             with contextlib.suppress(Exception):  # the error that ended the run must not be hidden by a second one
-                await self.sink.state(self.run_id, state, message, time.monotonic() - began)
+                await self.sink.state(self.run_id, state, halt, time.monotonic() - began)
             self.progress.in_flight = 0
-            status = self.progress.status(state, time.monotonic(), message)
+            status = self.progress.status(state, time.monotonic(), halt.words)
             self.publish(status)
         return status
 
@@ -173,7 +174,7 @@ class Driver(ABC):
         if self._streak.saw(verdict.fault.kind if verdict.fault else None):
             self._held.clear()
             fault = verdict.fault or Fault("provider", "")
-            self.pause(f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}")
+            self.pause(Halt("faults", f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}"))
             return
         if verdict.fault is not None and self._streak.length:
             self._held.append(row)

@@ -28,7 +28,7 @@ from core.engine.ray_worker import STOP, document_text, precedents_text
 from core.engine.staged import StagedRun
 from core.errors import UsageError
 from core.llm.connections import Connection
-from core.runs import BUILTIN
+from core.runs import BUILTIN, Halt
 
 LOOK_SECONDS = 0.5
 ERROR_LINES = 5
@@ -132,10 +132,10 @@ class RayRun(StagedRun):
             return
         stop = self._folder / STOP
         if stop.exists():
-            self.pause(stop.read_text(encoding="utf-8"))
+            self.pause(Halt("faults", stop.read_text(encoding="utf-8")))
         else:
             told = " ".join(words[-ERROR_LINES:]) or f"it ended with {process.returncode}"
-            self.pause(f"the Ray job left {len(left)} documents undone: {told}")
+            self.pause(Halt("faults", f"the Ray job left {len(left)} documents undone: {told}"))
 
     async def _merge(self, left: set[str]) -> None:
         """Take in the replies, then conclude the debates that have ended since the last look."""

@@ -9,7 +9,7 @@ from typing import Any
 from core.codebook import Codebook
 from core.engine.ports import Work
 from core.errors import NoSuchRun, UsageError
-from core.runs import Purpose, RunRow, RunSettings, State
+from core.runs import Halt, Purpose, RunRow, RunSettings, State
 from core.store.connection import Connection, Cursor
 from core.store.events import Deed, record
 from core.store.rows import clean, dump, insert, load
@@ -17,8 +17,6 @@ from core.store.writer import Writer
 
 BUDGET = "budget"
 """The kind of the event that gives a run another ceiling."""
-INTERRUPTED = "interrupted"
-"""The message of a run that was under way when its process died."""
 
 _COUNTED = """
 WITH asked AS (
@@ -48,8 +46,8 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        greatest(coalesce(turns, 0), coalesce(calls, 0)), coalesce(calls, 0),
        greatest(0, coalesce(turns, 0) - coalesce(calls, 0)),
        coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
-       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, message, budget,
-       purpose
+       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, reason, message,
+       budget, purpose
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN said USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
 WHERE if($run IS NULL, purpose = 'run', run_id = $run)
@@ -87,7 +85,7 @@ class Runs:
             number = int(cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchall()[0][0])
             run_id = f"r{number:04d}"
             cursor.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, 'queued', ?, NULL, 0, '', ?, 0, ?)",
+                "INSERT INTO runs VALUES (?, ?, ?, ?, 'queued', ?, NULL, 0, '', '', ?, 0, ?)",
                 [run_id, number, clean(experiment_id or run_id), dump(settings.model_dump(mode="json")), time.time(),
                  rejected, purpose],
             )  # fmt: skip
@@ -171,7 +169,7 @@ class Runs:
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             if new:
                 cursor.execute(
-                    "UPDATE runs SET state = 'paused', message = '', finished_at = NULL "
+                    "UPDATE runs SET state = 'paused', reason = 'you', message = '', finished_at = NULL "
                     "WHERE run_id = ? AND state IN ('done', 'stopped')",
                     [run_id],
                 )
@@ -202,22 +200,25 @@ class Runs:
         return [_run_of(row) for row in self._connection.rows(_COUNTED, {"run": run_id})]
 
 
-def set_state(run_id: str, state: State, message: str, seconds: float) -> Any:
+def set_state(run_id: str, state: State, halt: Halt, seconds: float) -> Any:
     """A function for the writer that puts a run into a state and adds ``seconds`` of work."""
 
     def run(cursor: Cursor) -> None:
         finished = time.time() if state in ("done", "stopped", "failed") else None
         cursor.execute(
-            "UPDATE runs SET state = ?, message = ?, finished_at = ?, seconds = seconds + ? WHERE run_id = ?",
-            [state, clean(message), finished, seconds, run_id],
+            "UPDATE runs SET state = ?, reason = ?, message = ?, finished_at = ?, seconds = seconds + ? "
+            "WHERE run_id = ?",
+            [state, halt.reason, clean(halt.words), finished, seconds, run_id],
         )
 
     return run
 
 
 def _pause_interrupted(cursor: Cursor) -> None:
-    cursor.execute("UPDATE runs SET state = 'paused', message = ? WHERE state IN ('queued', 'running')", [INTERRUPTED])
-    cursor.execute("UPDATE sweeps SET state = 'paused', message = ? WHERE state = 'running'", [INTERRUPTED])
+    """What was under way when its process died."""
+    paused = "SET state = 'paused', message = 'interrupted'"
+    cursor.execute(f"UPDATE runs {paused}, reason = 'interrupted' WHERE state IN ('queued', 'running')")
+    cursor.execute(f"UPDATE sweeps {paused} WHERE state = 'running'")
 
 
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
@@ -245,8 +246,8 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
 def _run_of(row: Sequence[Any]) -> RunRow:
     (
         run_id, experiment_id, settings, state, created_at, finished_at, documents, verdicts, unresolved, failed, turns,
-        calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, message,
-        budget, purpose,
+        calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, reason,
+        message, budget, purpose,
     ) = row  # fmt: skip
     frozen = RunSettings.model_validate(load(settings))
     return RunRow(
@@ -269,6 +270,7 @@ def _run_of(row: Sequence[Any]) -> RunRow:
         cost_usd=cost_usd,
         seconds=seconds,
         rejected=rejected,
+        reason=reason,
         message=message,
         purpose=purpose,
         budget_usd=frozen.budget_usd if budget is None else load(budget),

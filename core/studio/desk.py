@@ -15,13 +15,15 @@ from core.engine.driver import Driver
 from core.engine.thread import EngineThread
 from core.errors import ExportError, NoSuchRun
 from core.llm.models import ModelLibrary
-from core.runs import State
+from core.runs import Halt, State
 from core.store.project import Project
 from core.studio import drivers, watch
 from core.studio.ahead import Ahead
 from core.studio.board import Board, DocumentText, FinishedPage, Replay
 from core.studio.tutor import Tutor
 
+PAUSED = Halt("you", "paused by you")
+STOPPED = Halt("you", "stopped by you")
 Listener = Callable[[Event], None]
 
 
@@ -95,14 +97,14 @@ class Desk:
             self._queued[run_id] = future
             return future
 
-    def pause(self, run_id: str, message: str = "paused by you") -> None:
+    def pause(self, run_id: str, halt: Halt = PAUSED) -> None:
         """Start no further call; what is in flight ends and is kept. A queued run leaves the queue and is paused.
         Nothing happens to a run that has ended."""
-        self.engine.submit(self._halt(run_id, "paused", message)).result()
+        self.engine.submit(self._halt(run_id, "paused", halt)).result()
 
-    def stop(self, run_id: str, message: str = "stopped by you") -> None:
+    def stop(self, run_id: str) -> None:
         """Cancel what is in flight; what is committed is kept. A queued or paused run is stopped as it stands."""
-        self.engine.submit(self._halt(run_id, "stopped", message)).result()
+        self.engine.submit(self._halt(run_id, "stopped", STOPPED)).result()
 
     def state(self, run_id: str) -> State:
         """Where a run stands now: queued or running while it is under way, else as stored. UsageError for an unknown
@@ -213,11 +215,11 @@ class Desk:
             finally:
                 del self._moving[live.run_id]
 
-    async def _halt(self, run_id: str, state: Literal["paused", "stopped"], message: str) -> None:
+    async def _halt(self, run_id: str, state: Literal["paused", "stopped"], halt: Halt) -> None:
         """In the engine's thread, so that a run cannot begin to move while it is taken out of the queue."""
         live = self._moving.get(run_id)
         if live is not None:
-            (live.pause if state == "paused" else live.stop)(message)
+            (live.pause if state == "paused" else live.stop)(halt)
             return
         with self._guard:
             future = self._queued.get(run_id)
@@ -229,7 +231,7 @@ class Desk:
         still = ("queued", "paused") if state == "stopped" else ("queued",)
         if row is None or not (waits or row.state in still):
             return
-        await self.project.sink.state(run_id, state, message)
+        await self.project.sink.state(run_id, state, halt)
         if (row := await asyncio.to_thread(self.store.runs.get, run_id)) is not None and run_id in self._boards:
             self._boards[run_id].publish(watch.status_of(row))
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
 
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook, Label
@@ -18,14 +16,11 @@ from core.documents import Document
 from core.llm import builtin
 from core.llm.reply import estimated
 from core.runs import RunSettings, Template
-from core.studio import runs
+from core.studio import memo, runs
 from core.studio.desk import Desk
 from core.studio.differences import Piece, lines
 from core.studio.preview import Sent
 from core.studio.preview import preview as sent
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 LOOKED_AT = 5_000
 """Documents that are looked through at most, drawn at random but always the same."""
@@ -97,11 +92,10 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
     With several raters, present is what most of those say who spoke of the label.
     """
     store = desk.store.documents
-    mark = (str(desk.path), *store.state())
-    looked = _sample(desk, mark)
+    looked = _sample(desk)
     label = codebook.label(label_id)
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))
-    found = _found(desk, mark, words)
+    found = _found(desk, words)
     own, offered = range(len(label.keywords)), range(len(label.keywords), len(words))
     hit = [any(number in each for number in own) for each in found]
     counts = Counter(number for each in found for number in each)
@@ -126,21 +120,14 @@ def in_your_data(desk: Desk, codebook: Codebook, label_id: str, suggested: Seque
     )
 
 
-_samples: dict[tuple[Any, ...], tuple[_Looked, ...]] = {}
-_finds: dict[tuple[tuple[Any, ...], tuple[str, ...]], tuple[frozenset[int], ...]] = {}
-KEPT_SAMPLES, KEPT_FINDS = 2, 64
-_guard = threading.Lock()
-
-
-def _sample(desk: Desk, mark: tuple[Any, ...]) -> tuple[_Looked, ...]:
-    known = _samples.get(mark)
-    if known is None:
+def _sample(desk: Desk) -> tuple[_Looked, ...]:
+    def draw() -> tuple[_Looked, ...]:
         ids = desk.store.documents.ids()
         if len(ids) > LOOKED_AT:
             ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
-        known = tuple(_Looked(one.id, one.text, _present(one)) for one in desk.store.documents.load(ids))
-        _remember(_samples, mark, known, KEPT_SAMPLES)
-    return known
+        return tuple(_Looked(one.id, one.text, _present(one)) for one in desk.store.documents.load(ids))
+
+    return memo.kept(desk, draw, "sample for words", basis=desk.store.documents.state())
 
 
 def _present(document: Document) -> dict[str, bool]:
@@ -154,35 +141,26 @@ def _present(document: Document) -> dict[str, bool]:
     return {item: 2 * sum(each) > len(each) for item, each in votes.items()}
 
 
-def _found(desk: Desk, mark: tuple[Any, ...], words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
+def _found(desk: Desk, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     """For each document of the sample the numbers of the words that stand in it."""
-    known = _finds.get((mark, words))
-    if known is None:
-        looked = _sample(desk, mark)
-        if words:
-            by_word = _by_word(words)
-            numbers = {label.id: number for number, label in enumerate(by_word.labels)}
-            known = tuple(
-                frozenset(numbers[id] for id, spans in builtin.hits(by_word, one.text).items() if spans)
-                for one in looked
-            )
-        else:
-            known = (frozenset(),) * len(looked)
-        _remember(_finds, (mark, words), known, KEPT_FINDS)
-    return known
+
+    def look() -> tuple[frozenset[int], ...]:
+        if not words:
+            return (frozenset(),) * len(_sample(desk))
+        by_word = _by_word(words)
+        numbers = {label.id: number for number, label in enumerate(by_word.labels)}
+        return tuple(
+            frozenset(numbers[id] for id, spans in builtin.hits(by_word, one.text).items() if spans)
+            for one in _sample(desk)
+        )
+
+    return memo.kept(desk, look, "words found", words, basis=desk.store.documents.state())
 
 
 @lru_cache(maxsize=16)
 def _by_word(words: tuple[str, ...]) -> Codebook:
     """A codebook in which every word is a label of its own: one look through a text then tells them apart."""
     return Codebook(labels=tuple(Label(name=f"zzq{n}", keywords=(word,)) for n, word in enumerate(words)))
-
-
-def _remember(cache: dict[K, V], key: K, value: V, most: int) -> None:
-    with _guard:
-        while len(cache) >= most:
-            del cache[next(iter(cache))]
-        cache[key] = value
 
 
 # -- what a model is sent

@@ -32,8 +32,8 @@ def verdicts(desk: Desk, run: RunRow, truth: Truth = "gold") -> Grids:
 
 def steps(desk: Desk, run: RunRow) -> tuple[Stage, ...]:
     """The steps of the run's debates. What is reviewed meanwhile does not change them."""
-    ended = (run.verdicts, run.unresolved, run.failed)
-    return kept(desk, lambda: stages.stages(desk, run), "stages", run.run_id, run.state, run.turns, *ended)
+    stands = (run.state, run.turns, run.verdicts, run.unresolved, run.failed)
+    return kept(desk, lambda: stages.stages(desk, run), "stages", run.run_id, basis=stands)
 
 
 def endings(desk: Desk, run: RunRow) -> npt.NDArray[np.str_]:

@@ -11,26 +11,26 @@ from core.studio.desk import Desk
 from core.studio.grids import Truth
 
 T = TypeVar("T")
-KEPT = 40
+KEPT = 100
 
 _guard = threading.Lock()
 _making: dict[Hashable, threading.Lock] = {}
 """Held while what it stands for is made. What is made of parts waits for these in turn; no part waits for its whole."""
-_known: OrderedDict[Hashable, Any] = OrderedDict()
-"""Keyed by the store itself, so that none that is open later can be taken for it."""
+_known: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
+"""What each rests upon, and itself. Keyed by the store, so that none that is open later can be taken for it."""
 
 
 def remembered(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
     """What ``make`` gave last for ``what`` (name it whole: function and arguments) in this project, made anew when
     something was committed to the file since. Safe from any thread; of two that ask at once one makes it."""
-    return kept(desk, make, desk.saved_at(), *what)
+    return kept(desk, make, *what, basis=desk.saved_at())
 
 
 def measured(desk: Desk, truth: Truth, make: Callable[[], T], *what: Hashable) -> T:
     """``remembered`` for what runs scored against a truth: a decision in Review, a draft or a setting leaves scores
     against gold as they are."""
     basis = remembered(desk, lambda: desk.store.evaluations.basis(truth), "basis", truth)
-    return kept(desk, make, basis, truth, *what)
+    return kept(desk, make, truth, *what, basis=basis)
 
 
 def known(desk: Desk) -> tuple[Any, ...]:
@@ -43,22 +43,24 @@ def known(desk: Desk) -> tuple[Any, ...]:
     return remembered(desk, look, "what is known")
 
 
-def kept(desk: Desk, make: Callable[[], T], *what: Hashable) -> T:
-    """``remembered`` for what stays true whatever is written meanwhile: ``what`` must hold all that it depends on."""
+def kept(desk: Desk, make: Callable[[], T], *what: Hashable, basis: Hashable = None) -> T:
+    """``remembered`` for what stays true for as long as its ``basis`` is equal, whatever is written meanwhile; what
+    rested upon another one is let go."""
     key = (desk.store, *what)
     with _guard:
-        if key in _known:
+        if (found := _known.get(key)) is not None and found[0] == basis:
             _known.move_to_end(key)
-            return cast(T, _known[key])
+            return cast(T, found[1])
         turn = _making.setdefault(key, threading.Lock())
     with turn:
         with _guard:
-            if key in _known:
-                return cast(T, _known[key])
+            if (found := _known.get(key)) is not None and found[0] == basis:
+                return cast(T, found[1])
         try:
             made = make()
             with _guard:
-                _known[key] = made
+                _known[key] = basis, made
+                _known.move_to_end(key)
                 while len(_known) > KEPT:
                     _known.popitem(last=False)
         finally:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from core.evaluation import sampling
 from core.evaluation.intervals import Estimate
 from core.evaluation.sampling import Sample
 from core.runs import RunRow
-from core.studio import grids, queue
+from core.studio import grids, memo, queue
 from core.studio.desk import Desk
 from core.studio.tutor import grid_of
 
@@ -87,12 +86,8 @@ class Proof:
 class _Verdicts:
     """A run's verdicts, which are many and change seldom: ``values`` is ``[document, item]`` with no gap."""
 
-    stamp: tuple[int, int, int]
     rows: Mapping[str, int]
     values: _Numbers
-
-
-_kept: WeakKeyDictionary[Desk, dict[str, _Verdicts]] = WeakKeyDictionary()
 
 
 def proof(desk: Desk, run: RunRow) -> Proof:
@@ -129,16 +124,14 @@ def proof(desk: Desk, run: RunRow) -> Proof:
 
 def _verdicts(desk: Desk, run: RunRow) -> _Verdicts:
     """The documents that have a verdict, with its values; kept until another verdict comes."""
-    stamp = (run.documents, run.verdicts, run.turns)
-    known = _kept.setdefault(desk, {}).get(run.run_id)
-    if known is not None and known.stamp == stamp:
-        return known
-    documents = desk.store.runs.document_ids(run.run_id)
-    values = grids.one(desk.store, run.run_id, run.settings.codebook, VERDICT, len(documents))
-    whole = np.flatnonzero((values == values).all(axis=1))  # NaN is unlike itself
-    found = _Verdicts(stamp, {documents[place]: row for row, place in enumerate(whole)}, values[whole])
-    _kept[desk][run.run_id] = found
-    return found
+
+    def look() -> _Verdicts:
+        documents = desk.store.runs.document_ids(run.run_id)
+        values = grids.one(desk.store, run.run_id, run.settings.codebook, VERDICT, len(documents))
+        whole = np.flatnonzero((values == values).all(axis=1))  # NaN is unlike itself
+        return _Verdicts({documents[place]: row for row, place in enumerate(whole)}, values[whole])
+
+    return memo.kept(desk, look, "verdicts", run.run_id, basis=(run.documents, run.verdicts, run.turns))
 
 
 def _reviewed(

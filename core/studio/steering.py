@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from core.engine.batch import WAITING
 from core.errors import NoSuchRun, UsageError
-from core.runs import RunRow, State
-from core.store.runs import INTERRUPTED
+from core.runs import Halt, Reason, RunRow, State
 from core.studio import runs
 from core.studio.desk import Desk
-
-Why: TypeAlias = Literal["", "interrupted", "budget", "faults", "held", "batch", "you"]
-"""Why a run stands still; empty while it moves or when it is done."""
-
-_HELD = "held back with "
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +19,7 @@ class Standing:
     run: RunRow
     state: State
     ending: State | None
-    why: Why
+    why: Reason
     siblings: int
     error: BaseException | None
 
@@ -53,19 +45,9 @@ def standing(desk: Desk, run_id: str) -> Standing:
     return Standing(row, state, desk.ending(run_id), why(row, state), siblings, error)
 
 
-def why(run: RunRow, state: State) -> Why:
-    """Why a run stands still."""
-    if state not in ("paused", "stopped", "failed"):
-        return ""
-    if run.message == INTERRUPTED:
-        return "interrupted"
-    if run.message.startswith("the budget of"):
-        return "budget"
-    if run.message.startswith(_HELD):
-        return "held"
-    if WAITING in run.message:
-        return "batch"
-    return "you" if run.message in ("paused by you", "stopped by you") else "faults"
+def why(run: RunRow, state: State) -> Reason:
+    """Why a run stands still; empty while it moves or when it is done."""
+    return run.reason if state in ("paused", "stopped", "failed") else ""
 
 
 def queue(desk: Desk) -> tuple[RunRow, ...]:
@@ -106,7 +88,7 @@ def go_on(desk: Desk, run_id: str, *, retry_unresolved: bool = False, retry_fail
     """Go on with a run, and then with those that were held back with it."""
     desk.go(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
     for row in desk.store.runs.all():
-        if row.state == "paused" and row.message == f"{_HELD}{run_id}":
+        if row.state == "paused" and Halt(row.reason, row.message) == _held_with(run_id):
             desk.go(row.run_id)
 
 
@@ -152,4 +134,8 @@ def _hold_back(desk: Desk, run_id: str) -> None:
     if desk.state(run_id) != "running":
         return
     for row in queue(desk):
-        desk.pause(row.run_id, f"{_HELD}{run_id}")
+        desk.pause(row.run_id, _held_with(run_id))
+
+
+def _held_with(run_id: str) -> Halt:
+    return Halt("held", f"held back with {run_id}")

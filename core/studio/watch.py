@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from core.annotations import Evidence
-from core.debate.events import RunState, RunStatus, TurnDone, VerdictReached
+from core.debate.events import RunStatus, TurnDone, VerdictReached
 from core.debate.turns import Verdict
-from core.runs import RunRow
+from core.runs import RunRow, State
 from core.store.store import Store
 from core.store.transcripts import Turn
 from core.studio.board import DocumentText, FinishedPage, FinishedRow, Replay
@@ -15,7 +15,7 @@ from core.studio.board import DocumentText, FinishedPage, FinishedRow, Replay
 Ending = Literal["verdict", "unresolved", "failed"]
 
 
-def status_of(run: RunRow, state: RunState | None = None) -> RunStatus:
+def status_of(run: RunRow, state: State | None = None) -> RunStatus:
     """Where a stored run stands, as an event; with ``state`` as if it were in that one."""
     return RunStatus(
         run_id=run.run_id,

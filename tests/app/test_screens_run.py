@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import wiring
 from core.codebook import Codebook, Label
-from core.runs import Seat
+from core.runs import Halt, Reason, Seat
 from core.store.runs import set_state
 from core.studio import runs, steering
 from core.studio.desk import Desk
@@ -47,8 +47,8 @@ def labels(at: AppTest) -> list[str]:
     return [button.label for button in at.button]
 
 
-def put_state(desk: Desk, run_id: str, state: str, message: str) -> None:
-    desk.project._writer.do(set_state(run_id, state, message, 1.0))  # type: ignore[arg-type, union-attr]
+def put_paused(desk: Desk, run_id: str, reason: Reason, words: str) -> None:
+    desk.project._writer.do(set_state(run_id, "paused", Halt(reason, words), 1.0))  # type: ignore[union-attr]
 
 
 def test_without_documents_it_leads_to_data(desk: Desk) -> None:
@@ -200,7 +200,7 @@ def test_the_queue_is_shown_and_can_be_left(desk: Desk) -> None:
 def test_an_interrupted_run(desk: Desk) -> None:
     fill(desk)
     (run,) = make(desk)
-    put_state(desk, run.run_id, "paused", "interrupted")
+    put_paused(desk, run.run_id, "interrupted", "interrupted")
     at = screen()
     assert f"Run {run.run_id} was interrupted at 0 of 4" in html(at)
     at.button(key="box-go-on").click().run()
@@ -210,7 +210,7 @@ def test_an_interrupted_run(desk: Desk) -> None:
 def test_a_budget_that_was_reached_is_raised(desk: Desk) -> None:
     fill(desk)
     (run,) = make(desk, runs.Plan(budget_usd=3.0))
-    put_state(desk, run.run_id, "paused", "the budget of $3 is spent")
+    put_paused(desk, run.run_id, "budget", "the budget of $3 is spent")
     at = screen()
     assert "Paused at $0.00 of $3.00" in html(at)
     assert "Raise to $6.00" in labels(at)
@@ -224,7 +224,7 @@ def test_a_budget_that_was_reached_is_raised(desk: Desk) -> None:
 def test_what_ended_a_run_is_said_as_text(desk: Desk) -> None:
     fill(desk)
     (run,) = make(desk)
-    put_state(desk, run.run_id, "paused", f"5 documents in a row met the same fault: {HOSTILE}")
+    put_paused(desk, run.run_id, "faults", f"5 documents in a row met the same fault: {HOSTILE}")
     shown = html(screen())
     assert "&lt;img src=x" in shown
     assert "<img" not in shown

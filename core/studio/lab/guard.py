@@ -70,4 +70,5 @@ def nth(desk: Desk, number: int) -> str:
 
 def _counted(desk: Desk, seed: str, share: float) -> tuple[int, int]:
     """The sizes of both sides, counted anew when documents or gold came or somebody did something."""
-    return memo.kept(desk, lambda: desk.store.lab.sizes(seed, share), memo.known(desk), "held-out sizes", seed, share)
+    known = memo.known(desk)
+    return memo.kept(desk, lambda: desk.store.lab.sizes(seed, share), "held-out sizes", seed, share, basis=known)

@@ -143,7 +143,7 @@ def _latest(
 
 def score(desk: Desk, run: RunRow) -> Score:
     """How a run that is done did; kept until gold is another or somebody does something."""
-    scored: dict[tuple[str, int], Score] = memo.kept(desk, dict, memo.known(desk), "scores of versions")
+    scored: dict[tuple[str, int], Score] = memo.kept(desk, dict, "scores of versions", basis=memo.known(desk))
     name = (run.run_id, run.verdicts)
     if name not in scored:
         scored[name] = _score(desk, run)

@@ -200,7 +200,7 @@ class _Walk:
         if ended is not None and ended.state != "done":
             if self.halt.is_set():
                 raise _Halted("paused by you")
-            if ended.message.endswith(OUT_OF_BUDGET):
+            if ended.reason == "budget":
                 raise _Spent(self._bill())
             raise _Halted(ended.message or ended.state)
         return ended

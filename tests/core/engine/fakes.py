@@ -15,7 +15,7 @@ from core.engine.live import LiveRun
 from core.engine.ports import AttemptRow, Ports, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.reply import ModelReply, OnDelta
 from core.llm.terms import Limits
-from core.runs import RunRow, RunSettings, Seat, State
+from core.runs import UNHALTED, Halt, RunRow, RunSettings, Seat, State
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
 SEAT = Seat(connection="fake", model="m")
@@ -57,7 +57,7 @@ class World:
     turns: list[TurnRow] = field(default_factory=list)
     verdicts: dict[str, VerdictRow] = field(default_factory=dict)
     attempts: list[AttemptRow] = field(default_factory=list)
-    states: list[tuple[State, str]] = field(default_factory=list)
+    states: list[tuple[State, Halt]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
@@ -148,5 +148,5 @@ class World:
     def attempt(self, row: AttemptRow) -> None:
         self.attempts.append(row)
 
-    async def state(self, run_id: str, state: State, message: str = "", seconds: float = 0.0) -> None:
-        self.states.append((state, message))
+    async def state(self, run_id: str, state: State, halt: Halt = UNHALTED, seconds: float = 0.0) -> None:
+        self.states.append((state, halt))

@@ -13,7 +13,10 @@ from core.documents import Document
 from core.engine import limits
 from core.engine.driver import OUT_OF_BUDGET
 from core.errors import EmptyReply
+from core.runs import UNHALTED, Halt
 from tests.core.engine.fakes import World, agreeing, settings
+
+NOW = Halt("you", "now")
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +36,7 @@ def test_every_document_gets_one_verdict_and_each_reply_is_committed_first() -> 
     service, price = world.verdicts["d0"].verdict.values.values()
     assert (service, price) == (True, False)
     assert [row.role for row in world.turns if row.document_id == "d3"] == ["extractor", "critic", "judge"]
-    assert world.states == [("running", ""), ("done", "")]
+    assert world.states == [("running", UNHALTED), ("done", UNHALTED)]
     assert status.cost_usd == pytest.approx(0.15)
 
 
@@ -131,6 +134,7 @@ def test_equal_provider_faults_in_a_row_pause_the_run_and_fail_nothing() -> None
     world = World(script=lambda ask, document, times: errors.Unauthorised("key revoked", ""))
     status = drive(world, count=30, settings=settings(concurrency=1))
     assert status.state == "paused"
+    assert world.states[-1][1].reason == "faults"
     assert "key revoked" in status.message
     assert world.verdicts == {}
     assert len(world.asked) <= limits.EQUAL_FAILURES + 2
@@ -152,6 +156,7 @@ def test_a_budget_is_never_overspent_and_pauses() -> None:
     world = World(slow=0.001)
     status = drive(world, count=50, settings=settings(budget_usd=0.205, concurrency=16))
     assert status.state == "paused"
+    assert world.states[-1][1].reason == "budget"
     assert "budget" in status.message
     assert status.cost_usd == pytest.approx(0.20)
 
@@ -161,7 +166,7 @@ def test_pause_lets_calls_in_flight_end_and_the_run_goes_on_without_paying_twice
 
     async def paused() -> RunStatus:
         live = world.run(world.work(settings(), count=30))
-        asyncio.get_running_loop().call_later(0.05, live.pause, "enough")
+        asyncio.get_running_loop().call_later(0.05, live.pause, Halt("you", "enough"))
         return await live.run()
 
     status = asyncio.run(paused())
@@ -178,13 +183,13 @@ def test_stop_cancels_what_is_in_flight() -> None:
 
     async def stopped() -> RunStatus:
         live = world.run(world.work(settings(concurrency=3), count=9))
-        asyncio.get_running_loop().call_later(0.05, live.stop, "now")
+        asyncio.get_running_loop().call_later(0.05, live.stop, NOW)
         return await live.run()
 
     status = asyncio.run(stopped())
     assert status.state == "stopped"
     assert world.cancelled == 3
-    assert world.states[-1] == ("stopped", "now")
+    assert world.states[-1] == ("stopped", NOW)
 
 
 def test_an_error_of_the_store_ends_the_run_and_is_raised() -> None:
@@ -196,7 +201,7 @@ def test_an_error_of_the_store_ends_the_run_and_is_raised() -> None:
     world.verdict = full
     with pytest.raises(errors.StorageFull):
         drive(world)
-    assert world.states[-1][0] == "failed"
+    assert world.states[-1] == ("failed", Halt("faults", "disk full free some space"))
 
 
 def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
@@ -225,7 +230,7 @@ def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> No
 
     async def stopped() -> RunStatus:
         live = world.run(world.work(settings(concurrency=2), count=4))
-        asyncio.get_running_loop().call_later(0.05, live.stop)
+        asyncio.get_running_loop().call_later(0.05, live.stop, NOW)
         return await live.run()
 
     assert asyncio.run(stopped()).state == "stopped"

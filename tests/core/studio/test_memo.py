@@ -75,3 +75,8 @@ def test_what_was_looked_at_longest_ago_is_forgotten(desk, monkeypatch):
     monkeypatch.setattr(memo, "KEPT", 2)
     make = counted([])
     assert [kept(desk, make, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
+
+
+def test_what_rested_upon_something_else_is_let_go(desk):
+    make = counted([])
+    assert [kept(desk, make, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]

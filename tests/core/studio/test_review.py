@@ -174,6 +174,7 @@ def test_finished_runs_come_first(desk, run):
 
 
 async def _finish(desk, run):
+    from core.runs import UNHALTED
     from core.store.runs import set_state
 
-    desk.store.runs._writer.do(set_state(run.run_id, "done", "", 1.0))
+    desk.store.runs._writer.do(set_state(run.run_id, "done", UNHALTED, 1.0))
