@@ -12,12 +12,12 @@ from core.debate.names import Names
 
 _CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]]")
 _UNFINISHED = re.compile(r"(?:[,;/&]|\band)[\s*_]*$", re.IGNORECASE)
-_BULLET = re.compile(
+BULLET = re.compile(
     r"(?P<indent>(?:[^\S\n]|>)*+)(?P<mark>[-+*–—](?=\s)|[•‣◦·]|\d{1,3}[.)](?!\d)|\(\d{1,3}\)|#(?=[^\s#])"
-    r"|(?=[✓✔✅✗✘❌☑☐]))\s*(?P<box>\[[ xX✓✔]?\]|[✓✔✅✗✘❌☑☐])?"
+    r"|(?=[✓✔✅✗✘❌☑☐]|\[[ xX✓✔]?\]\s))\s*(?P<box>\[[ xX✓✔]?\]|[✓✔✅✗✘❌☑☐])?"
 )
 _HEADED = re.compile(r"[^:,;\n]{1,80}?(?::|—| [-–] )")
-_CROSSED = frozenset(["[ ]", "[]", "✗", "✘", "❌", "☐"])
+CROSSED = frozenset(["[ ]", "[]", "✗", "✘", "❌", "☐"])
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _BLANK_LINES = 2
 
@@ -98,13 +98,13 @@ def _below(page: Page, position: int) -> Body:
             if (lines and not bullets) or blanks > _BLANK_LINES + len(lines):
                 return Body(tuple(lines), complete=True)
             continue
-        match = _BULLET.match(text)
+        match = BULLET.match(text)
         indent = len(match["indent"]) if match else len(text) - len(text.lstrip(" \t>"))
         if match and (bullets or not lines):
             depth = depth if bullets else indent
             bullets = True
             if indent <= depth:
-                crossed = match["box"] in _CROSSED
+                crossed = match["box"] in CROSSED
                 lines.append(Line(start + match.end(), end, bullet=match["mark"] != "#", crossed=crossed))
         elif bullets and indent > depth:
             continue  # explains the bullet above

@@ -138,6 +138,27 @@ class Page:
         return start
 
 
+_ANOTHERS = re.compile(
+    r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|for example|e\.g\.|for instance)\b"
+)
+
+
+def is_of_another(page: Page, start: int) -> bool:
+    """Whether what stands at ``start`` without a marker is led in as another's, as supposed or as denied.
+
+    What leads in is the words before it on its line, or the nearest line above that ends with a colon or is a heading.
+    """
+    begin = page.lines.rfind("\n", 0, start) + 1
+    before = page.lines[begin:start].strip()
+    if not before:
+        above = page.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
+        before = above[above.rfind("\n") + 1 :]
+        if not before.endswith(":") and not before.lstrip().startswith("#"):
+            return False
+    before = before.casefold().rstrip(" :")
+    return any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED, _DENIED, _OTHERWISE))
+
+
 def spoken(text: str) -> str:
     """``text`` without the thinking at its start: ``<think>`` blocks, closed or not, and what comes before a closing
     tag on a line of its own, as some servers keep the opening one."""
@@ -200,7 +221,7 @@ def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None)
     kept: list[Marker] = []
     done = void = -1
     for marker in markers:
-        if marker.start < done or _inside(marker.start, quoted):
+        if marker.start < done or is_inside(marker.start, quoted):
             continue
         # What a denied marker announces is denied with it: "I doubt the final decision is: The label is A".
         if _meant(lines, marker, denying) and not (
@@ -244,14 +265,15 @@ def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
     )
 
 
-def _inside(position: int, spans: Sequence[Span]) -> bool:
+def is_inside(position: int, spans: Sequence[Span]) -> bool:
+    """Whether a position lies in one of the spans, which are in order and apart; their first mark is outside."""
     index = bisect_right(spans, position, key=lambda span: span.start) - 1
     return index >= 0 and spans[index].start < position < spans[index].end
 
 
 def _is_quoted(block: Block, lines: str, quoted: Sequence[Span]) -> bool:
     around = lines[max(block.start - 1, 0) : block.start] + lines[block.end : block.end + 1]
-    return _inside(block.start, quoted) or around in ("''", "‘’")
+    return is_inside(block.start, quoted) or around in ("''", "‘’")
 
 
 def _beginning(lines: str) -> int:

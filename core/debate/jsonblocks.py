@@ -26,6 +26,7 @@ _CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 # Bounds on what a reply full of braces can cost. A reply that exceeds them has no JSON worth the name.
 _FAILURES = 500
 _REGION = 20_000
+_SHORT = 2_000
 _DEPTH_SKIPPED = 500
 _WRAPPERS = 3
 
@@ -43,9 +44,9 @@ class Block:
 def blocks_in(text: str) -> tuple[tuple[Block, ...], int]:
     """The outermost JSON values in order, and where JSON begins that the text's end cuts off (-1 if none).
 
-    An object that holds a decision's key may be written as Python or JavaScript would: with single quotes, a comma
-    after the last entry, True for true. What cannot be read then is a block with an error, up to its closing brace or
-    the next blank line, so that a part of it is never taken for the whole. Without such a key it is prose and skipped.
+    An object may be written as Python or JavaScript would: with single quotes, a comma after the last entry, True for
+    true. What holds a decision's key and cannot be read then is a block with an error, up to its closing brace or the
+    next blank line, so that a part of it is never taken for the whole. Without such a key it is prose and skipped.
     """
     blocks: list[Block] = []
     keys = [match.start() for match in _KEY.finditer(text)]
@@ -74,7 +75,11 @@ def blocks_in(text: str) -> tuple[tuple[Block, ...], int]:
             position = end if loose is not None else max(end, stop)
             blocks.append(Block(start, position, loose, error="" if loose is not None else error))
         else:
+            loose = _loosely(text[start : _region_end(text, start, _SHORT)])
             position = stop
+            if loose is not None:
+                position = _region_end(text, start, _SHORT)
+                blocks.append(Block(start, position, loose))
     return tuple(blocks), unclosed
 
 
@@ -95,9 +100,9 @@ def _as_json(token: re.Match[str]) -> str:
     return string or _CONSTANTS.get(constant, "")
 
 
-def _region_end(text: str, start: int) -> int:
+def _region_end(text: str, start: int, longest: int = _REGION) -> int:
     """Where a broken object ends: at the brace that balances the first, or at a blank line or fence before that."""
-    depth, limit = 0, min(len(text), start + _REGION)
+    depth, limit = 0, min(len(text), start + longest)
     for token in _TOKEN.finditer(text, start, limit):
         match token.group()[0]:
             case "{":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from core.debate.answers import answer_in
 from core.debate.folding import fold
 from core.debate.names import AND, CLOSERS, COMMENT, ENTRY_END, IGNORED, STOP, Names
 from core.debate.quotes import double_quoted, outermost
@@ -41,6 +42,8 @@ _DOUBT = re.compile(
     r"|mentioned|discussed|addressed|supported|referenced|stated|applicable|relevant|included)|absent|maybe|perhaps"
     r"|possibly|unclear|uncertain|doubtful|questionable)\b"
 )
+_REMARK = " ([:=>→–—*_-"
+_AFFIRMED = re.compile(r"[\s(\[:=>→–—*_-]*(?:yes|true|present|mentioned|discussed|included|1)\b")
 
 UNKNOWN_NAMES = 50
 UNKNOWN_CHARACTERS = 200
@@ -142,9 +145,10 @@ class _Lister:
 
     def _named(self, item: str, end: int) -> int:
         comment, end = self._comment(end)
-        if not self.codes and _DENIAL.match(comment):
+        answer = None if self.codes or _AFFIRMED.match(comment) else answer_in(comment.lstrip(_REMARK))
+        if not self.codes and (answer == "no" or _DENIAL.match(comment)):
             self.out.excluded.add(item)
-        elif not self.codes and _DOUBT.match(comment):
+        elif answer == "open" or (not self.codes and _DOUBT.match(comment)):
             self.out.doubted[item] = f"listed with the remark {_cited(comment)}"
         else:
             self.out.listed[item] = None

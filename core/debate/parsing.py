@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook
+from core.debate.answers import Answer, answer_in, answer_of
+from core.debate.ballots import answers_in, ballot_of, bare_list, json_ballot, json_names, json_numbers, numbers_in
 from core.debate.body import listing_of
-from core.debate.decisions import Kind, Marker, Page, open_page, spoken
+from core.debate.decisions import Kind, Marker, Page, is_of_another, open_page, spoken
 from core.debate.folding import fold
 from core.debate.jsonblocks import Block, entry_name, lookup
 from core.debate.lists import Listing, read_list
@@ -39,15 +41,17 @@ def read(text: str, expects: Expect, codebook: Codebook, *, finish: str = "stop"
     """What a reply decides, in any form that this project ever asks for.
 
     The last decision wins; one that is quoted, denied, supposed or reported as another's is none. With ``finish`` equal
-    to ``length`` it counts only when its line is ended or its JSON closed, and nothing before it counts instead. A
-    reading that does not count has a ``problem`` and no values. For ``text`` the search is for the codebook's own kind
-    of decision and the problem may be ignored. Empty text, and text that is all thinking, is a problem like any other.
+    to ``length`` it counts only when its line is ended or its JSON closed, and nothing before it counts instead. Where
+    a decision was asked for and none is announced, a reply counts that is nothing but names, or that answers for every
+    label (``core.debate.ballots``). A reading that does not count has a ``problem`` and no values. For ``text`` the
+    search is for announced decisions of the codebook's own kind and the problem may be ignored. Empty text, and text
+    that is all thinking, is a problem like any other.
     """
     form = _FORMS[codebook.kind] if expects == "text" else expects
     page = open_page(text, codebook)
     if not page.text.strip():
         return Reading(problem=CUT if text.strip() and finish == "length" else EMPTY)
-    return _Reader(page, form, codebook, cut=finish == "length").read()
+    return _Reader(page, form, codebook, cut=finish == "length", asked=expects != "text").read()
 
 
 def mentions(text: str, codebook: Codebook) -> frozenset[str]:
@@ -61,8 +65,8 @@ def mentions(text: str, codebook: Codebook) -> frozenset[str]:
 class _Reader:
     """One reading of one page."""
 
-    def __init__(self, page: Page, form: Expect, codebook: Codebook, *, cut: bool) -> None:
-        self.page, self.form, self.codebook, self.cut = page, form, codebook, cut
+    def __init__(self, page: Page, form: Expect, codebook: Codebook, *, cut: bool, asked: bool) -> None:
+        self.page, self.form, self.codebook, self.cut, self.asked = page, form, codebook, cut, asked
         self.names = names_of(codebook)
         self.items = tuple(label.id for label in codebook.labels)
         self.open, self.open_complete = self._left_open()
@@ -77,6 +81,8 @@ class _Reader:
             if reading is not None:
                 return reading
         items = (CHOICE_ITEM,) if self.form == "choice" else self.items
+        if self.asked and (bare := self._unannounced()) is not None:
+            return bare
         undecided = not self.open.empty and not self.open.none
         if undecided and (self.form == "choice" or all(item in self.open.listed for item in items)):
             return Reading(undecided=dict.fromkeys(items, LEFT_OPEN), unknown=_storable(self.open.unknown))
@@ -110,7 +116,7 @@ class _Reader:
         if self.form == "ratings":
             ratings, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open.listed)
             return self._problem(CUT) if self.cut and not complete else self._rated(ratings)
-        listing, complete = listing_of(self.page, marker, self.names, codes=self.form == "choice")
+        listing, complete = self._announced(marker)
         if self.cut and not complete:
             return self._problem(CUT)
         firm = not marker.plain or (self.form == "choice" and marker.kind == "label")
@@ -121,13 +127,68 @@ class _Reader:
             return None
         return self._settled(listing)
 
+    def _announced(self, marker: Marker) -> tuple[Listing, bool]:
+        """The list that a marker announces, or the answers in the table below it; and whether it is complete."""
+        listing, complete = listing_of(self.page, marker, self.names, codes=self.form == "choice")
+        below = self.page.lines[marker.end :].lstrip(" \n_>#")
+        if not below.startswith("|"):
+            return listing, complete
+        answered = answers_in(self.page, self.names, marker.limit)
+        if not answered:
+            return listing, complete
+        ballot = ballot_of((said.name, said.item, answer_in(said.words)) for said in answered)
+        return ballot, answered[-1].end < len(self.page.text)
+
+    def _unannounced(self) -> Reading | None:
+        """The reading of a decision that nothing announces, or None when there is none either."""
+        whole = not self.cut
+        if self.form == "ratings":
+            for block in reversed(self.page.blocks):
+                if numbers := json_numbers(block, self.names):
+                    return self._all_rated(ratings_in(numbers, self.codebook, self.names))
+            rated = numbers_in(self.page, self.names)
+            entries = [{"name": said.name, "rating": said.words} for said in rated if said.item is not None]
+            ended = bool(rated) and (whole or rated[-1].end < len(self.page.text))
+            return self._all_rated(ratings_in(entries, self.codebook, self.names)) if ended else None
+        choosing = self.form == "choice"
+        for block in reversed(self.page.blocks):
+            if is_of_another(self.page, block.start):
+                continue
+            if ballot := json_ballot(block, self.names):
+                return self._balloted(ballot)
+            if (named := json_names(block, self.names, codes=choosing)) is not None:
+                return self._settled(named)
+        answered = answers_in(self.page, self.names)
+        if len(answered) >= min(2, len(self.items)):
+            if self.cut and answered[-1].end >= len(self.page.text):
+                return None
+            return self._balloted([(said.name, said.item, answer_in(said.words)) for said in answered])
+        listing = bare_list(self.page, self.names, codes=choosing) if whole else None
+        return None if listing is None else self._settled(listing)
+
+    def _balloted(self, entries: Iterable[tuple[str, str | None, Answer | None]]) -> Reading:
+        listing = ballot_of(entries)
+        if listing.unknown:
+            return self._problem(f"it answers for what is not in the codebook: {_quoted(listing.unknown)}", listing)
+        if self.form == "choice":
+            listing.none = False
+            return self._settled(listing)
+        told = listing.listed.keys() | listing.excluded | listing.doubted.keys() | self.open.listed.keys()
+        if missing := [self.names.written(item) for item in self.items if item not in told]:
+            return self._problem(f"it answers label by label, but not for {_quoted(missing)}", listing)
+        return self._settled(listing)
+
+    def _all_rated(self, rated: Reading) -> Reading | None:
+        told = rated.values.keys() | rated.undecided.keys() | self.open.listed.keys()
+        return self._rated(rated) if rated.values and all(item in told for item in self.items) else None
+
     def _block(self, block: Block) -> Reading:
         if block.error:
             return self._problem(CUT if self.cut else f"the JSON cannot be read ({block.error})")
         undecided = lookup(block.data, "undecided")
         if undecided is not None:
             self.open = Listing()
-            for entry, reason in _pairs(undecided):
+            for entry, reason in _reasons(undecided):
                 part = _whatever(self._entry(entry))
                 self.open.add(part)
                 self.open.doubted |= dict.fromkeys(part.listed, reason if isinstance(reason, str) else "")
@@ -135,14 +196,17 @@ class _Reader:
         if self.form == "ratings":
             return self._rated(ratings_in(value, self.codebook, self.names))
         listing = Listing()
-        for entry, present in _pairs(value):
+        for entry, said in _pairs(value):
             part = self._entry(entry)
-            if present is False:
-                part.excluded |= part.listed.keys()
-                part.listed = {}
-            elif present is None:
+            if said == "open":
                 self.open.add(_whatever(part))
                 continue
+            if said == "no":
+                part.excluded |= part.listed.keys()
+            elif said is None:
+                part.doubted |= dict.fromkeys(part.listed, "listed with what is neither a yes nor a no")
+            if said != "yes":
+                part.listed = {}
             listing.add(part)
         if not isinstance(value, str) and not (listing.listed or listing.doubted or listing.unknown):
             listing.none = True  # an empty list is an answer
@@ -230,16 +294,35 @@ def _whatever(part: Listing) -> Listing:
     return Listing(listed=dict.fromkeys(named), unknown=part.unknown, none=part.none)
 
 
-def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
-    """Entries of a JSON list, of an object {name: present} or of a bare name, each with what is said of it: False for
-    absent, None for left open, a text for a reason."""
+def _pairs(value: Any) -> Iterable[tuple[Any, Answer | None]]:
+    """Entries of a JSON list, of an object {name: answer} or of a bare name, each with what is said of it: None for
+    what is no answer. To be in a list without a word is to be present; in an object, words about it are."""
     if isinstance(value, dict) and entry_name(value) is None:
-        return [(name, said) for name, said in value.items()]
+        return [(name, _beside(said)) for name, said in value.items()]
     entries = value if isinstance(value, list) else [value]
-    return [
-        (entry, entry.get("present", entry.get("reason", True)) if isinstance(entry, dict) else True)
-        for entry in entries
-    ]
+    return [(entry, _told(entry) if isinstance(entry, dict) else "yes") for entry in entries]
+
+
+def _told(entry: dict[str, Any]) -> Answer | None:
+    """What an object in a list says of the name in it; without a word on that it is present."""
+    said = answer_of({key: value for key, value in entry.items() if key not in ("label", "name", "aspect")})
+    return said or (None if "present" in entry else "yes")
+
+
+def _beside(said: Any) -> Answer | None:
+    """What an object says of a name that is its key: an answer, or evidence, which is a yes unless it is empty."""
+    answer = answer_of(said)
+    if answer is None and isinstance(said, str | list | dict) and said:
+        return "yes"
+    return answer
+
+
+def _reasons(value: Any) -> Iterable[tuple[Any, Any]]:
+    """The entries of what is left open, each with its reason if JSON gives one."""
+    if isinstance(value, dict) and entry_name(value) is None:
+        return list(value.items())
+    entries = value if isinstance(value, list) else [value]
+    return [(entry, entry.get("reason") if isinstance(entry, dict) else None) for entry in entries]
 
 
 def _quoted(names: Iterable[str]) -> str:
