@@ -13,7 +13,7 @@
     |  `- StorageFull        the disk refused a write
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
-       |- Unreachable, Unauthorised, NoSuchModel      stop a run before it starts
+       |- Unreachable (OtherProtocol), Unauthorised, NoSuchModel      stop a run before it starts
        |- ContextTooLong, LengthLimit, QuotaSpent, Refused, BadRequest   final for this ask
        `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   worth another try
 """
@@ -125,6 +125,14 @@ class Unreachable(ModelError):
     kind = "unreachable"
     advice = "Is the server running, and is the address right?"
     retryable = True
+
+
+class OtherProtocol(Unreachable):
+    """Something listens at the address, but speaks another protocol, or shows a certificate that is not trusted."""
+
+    kind = "other protocol"
+    advice = "Check whether the address has to begin with http:// or with https://."
+    retryable = False
 
 
 class Unauthorised(ModelError):

@@ -12,6 +12,7 @@ import orjson
 
 from core.llm.connections import Connection
 from core.llm.prices import provider_of
+from core.llm.streams import beginning
 
 FACT_SECONDS = 3.0
 _MOST_BYTES = 8_000_000
@@ -91,7 +92,7 @@ async def _json(
     async with session.request(method, url, json=body, headers=dict(headers), allow_redirects=False) as response:
         if response.status != 200:
             return None
-        return orjson.loads(await response.content.read(_MOST_BYTES))
+        return orjson.loads(await beginning(response, _MOST_BYTES))
 
 
 def _count(told: Any) -> int | None:

@@ -40,6 +40,7 @@ _KEY = re.compile(
     r"(invalid|incorrect|expired|missing|no|wrong|unknown)\s.{0,20}api[ _-]?key|api_key_invalid|invalid_api_key",
     re.IGNORECASE,
 )
+_HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model_not_found|not a valid model|"
     r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|"
@@ -145,6 +146,8 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     rejected = status in (400, 403, 422)
     if status == 402 or ((rejected or status == 429) and _QUOTA.search(whole)):
         return errors.QuotaSpent(said)
+    if status == 400 and _HTTPS.search(whole):
+        return errors.OtherProtocol(said, "Enter the address with https:// instead of http://.")
     if rejected and _FILTER.search(whole):
         return errors.Refused(said)
     if rejected and _NO_MODEL.search(whole) and not _CONTEXT.search(whole):

@@ -13,7 +13,7 @@ import aiohttp
 from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import builtin, examining, facts, ollama_chat, openai_chat, schemas, streams, wire
+from core.llm import builtin, examining, facts, ollama_chat, openai_chat, reaching, schemas, streams, wire
 from core.llm.builtin import taught
 from core.llm.capabilities import Capabilities, Known
 from core.llm.connections import PRESETS, Connection, find_key
@@ -139,9 +139,11 @@ class ModelLibrary:
 
         try:
             reply = await wire.ask(self.session, dialect, request, known, heard)
-        except ModelError as error:
+        except ModelError as failed:
+            # Only where nothing was ever heard: a server that has answered speaks what its address says.
+            error = failed if known.at else await reaching.explained(failed, place)
             hide_key(error, key)
-            raise
+            raise error from None
         known.at = time.time()
         if reply.reasoning or reply.usage.reasoning_tokens:
             known.reasons = True

@@ -48,21 +48,54 @@ def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Sc
 
 async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
     """Read the reply to its end, streamed or whole."""
-    if response.content_type == "application/json":
-        take(streams.decoded(await response.read(), seat), seat, growing)
-        return
+    whole = response.content_type == "application/json"
+    held = bytearray()
     async for lines in streams.Lines(response, seat):
         for line in lines:
             if not line.startswith(b"data:"):
                 growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
+                if line:
+                    _other(line, held, seat, whole=whole)
+                elif held and not whole:
+                    _take_held(held, seat, growing)
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":
+                _take_held(held, seat, growing)
                 growing.finish = growing.finish or "stop"
                 await streams.read_out(response)
                 return
-            if data:
-                take(streams.decoded(data, seat), seat, growing)
+            if not data:
+                continue
+            # An event may go over several lines. One that is whole is not waited with, as not every server sends the
+            # blank line after it.
+            if held or (event := streams.maybe(data)) is None:
+                _hold(data, held, seat)
+            else:
+                take(event, seat, growing)
+    _take_held(held, seat, growing)
+
+
+def _other(line: bytes, held: bytearray, seat: Seat, *, whole: bool) -> None:
+    """A line that is no data: one of another field, or of JSON that came as it is (``whole`` when it said so), as some
+    servers send it when they do not stream, or fail."""
+    field, colon, said = line.partition(b":")
+    if field == b"error":
+        raise from_event(streams.maybe(said) or said.decode("utf-8", "replace").strip(), seat)
+    if (whole or held or line.startswith(b"{")) and not (colon and field in (b"", b"event", b"id", b"retry")):
+        _hold(line, held, seat)
+
+
+def _hold(data: bytes, held: bytearray, seat: Seat) -> None:
+    held += data + b"\n"
+    if len(held) > streams.MAX_LINE:
+        raise errors.MalformedStream(f"{seat.connection} sent an event of more than {streams.MAX_LINE} bytes.")
+
+
+def _take_held(held: bytearray, seat: Seat, growing: streams.Growing) -> None:
+    if held:
+        take(streams.decoded(bytes(held), seat), seat, growing)
+        held.clear()
 
 
 def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
@@ -78,9 +111,11 @@ def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
     for choice in choices:
         if not isinstance(choice, dict):
             raise errors.MalformedStream(f"{seat.connection} sent a choice that is not an object.", "")
+        if choice.get("index"):
+            continue  # a second reply that nobody asked for
         part = choice.get("delta") or choice.get("message") or {}
         if isinstance(part, dict):
-            text, thought = _parts(part.get("content"))
+            text, thought = _parts(part.get("content", choice.get("text")))
             growing.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
                 raise errors.Refused(f"{seat.model} declined: {plain(part['refusal'])}")

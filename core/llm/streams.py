@@ -8,6 +8,7 @@ the hot path is this.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import json
 import re
@@ -20,6 +21,7 @@ from typing import Any
 
 import aiohttp
 import orjson
+from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
 from core.debate.turns import Usage
@@ -41,6 +43,9 @@ COMPANY_SECONDS = 0.05
 MAX_LINE = 8 * 1024 * 1024
 MAX_REPLY = 4_000_000
 """Characters after which a reply is taken for one without an end, whatever limit the server was given."""
+
+_CARRIAGE = re.compile(rb"\r(?!\Z)")
+"""The last one may be half of a CRLF."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -157,7 +162,7 @@ async def post(
         )
         async with sent as response:
             if response.status != 200:
-                raise from_status(response.status, await response.content.read(65536), response.headers, seat)
+                raise from_status(response.status, await beginning(response, 65536), response.headers, seat)
             if response.content_type == "text/html":
                 raise errors.MalformedStream(f"{seat.connection} sent a web page, not a reply.", ADDRESS_REMEDY)
             yield response
@@ -167,11 +172,21 @@ async def post(
                 f"{seat.connection} at {seat.base_url} did not accept a connection within {CONNECT_SECONDS:.0f} s."
             ) from error
         raise _timed_out(seat, growing) from error
+    except aiohttp.ClientConnectorCertificateError as error:
+        raise errors.OtherProtocol(
+            f"{seat.connection} at {seat.base_url} shows a certificate that is not trusted ({_why(error)}).",
+            "Have the server use one that is, or name the file of who signed it in SSL_CERT_FILE.",
+        ) from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
         raise errors.Unreachable(
             f"{seat.connection} at {seat.base_url} cannot be reached ({_short(error)})."
         ) from error
+    except aiohttp.ClientResponseError as error:
+        raise errors.MalformedStream(f"{seat.connection} sent what is not HTTP ({plain(error.message)}).") from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
+        if isinstance(error.__cause__, ContentEncodingError):
+            said = plain(error.__cause__.message)
+            raise errors.MalformedStream(f"{seat.connection} sent what cannot be unpacked ({said}).", "") from error
         raise errors.CutStream(f"{seat.connection} closed the connection on {seat.model} ({_short(error)}).") from error
 
 
@@ -199,6 +214,15 @@ async def _sent(session: aiohttp.ClientSession, url: str, **options: Any) -> aio
                 raise
 
 
+async def beginning(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body, up to ``most`` bytes of it: what has come when it breaks off."""
+    read = bytearray()
+    with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError):
+        while len(read) < most and (piece := await response.content.read(most - len(read))):
+            read += piece
+    return bytes(read)
+
+
 async def read_out(response: aiohttp.ClientResponse) -> None:
     """Read a response that has said all to its end, if that comes at once: many servers send it on its own, and only a
     connection that was read to the end serves the next call."""
@@ -215,13 +239,18 @@ def _timed_out(seat: Seat, growing: Growing) -> errors.ModelError:
     return kind(f"{seat.model} at {seat.connection} was silent for {growing.silence:.3g} s.")
 
 
+def _why(error: aiohttp.ClientConnectorCertificateError) -> str:
+    inner = error.certificate_error
+    return plain(getattr(inner, "verify_message", "") or inner)
+
+
 def _short(error: Exception) -> str:
     return (str(error) or type(error).__name__)[:200]
 
 
 class Lines:
     """The lines of a response without their ends, in lists: those that each reading completes. The last line may lack
-    its end.
+    its end, which is LF, CRLF or CR alone; a byte order mark before the first line is left out.
 
     A piece that follows another within ``COMPANY_SECONDS`` waits until then for the next ones, or until the response
     ends: to wake the task of a call for each token costs more than to read the token. The first piece waits for nobody.
@@ -235,6 +264,7 @@ class Lines:
         self._content = response.content
         self._seat = seat
         self._rest = b""
+        self._first = True
         self._waiter: asyncio.Future[None] | None = None
         self._quiet_until = 0.0
         self._content.on_eof(self._wake)
@@ -244,15 +274,21 @@ class Lines:
 
     async def __anext__(self) -> list[bytes]:
         while chunk := await self._read():
-            *complete, self._rest = (self._rest + chunk).split(b"\n")
+            said = self._rest + chunk
+            if b"\r" in said:
+                said = _CARRIAGE.sub(b"\n", said.replace(b"\r\n", b"\n"))
+            if self._first:
+                said = said.removeprefix(codecs.BOM_UTF8)
+            *complete, self._rest = said.split(b"\n")
             if len(self._rest) > MAX_LINE:
                 raise errors.MalformedStream(f"{self._seat.connection} sent a line of more than {MAX_LINE} bytes.")
             if complete:
-                return [line.rstrip(b"\r") for line in complete]
+                self._first = False
+                return complete
         if not self._rest:
             raise StopAsyncIteration
         last, self._rest = self._rest, b""
-        return [last]
+        return [last.rstrip(b"\r")]
 
     async def _read(self) -> bytes:
         """All bytes that are there, once there are any; none at the end."""
@@ -284,19 +320,36 @@ def _before_the_break(content: aiohttp.StreamReader) -> bytes:
 
 def decoded(line: bytes, seat: Seat) -> dict[str, Any]:
     """A JSON object out of a line; MalformedStream for anything else."""
-    try:
-        data = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        data = _with_halves(line)
-    if not isinstance(data, dict):
+    data = maybe(line)
+    if data is None:
         shown = line[:120].decode("utf-8", "replace")
         raise errors.MalformedStream(f"{seat.connection} sent something that is not JSON: {shown}")
     return data
 
 
-def _with_halves(line: bytes) -> Any:
-    """JSON in which half a character is escaped on its own: valid, though orjson refuses it. None for anything else."""
+def maybe(line: bytes) -> dict[str, Any] | None:
+    """A JSON object out of a line; None for anything else."""
     try:
-        return json.loads(line) if b"\\ud" in line.lower() else None
+        data = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        data = _with_halves(line)
+    return data if isinstance(data, dict) else None
+
+
+def _with_halves(line: bytes) -> Any:
+    """JSON with what orjson refuses: half a character escaped on its own, which is valid, and bytes that are no UTF-8,
+    which are replaced, as those who read event streams are to do. None for anything else."""
+    try:
+        if b"\\ud" in line.lower():
+            return json.loads(line.decode("utf-8", "replace"))
+        return orjson.loads(line.decode("utf-8", "replace")) if not _is_utf8(line) else None
     except (ValueError, RecursionError):
         return None
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -131,6 +131,8 @@ def test_names_of_parameters_in_the_name_of_a_model_teach_nothing() -> None:
         (400, said("This model's maximum prompt length is 131072 but the request contains 140000 tokens."), errors.ContextTooLong),
         (400, said("input is too long for requested model"), errors.ContextTooLong),
         (400, said("Model Not Exist"), errors.NoSuchModel),
+        (400, "<html><h1>400</h1>The plain HTTP request was sent to HTTPS port</html>", errors.OtherProtocol),
+        (400, "Client sent an HTTP request to an HTTPS server.", errors.OtherProtocol),
         (413, {}, errors.ContextTooLong),
         (500, said("the request exceeds the available context size"), errors.ContextTooLong),
         (529, said("Overloaded"), errors.ServerFault),
@@ -146,7 +148,7 @@ def test_the_words_of_servers_are_told_apart(status: int, body: Any, expected: t
 def test_every_failure_has_a_name_and_a_remedy_of_its_own() -> None:
     kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.ModelError)]
     kinds.remove(errors.ModelError)
-    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 15
+    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 16
     assert all(one("It failed.").remedy == one.advice for one in kinds)
 
 
