@@ -38,7 +38,8 @@ class Ask:
     ``round`` counts from 0 where a protocol goes round; ``answers`` are the roles whose words it has heard; ``item`` is
     the one label (or dimension) that it is about, empty for the whole codebook; ``without`` is a label that it leaves
     out. ``sample`` tells several samples of one request apart for servers that take a seed. ``document`` is set when
-    the ask is about another document than the one under debate (a precedent). None of these is part of the request.
+    the ask is about another document than the one under debate (a precedent). ``assigned`` is set when the answer that
+    is spoken for was given to the role. None of these is part of the request.
     """
 
     role: str
@@ -52,12 +53,13 @@ class Ask:
     without: str = ""
     sample: int = 0
     document: Document | None = None
+    assigned: bool = False
 
     @property
     def aside(self) -> bool:
-        """Whether the reply says nothing of the document under debate before the whole codebook or one label of it:
-        nothing is annotated by it."""
-        return self.document is not None or bool(self.without)
+        """Whether the reply is nobody's own view of the document under debate before the whole codebook or one label
+        of it: nothing is annotated by it."""
+        return self.document is not None or bool(self.without) or self.assigned
 
     def narrowed(self, codebook: Codebook) -> Codebook:
         """The part of the run's codebook that the reply is read with."""

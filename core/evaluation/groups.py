@@ -1,10 +1,11 @@
 """How well groups of raters follow a truth and agree among themselves, with intervals, and how two versions of them
 differ.
 
-Correlations of a group's mean with the truth and Krippendorff's ordinal alpha within it, as Chen et al. report them for
-each stakeholder group (*MAJ-Eval: Multi-Agent-as-Judge*, section 4 and appendix A.3). The intervals are ours: a
-percentile bootstrap over documents (Efron and Tibshirani 1993, chapter 13), all versions on the same draws, so that the
-interval of a difference allows for their being about the same documents.
+Correlations of a group's mean with the truth and Krippendorff's alpha within it, as Chen et al. report them for each
+stakeholder group (*MAJ-Eval: Multi-Agent-as-Judge*, section 4.3, appendices A.4 and A.5; they do not say of which
+level, ours is ordinal as the scale is). The intervals are ours: a percentile bootstrap over documents (Efron and
+Tibshirani 1993, chapter 13), all versions on the same draws, so that the interval of a difference allows for their
+being about the same documents.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Before and after a panel's debate: do its members agree more, and does their mean follow people better?
 
-After Chen et al., *MAJ-Eval: Multi-Agent-as-Judge* (correlations with human ratings, Krippendorff's alpha of each
-group). The paper prints correlations without their sign; here both are given, as a panel that rates backwards is no
-good panel. Ratings are brought to 0 to 1 by the scale first, so that scales can be compared.
+After Chen et al., *MAJ-Eval: Multi-Agent-as-Judge* (section 5.4.2: correlations with human ratings before and after;
+appendix A.4: Krippendorff's alpha of each group, ordinal here as the scale is). The paper prints correlations without
+their sign; here both are given, as a panel that rates backwards is no good panel. Ratings are brought to 0 to 1 by the
+scale first, so that scales can be compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Agents who answer side by side, round by round: how far they agree, how right they are, and how right they could be.
 
 Agreement and accuracy per round and the upper bound follow Tseng et al., *Evaluating LLMs as Expert Annotators*
-(section 5, Algorithm 1), agreement with the majority and from one judge to the next *Courtroom-LLM* (4.3.1).
-Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel, the index of a choice, a rating.
+(sections 4.2 and 4.3), agreement with the majority and from one judge to the next *Courtroom-LLM* (4.3.1). As in their
+figure 2 every round is about all documents: one on which the agents agreed is discussed no further, and they stand by
+what they said. (The documents that a round did discuss are the hard ones; over them alone accuracy would seem to fall
+from round to round.) Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel, the index of a
+choice, a rating.
 """
 
 from __future__ import annotations
@@ -21,14 +24,15 @@ from core.evaluation.arrays import Mask, Ratings, ratings
 
 @dataclass(frozen=True, slots=True)
 class AgentRound:
-    """One agent in one round. Shares are of cells with gold and a value of the agent; None without any."""
+    """One agent after one round. ``accuracy`` is the share of cells with gold and a value of the agent, None without
+    any; the other numbers are of cells for which it gave a value in this round and had given one before."""
 
     agent: str
     accuracy: float | None
     kept: int
-    """cells with a value in this round and the one before, and the same"""
+    """cells on which it said the same again"""
     to_right: int
-    """cells that the agent changed from wrong to right since the round before"""
+    """cells that the agent changed from wrong to right"""
     to_wrong: int
     """from right to wrong"""
     sideways: int
@@ -37,12 +41,14 @@ class AgentRound:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Agents who answered the same question at the same time."""
+    """Where agents stood, who answered the same question at the same time, when the round was over."""
 
     name: str
     agents: tuple[AgentRound, ...]
+    asked: int
+    """documents on which any of them gave a value in this very round"""
     documents: int
-    """documents that every agent answered in full"""
+    """documents that every agent has answered in full, in this round or before"""
     unanimous: float | None
     """share of these on which all say the same of every item"""
     agreement: Agreement
@@ -108,17 +114,24 @@ def vote_of(said: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
 def rounds(
     truth: npt.ArrayLike, steps: Sequence[tuple[str, Mapping[str, npt.ArrayLike]]], *, measured: bool = False
 ) -> tuple[Round, ...]:
-    """The rounds of a debate from (name, what each agent says), in order. Agents of a round that spoke in the round
-    before under the same name are followed. Raises ValueError for shapes that differ."""
+    """The rounds of a debate from (name, what each agent says), in order.
+
+    Agents who spoke in an earlier round go on from there with all who sat with them: where one gives no list on a
+    document (NaN throughout) it stands by its last one. Raises ValueError for shapes that differ."""
     gold = ratings(truth)
     found: list[Round] = []
-    before: dict[str, Ratings] = {}
+    tables: list[dict[str, Ratings]] = []
     for name, agents in steps:
         said = {agent: ratings(values) for agent, values in agents.items()}
         if any(grid.shape != gold.shape for grid in said.values()):
             raise ValueError("shapes differ")
-        found.append(_round(name, gold, said, before, measured))
-        before = said
+        table = next((one for one in tables if not one.keys().isdisjoint(said)), None)
+        if table is None:
+            table = {}
+            tables.append(table)
+        before = dict(table)
+        table |= {agent: _standing(grid, before.get(agent)) for agent, grid in said.items()}
+        found.append(_round(name, gold, dict(table), said, before, measured))
     return tuple(found)
 
 
@@ -146,9 +159,26 @@ def bound(
     )
 
 
+def _standing(now: Ratings, before: Ratings | None) -> Ratings:
+    """The last list that an agent gave on each document."""
+    return now if before is None else np.where(_spoken(now)[:, None], now, before)
+
+
+def _spoken(said: Ratings) -> Mask:
+    """``[document]``: whether there is a value of any item."""
+    there: Mask = np.any(~np.isnan(said), axis=1)
+    return there
+
+
 def _round(
-    name: str, gold: Ratings, said: Mapping[str, Ratings], before: Mapping[str, Ratings], measured: bool
+    name: str,
+    gold: Ratings,
+    said: Mapping[str, Ratings],
+    now: Mapping[str, Ratings],
+    before: Mapping[str, Ratings],
+    measured: bool,
 ) -> Round:
+    """``said`` is where everybody stands, ``now`` what was given in this round, ``before`` where they stood."""
     stack = np.stack(list(said.values()))
     known = ~np.isnan(stack)
     right = np.stack([is_right(gold, grid, measured=measured) for grid in said.values()])
@@ -161,12 +191,15 @@ def _round(
     # On a tie most of them are as many as gave one of the leading values: at worst one.
     leading = with_vote if measured else _most(stack)
     per_cell = leading[several] / known.sum(axis=0)[several]
-    agents = tuple(_agent(agent, gold, grid, before.get(agent), measured) for agent, grid in said.items())
+    agents = tuple(
+        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured) for agent, grid in said.items()
+    )
     accuracies = [one.accuracy for one in agents if one.accuracy is not None]
     voted = has_gold & np.any(known, axis=0)
     return Round(
         name=name,
         agents=agents,
+        asked=int(np.any([_spoken(grid) for grid in now.values()], axis=0).sum()),
         documents=int(full.sum()),
         unanimous=float(np.all(stack[:, full] == stack[:1, full], axis=(0, 2)).mean()) if full.any() else None,
         agreement=krippendorff_alpha(cells, "ordinal") if measured else fleiss_kappa(cells),
@@ -181,11 +214,13 @@ def _round(
     )
 
 
-def _agent(name: str, gold: Ratings, now: Ratings, was: Ratings | None, measured: bool) -> AgentRound:
-    right = is_right(gold, now, measured=measured)
-    accuracy = _share(right, ~np.isnan(gold) & ~np.isnan(now))
-    if was is None:
+def _agent(
+    name: str, gold: Ratings, stands: Ratings, now: Ratings | None, was: Ratings | None, measured: bool
+) -> AgentRound:
+    accuracy = _share(is_right(gold, stands, measured=measured), ~np.isnan(gold) & ~np.isnan(stands))
+    if now is None or was is None:
         return AgentRound(name, accuracy, 0, 0, 0, 0)
+    right = is_right(gold, now, measured=measured)
     both = ~np.isnan(was) & ~np.isnan(now)
     changed = both & (was != now)
     was_right = is_right(gold, was, measured=measured)

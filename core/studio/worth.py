@@ -238,6 +238,7 @@ def _critic_json(critic: Objections) -> dict[str, Any]:
 def _round_json(one: Round) -> dict[str, Any]:
     return {
         "name": one.name,
+        "asked": one.asked,
         "documents": one.documents,
         "unanimous": one.unanimous,
         "agreement": one.agreement.value,

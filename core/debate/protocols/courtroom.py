@@ -14,10 +14,14 @@ Multilabel: the hearing gives two lists (h = 2), and each label in which they di
 it is present; the others stand as the first list has them. With ``trials=all`` there is one list (h = 1) and a trial
 for every label. That makes h + c(2 + q + J) asks for c contested labels. Ratings are refused: a scale has no two
 answers.
-Deviations: the length is checked by sentences (and 60 words for each); an argument over it is asked for once more and
-then cut. Where the second answer cannot be read, the next label of the codebook is defended, and that is noted. The
-clerk's ask is the same wherever the precedent is shown, so its reply is paid for once. A fault of hearing or counsel
-fails the document; a reason that fails is left out; judges in parallel decide if more than half of them can be read.
+Deviations: three judges unless told otherwise (the paper's main tables have five). Similarity is that of ``likeness``
+(the paper: spaCy's small English vectors). The second answer has an ask of its own, without the first among the labels.
+The length is checked by sentences (and 60 words for each); an argument over it is asked for once more and then cut. A
+label that an argument ends with is not counted as its speaker's opinion, as the position was given. A tie of parallel
+judges is unresolved. Where the second answer cannot be read, the next label of the codebook is defended, and that is
+noted. The clerk's ask is the same wherever the precedent is shown, so its reply is paid for once. A fault of hearing or
+counsel fails the document; a reason that fails is left out; judges in parallel decide if more than half of them can be
+read.
 """
 
 from __future__ import annotations
@@ -157,13 +161,14 @@ def _in_sequence(case: Case, bench: _Bench) -> Step[Verdict]:
 
 
 def _second(case: Case, first: Reply, chosen: str) -> Ask:
-    return case.without(chosen).compose(
+    ask = case.without(chosen).compose(
         "magistrate", template="magistrate_second", expects=case.form, round=1, first=first
     )
+    return replace(ask, assigned=True)
 
 
 def _argument(case: Case, role: str, position: str) -> Ask:
-    return case.compose(role, extra={"position": position, "length": _length(case)})
+    return replace(case.compose(role, extra={"position": position, "length": _length(case)}), assigned=True)
 
 
 def _within_length(case: Case, asks: Sequence[Ask], replies: Sequence[Reply]) -> Step[list[Reply]]:

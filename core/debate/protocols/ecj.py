@@ -7,10 +7,14 @@ label is debated alone, as in the paper's single-interest experiments (section 5
 
 Asks: 3 + 2e, times |A| labels with ``scope=each``; one more for each of extractor and judge whose reply cannot be
 read.
-Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4); the
-extractor ends with its list instead of beginning with it; that the judge adds no label is enforced, not only asked
-(what was named in any round counts as named). In a choice the judge may only take a label that was chosen or named by
-an analysis; ratings are the judge's own. A fault in any reply fails the document. ``adaptive`` is our own
+Temperature: what the server does; the paper has the default of its framework, which it does not name, and 1 for
+reasoning models (appendix A).
+Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4). The
+extractor ends with its list instead of beginning with it, and may name a doubtful aspect when words of the text speak
+for it, as a critic follows. The critic is not told to disagree always, but to look for what is wrong, and knows that it
+answers an extractor and no user. The judge may give reasons before its one line; that it adds no label is enforced, not
+only asked (what was named in any round counts as named). In a choice the judge may only take a label that was chosen or
+named by an analysis; ratings are the judge's own. A fault in any reply fails the document. ``adaptive`` is our own
 (``core.debate.adaptive``) and off unless it is asked for.
 """
 

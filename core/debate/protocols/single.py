@@ -8,10 +8,15 @@ evaluation steps, a form to fill in, several samples, their mean.
 
 Asks: 1 for ``vanilla``, ``cot`` and ``few_shot``; k for ``vote``, ``self_consistency`` and ``form``; 3 for
 ``self_refine``. One more for each reply that cannot be read.
-Deviations: few-shot takes its examples by similarity for each label, not one fixed set. A vote needs a decision from
-more than half of the k; ties are unresolved. In self-refine a draft or a review that failed ends the debate as failed;
-one that cannot be read is refined all the same. The form's steps are written by the same ask that fills it in, and its
-ratings are averaged over samples instead of being weighted by token probabilities, which few servers give.
+Temperature: 0.7 for ``self_consistency``, 0.5 for ``vote`` (and so for the ambiguity pre-pass that is made of it, as in
+Courtroom-LLM), 1 for ``form``; else what the server does, which need not be the 0 of Tseng et al. or the 0.5 of
+Courtroom-LLM: their presets set it.
+Deviations: k is 5 for every method (G-Eval has 20: its preset). Self-refine drafts with reasons, so that there is
+something to review. Few-shot takes its examples by similarity for each label, not one fixed set. A vote needs a
+decision from more than half of the k; ties are unresolved. In self-refine a draft or a review that failed ends the
+debate as failed; one that cannot be read is refined all the same. The form's steps are written by the same ask that
+fills it in, and its ratings are averaged over samples instead of being weighted by token probabilities, which few
+servers give.
 """
 
 from __future__ import annotations
@@ -47,6 +52,8 @@ METHODS = {
 }
 SAMPLED = ("vote", "self_consistency", "form")
 """The methods that ask k times."""
+TEMPERATURES = {"vote": 0.5, "self_consistency": 0.7, "form": 1.0}
+"""Where samples have to differ: the temperature of the paper that each of these methods is from."""
 
 _TEMPLATES = {"vanilla": "annotator", "vote": "annotator", "cot": "reasoner", "self_consistency": "reasoner",
               "self_refine": "reasoner", "form": "form", "few_shot": "shown"}  # fmt: skip
@@ -85,7 +92,8 @@ def _asks(params: Params, _codebook: Any) -> dict[str, Asks]:
 
 
 def _temperature(params: Params) -> dict[str, float]:
-    return {"annotator": 0.7} if params["method"] in SAMPLED else {}
+    own = TEMPERATURES.get(params["method"])
+    return {} if own is None else {"annotator": own}
 
 
 CARD = ProtocolCard(

@@ -56,6 +56,8 @@ def test_the_stages_of_a_trial() -> None:
     assert "You argue that the label is Service." in prosecutor.messages[1].content
     assert "You argue that the label is Price." in defender.messages[1].content
     assert prosecutor.answers == defender.answers == ()
+    # Who speaks for an answer that was given to them says nothing of what they think themselves.
+    assert [ask.aside for ask in asked] == [False, True, True, True, True, True, False, False, False]
     told = asked[6].messages[1].content
     for words in ("Kind porters.", "A fair bill.", "Because it says so."):
         assert words in told

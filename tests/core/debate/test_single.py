@@ -85,6 +85,8 @@ def test_the_form_averages_ratings() -> None:
 
 def test_temperatures_come_from_the_preset_or_the_method() -> None:
     assert CARD.temperatures(CARD.settled()) == {}
-    assert CARD.temperatures(CARD.settled({"method": "vote"})) == {"annotator": 0.7}
-    assert CARD.temperatures(CARD.settled({"preset": "parallel-5"})) == {"annotator": 0.5}
+    # Courtroom-LLM has 0.5, Tseng et al. 0.7, G-Eval 1: without a preset, too.
+    for method, wanted in (("vote", 0.5), ("self_consistency", 0.7), ("form", 1.0)):
+        assert CARD.temperatures(CARD.settled({"method": method})) == {"annotator": wanted}
+    assert CARD.temperatures(CARD.settled({"preset": "self-consistency"})) == {"annotator": 0.7}
     assert CARD.temperatures(CARD.settled({"preset": "cot"})) == {"annotator": 0.0}

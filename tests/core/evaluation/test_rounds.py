@@ -82,3 +82,24 @@ def test_a_panel_before_and_after() -> None:
     assert found.after.mae == pytest.approx(0.125 / 3)
     with pytest.raises(ValueError, match="no width"):
         normalised([1], 3, 3)
+
+
+def test_who_agreed_early_stands_by_it_in_later_rounds() -> None:
+    # Three documents, gold 1 1 0. On d0 all agree at once, so that only d1 and d2 are discussed; on d2 B gives no list.
+    truth = [[1], [1], [0]]
+    first = {"A": [[1], [0], [1]], "B": [[1], [1], [0]]}
+    second = {"A": [[NAN], [1], [0]], "B": [[NAN], [1], [NAN]]}
+    one, two = rounds(truth, [("first", first), ("second", second)])
+    assert (one.asked, one.documents, one.unanimous, one.vote, one.upper_bound) == (3, 3, 1 / 3, 1 / 3, 1.0)
+    # All three are right and unanimous after the second; over the two that were discussed it would be as many of two.
+    assert (two.asked, two.documents, two.unanimous, two.vote, two.mean) == (2, 3, 1.0, 1.0, 1.0)
+    assert two.agreement.value == pytest.approx(1.0)
+    assert [(agent.kept, agent.to_right, agent.to_wrong) for agent in two.agents] == [(0, 2, 0), (1, 0, 0)]
+
+
+def test_one_who_is_silent_for_a_round_still_sits_at_the_table() -> None:
+    steps = [("turn 1", {"A": [[3.0]], "B": [[5.0]], "C": [[4.0]]}), ("other", {"X": [[1.0]], "Y": [[1.0]]}),
+             ("turn 2", {"B": [[4.0]], "C": [[4.0]]})]  # fmt: skip
+    last = rounds([[4.0]], steps, measured=True)[2]
+    assert [(agent.agent, agent.accuracy) for agent in last.agents] == [("A", 0.0), ("B", 1.0), ("C", 1.0)]
+    assert (last.vote, last.mean) == (1.0, pytest.approx(2 / 3))

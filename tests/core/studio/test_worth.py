@@ -81,7 +81,8 @@ def test_annotators_who_go_round(project):
     first, second = told.rounds
     assert (first.name, second.name) == ("Annotators, round 1", "Annotators, round 2")
     assert (first.documents, first.unanimous, first.vote) == (3, 1 / 3, 2 / 3)
-    assert (second.documents, second.unanimous, second.vote) == (2, 1.0, 1 / 2)
+    # d2 was not discussed and stands: the vote is as right as the verdict is.
+    assert (second.asked, second.documents, second.unanimous, second.vote) == (2, 3, 1.0, 2 / 3)
     assert first.upper_bound == 1.0
     assert [(agent.to_right, agent.to_wrong) for agent in second.agents] == [(0, 1), (0, 0), (1, 0)]
     assert (told.bound.at_first, told.bound.reached, told.bound.gap) == (1.0, 2 / 3, pytest.approx(1 / 3))
