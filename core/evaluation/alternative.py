@@ -32,7 +32,7 @@ class LeftOut:
 
     person: str
     n: int
-    """documents labelled by this person, the model and at least one other person"""
+    """documents of which this person, the model and at least one other person labelled the same item"""
     model_wins: float | None
     """share of documents on which the model agrees with the others at least as well as the person does"""
     person_wins: float | None
@@ -84,11 +84,13 @@ def alternative_test(
     """The test from values ``[document, item]``, NaN for none.
 
     Agreement of two annotators on a document is the share of items with the same value among those that both gave; with
-    ``measured`` (ratings) it is minus the root mean squared distance. For each person j over documents, W_f is 1 where
-    the model agrees with the others at least as well as j, W_h the reverse, and H0: mean(W_f) <= mean(W_h) - epsilon is
-    tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's under 30 documents). Over people the false
-    discovery rate is held at q (Benjamini and Yekutieli 2001). Deviation: labels of a document are pooled into one
-    agreement, where the authors have one label a document. Raises ValueError for shapes that differ.
+    ``measured`` (ratings) it is minus the root mean squared distance. Model and person are measured on the same items,
+    those that both of them labelled, so that one who left the hard ones open wins nothing by it. For each person j over
+    documents, W_f is 1 where the model agrees with the others at least as well as j, W_h the reverse, and H0: mean(W_f)
+    <= mean(W_h) - epsilon is tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's under 30 documents).
+    Over people the false discovery rate is held at q (Benjamini and Yekutieli 2001). Deviation: labels of a document
+    are pooled into one agreement, where the authors have one label a document. Raises ValueError for shapes that
+    differ.
     """
     said = ratings(model)
     grids = {name: ratings(values) for name, values in people.items()}
@@ -116,8 +118,8 @@ def alternative_test(
 def _left_out(name: str, said: Ratings, grids: Mapping[str, Ratings], epsilon: float, measured: bool) -> LeftOut:
     own = grids[name]
     others = [grid for other, grid in grids.items() if other != name]
-    by_model = _agreement(said, others, measured)
-    by_person = _agreement(own, others, measured)
+    both = ~np.isnan(said) & ~np.isnan(own)
+    by_model, by_person = (_agreement(np.where(both, one, np.nan), others, measured) for one in (said, own))
     known = ~np.isnan(by_model) & ~np.isnan(by_person)
     n = int(known.sum())
     if not n:

@@ -45,15 +45,16 @@ class ItemCounts:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``n`` documents of the run have truth for an item, a verdict and a list of this annotator; ``excluded`` have
-    truth and lack one of the others. ``cells`` count only items that the truth has a value for."""
+    """``n`` documents of the run have an item that the truth and this annotator give a value, and a verdict;
+    ``excluded`` have truth and lack one of the others. ``cells`` count the items that both give a value."""
 
     annotator: str
     n: int
     excluded: int
     cells: tuple[Cell, ...]
     exact: int = 0
-    """documents counted on which the annotator gives every item the value that the truth gives it"""
+    """documents counted on which the annotator gives every such item the value that the truth gives it; an item that it
+    says nothing of is neither right nor wrong"""
 
     def multilabel(self) -> dict[str, ItemCounts]:
         """Present and absent by item, for items whose values are booleans."""
@@ -80,16 +81,16 @@ class CellDocument:
     first_wrong: str | None
 
 
-# A document whose words went into the codebook of the run is no test of it.
+# A document whose words went into the codebook of the run is no test of it; nor are labels that the codebook lacks.
 _COMMON = """
 WITH truth AS MATERIALIZED (
     SELECT document_id, item, value FROM ({truth})
+    SEMI JOIN (SELECT item FROM run_labels WHERE run_id = $run) USING (item)
     SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
     ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id)
 ), said AS MATERIALIZED ({said}),
 counted AS MATERIALIZED (
-    SELECT document_id FROM (SELECT DISTINCT document_id FROM truth)
-    SEMI JOIN (SELECT DISTINCT document_id FROM said) USING (document_id) {decided}
+    SELECT DISTINCT document_id FROM truth SEMI JOIN said USING (document_id, item) {decided}
 )
 """
 _DECIDED = """
@@ -100,13 +101,11 @@ _DECIDED = """
 _COUNTED = """
 pairs AS MATERIALIZED (
     SELECT document_id, item, truth.value AS true_value, said.value AS said_value
-    FROM truth LEFT JOIN said USING (document_id, item)
+    FROM truth JOIN said USING (document_id, item) SEMI JOIN counted USING (document_id)
 ), alike AS MATERIALIZED (
-    SELECT document_id, bool_and(true_value IS NOT DISTINCT FROM said_value) AS exact
-    FROM pairs SEMI JOIN counted USING (document_id) GROUP BY document_id
+    SELECT document_id, bool_and(true_value = said_value) AS exact FROM pairs GROUP BY document_id
 )
-SELECT item, true_value, said_value, count(*) FROM pairs SEMI JOIN counted USING (document_id)
-WHERE said_value IS NOT NULL GROUP BY ALL
+SELECT item, true_value, said_value, count(*) FROM pairs GROUP BY ALL
 UNION ALL SELECT NULL, 'n', NULL, count(*) FROM counted
 UNION ALL SELECT NULL, 'exact', NULL, count(*) FROM alike WHERE exact
 UNION ALL SELECT NULL, 'known', NULL, count(DISTINCT document_id) FROM truth
@@ -133,8 +132,9 @@ class Evaluations:
         """An annotator against the truth, on the documents of the run.
 
         ``annotator`` is a role of the run, its ``verdict``, or like ``truth`` the name of a source (``annotators``). A
-        document counts when the truth has a value for at least one of its items, the annotator said something, and, for
-        an annotator of this run, the verdict on it has status ``verdict``; the others with truth are ``excluded``.
+        document counts when truth and annotator give a value to at least one and the same item of the run's codebook
+        and, for an annotator of this run, the verdict on it has status ``verdict``; the others with truth are
+        ``excluded``.
         Documents that lent their words to the run's codebook are in neither (``guarded``).
         """
         common, params = self._common(run_id, annotator, truth)
@@ -364,14 +364,14 @@ class Evaluations:
         return found
 
     def _common(self, run_id: str, annotator: str, truth: str) -> tuple[str, dict[str, Any]]:
-        own = _own(annotator)
+        own = is_own(annotator)
         judged, known = select(source_of(truth), "truth", raters=len(self.raters()))
         said, params = self._said(run_id, annotator, "said")
         common = _COMMON.format(truth=judged, said=said, decided=_DECIDED if own else "")
         return common, {"run": run_id, **known, **params}
 
     def _said(self, run_id: str, annotator: str, prefix: str) -> tuple[str, dict[str, Any]]:
-        source = of_run(run_id, annotator) if _own(annotator) else source_of(annotator)
+        source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
         return select(source, prefix, raters=len(self.raters()))
 
     def raters(self) -> list[str]:
@@ -379,6 +379,6 @@ class Evaluations:
         return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
 
 
-def _own(annotator: str) -> bool:
+def is_own(annotator: str) -> bool:
     """Whether the name is that of a role or the verdict of the run itself, and not of a source."""
     return annotator.partition("@")[0] not in (GOLD, REVIEWED) and not annotator.startswith("run:")

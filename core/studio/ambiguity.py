@@ -12,10 +12,10 @@ from core.annotations import VERDICT
 from core.errors import NoSuchRun, UsageError
 from core.evaluation.ambiguity import THETA, Ambiguity, K, of_document
 from core.runs import RunRow, RunSettings
-from core.studio import counted, grids, looked, raters
+from core.studio import compared, counted, looked, raters
 from core.studio.counted import Counted
 from core.studio.desk import Desk
-from core.studio.grids import Truth
+from core.studio.grids import Grid, Truth
 from core.studio.runs import Plan
 
 SAMPLED = ("vote", "self_consistency")
@@ -97,14 +97,15 @@ def apart(
     if run is None:
         raise NoSuchRun(run_id)
     known = rates(desk, prepass_id)
-    values = grids.load(desk.store, run_id, run.settings.codebook, [annotator], truth)
-    sure = np.array([document in known and not known[document].ambiguous(theta) for document in values.documents])
-    told = np.array([document in known for document in values.documents])
+    documents = looked.verdicts(desk, run, truth).documents
+    sides = compared.pair(desk, run, annotator, truth)
+    sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
+    told = np.array([document in known for document in documents])
     return {
         "prepass": prepass_id,
         "theta": theta,
-        "ambiguous": _part(run, values, annotator, told & ~sure, int(told.sum())),
-        "normal": _part(run, values, annotator, told & sure, int(told.sum())),
+        "ambiguous": _part(run, *sides, told & ~sure, int(told.sum())),
+        "normal": _part(run, *sides, told & sure, int(told.sum())),
     }
 
 
@@ -117,9 +118,9 @@ def counted_apart(desk: Desk, run: RunRow, prepass_id: str, truth: Truth = "gold
     return counted.among(desk, run, truth, scored, {"unasked": ~asked})
 
 
-def _part(run: RunRow, values: grids.Grids, annotator: str, rows: Any, known: int) -> dict[str, Any]:
+def _part(run: RunRow, truth: Grid, said: Grid, rows: Any, known: int) -> dict[str, Any]:
     count = int(rows.sum())
-    scores = raters.scores(run, values.truth[rows], values.of(annotator)[rows]) if count else None
+    scores = raters.scores(run, truth[rows], said[rows]) if count else None
     return {"documents": count, "share": count / known if known else None, "scores": scores}
 
 

@@ -14,7 +14,7 @@ from core.evaluation.multilabel import LabelScores
 from core.runs import RunRow
 from core.store.annotators import source_of
 from core.store.counts import ItemCounts, by_item
-from core.studio import grids, overlaps, raters, tables
+from core.studio import compared, overlaps, raters, tables
 from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.memo import remembered
@@ -116,8 +116,7 @@ def _scores(desk: Desk, run: RunRow, truth: Truth, annotator: str) -> dict[str, 
         return multilabel.to_json(label_scores(desk, run, annotator, truth))
     if codebook.kind == "choice":
         return choice.to_json(choice_scores(desk, run, annotator, truth))
-    values = grids.load(desk.store, run.run_id, codebook, [annotator], truth)
-    return rating.to_json(rating.evaluate(values.truth, values.of(annotator), codebook.names))
+    return rating.to_json(rating.evaluate(*compared.pair(desk, run, annotator, truth), codebook.names))
 
 
 def choice_scores(desk: Desk, run: RunRow, annotator: str, truth: Truth) -> ChoiceScores:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.codebook import Codebook
+from core.evaluation.arrays import Mask
 from core.store.annotators import GOLD, Source
 from core.store.rows import dump
 from core.store.store import Store
@@ -41,11 +42,15 @@ def load(store: Store, run_id: str, codebook: Codebook, annotators: Sequence[str
     """
     documents = tuple(store.runs.document_ids(run_id))
     judged = one(store, run_id, codebook, truth, len(documents))
-    guarded = set(store.evaluations.guarded(run_id))
-    if guarded:
-        judged[[row for row, document in enumerate(documents) if document in guarded]] = np.nan
+    judged[~tests(store, run_id, documents)] = np.nan
     said = {name: one(store, run_id, codebook, name, len(documents)) for name in annotators}
     return Grids(documents, judged, said)
+
+
+def tests(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
+    """``[document]``: which are a test of the run, as they lent no words to its codebook."""
+    guarded = set(store.evaluations.guarded(run_id))
+    return np.array([document not in guarded for document in documents], dtype=np.bool_)
 
 
 def one(store: Store, run_id: str, codebook: Codebook, annotator: str, documents: int) -> Grid:
@@ -57,10 +62,21 @@ def one(store: Store, run_id: str, codebook: Codebook, annotator: str, documents
     return grid
 
 
-def raters(store: Store, run_id: str, codebook: Codebook, documents: int) -> dict[str, Grid]:
-    """What each rater of the gold says of the run's documents, by name."""
+def on_common(truth: Grid, said: Grid) -> tuple[Grid, Grid]:
+    """Truth and values of one who may leave items open, as the scores want them that take complete lists: what only one
+    of both has a value for is without truth. A document on which they have no item in common keeps its truth and has no
+    value, so that it counts as left out."""
+    both = ~np.isnan(truth) & ~np.isnan(said)
+    some = both.any(axis=1, keepdims=True)
+    return np.where(both | ~some, truth, np.nan), np.where(some, np.nan_to_num(said), np.nan)
+
+
+def raters(store: Store, run_id: str, codebook: Codebook, documents: Sequence[str]) -> dict[str, Grid]:
+    """What each rater of the gold says of the run's ``documents``, by name; nothing of those that are no test."""
+    fit = tests(store, run_id, documents)[:, None]
     names = store.evaluations.raters()
-    return {name: one(store, run_id, codebook, str(Source("gold", name)), documents) for name in names}
+    said = {name: one(store, run_id, codebook, str(Source("gold", name)), len(documents)) for name in names}
+    return {name: np.where(fit, grid, np.nan) for name, grid in said.items()}
 
 
 def values_of(codebook: Codebook) -> list[str]:

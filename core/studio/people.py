@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ def may_replace(desk: Desk, run: RunRow, people: People = "trained") -> Alternat
 
 
 def _loaded(desk: Desk, run: RunRow) -> tuple[grids.Grids, list[str]]:
-    """The verdicts and what each of the people says, and the names of their sources."""
+    """The verdicts and what each of the people says, and the names of their sources. A document that lent its words to
+    the run's codebook is no test and has no verdict here."""
     sources = desk.store.evaluations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
@@ -42,7 +44,10 @@ def _loaded(desk: Desk, run: RunRow) -> tuple[grids.Grids, list[str]]:
     chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not chosen:
         chosen = [str(Source(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
-    return grids.load(desk.store, run.run_id, run.settings.codebook, [VERDICT, *chosen]), chosen
+    loaded = grids.load(desk.store, run.run_id, run.settings.codebook, [VERDICT, *chosen])
+    fit = grids.tests(desk.store, run.run_id, loaded.documents)[:, None]
+    verdicts = {VERDICT: np.where(fit, loaded.of(VERDICT), np.nan)}
+    return replace(loaded, said={**loaded.said, **verdicts}), chosen
 
 
 def counted_by(desk: Desk, run: RunRow) -> Counted:

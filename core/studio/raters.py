@@ -10,7 +10,7 @@ from core.evaluation import choice, multilabel, rating
 from core.evaluation.agreement import krippendorff_alpha
 from core.evaluation.arrays import codes
 from core.runs import RunRow
-from core.studio import grids
+from core.studio import compared, grids, looked
 from core.studio.desk import Desk
 
 
@@ -19,17 +19,21 @@ def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
 
     ``raters`` holds the scores against each of them alone. For ratings there are also those against the ``median`` of
     the raters, and ``agreement``, Krippendorff's ordinal alpha among the raters per dimension (nominal per label for
-    the other kinds): what the best annotator could be expected to reach.
+    the other kinds): what the best annotator could be expected to reach. Documents that lent their words to the run's
+    codebook are in none of these.
     """
     if len(desk.store.evaluations.raters()) < 2:
         return {}
     codebook = run.settings.codebook
-    values = grids.load(desk.store, run.run_id, codebook, [annotator])
-    golds = grids.raters(desk.store, run.run_id, codebook, len(values.documents))
+    documents = looked.verdicts(desk, run).documents
+    golds = grids.raters(desk.store, run.run_id, codebook, documents)
     if len(golds) < 2:
         return {}
-    said = values.of(annotator)
-    told: dict[str, Any] = {"raters": {name: scores(run, gold, said) for name, gold in golds.items()}}
+
+    def scored(gold: grids.Grid) -> dict[str, Any]:
+        return scores(run, *compared.against(desk, run, annotator, gold))
+
+    told: dict[str, Any] = {"raters": {name: scored(gold) for name, gold in golds.items()}}
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
     stack = np.stack(list(golds.values()), axis=-1)
     names = codebook.names if len(codebook.names) == stack.shape[1] else codebook.items
@@ -37,7 +41,7 @@ def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
         name: krippendorff_alpha(stack[:, column, :], level).value for column, name in enumerate(names)
     }
     if codebook.kind == "rating":
-        told["median"] = scores(run, grids.median_of(list(golds.values()), values.documents, codebook), said)
+        told["median"] = scored(grids.median_of(list(golds.values()), documents, codebook))
     return told
 
 

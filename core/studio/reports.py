@@ -13,10 +13,9 @@ from core.runs import RunRow
 from core.studio import (
     advice,
     certainty,
+    compared,
     drift,
     evaluate,
-    grids,
-    looked,
     mistakes,
     people,
     repeats,
@@ -104,11 +103,7 @@ def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str, told: Mapp
     """Of each score under its own key. What counts whole documents (the accuracy of a choice, all labels right) has
     Wilson's interval; the others those of ``bootstrap.scores``."""
     codebook = run.settings.codebook
-    values = looked.verdicts(desk, run, truth)
-    grid = values.of(VERDICT)
-    if annotator != VERDICT:
-        grid = grids.one(desk.store, run.run_id, codebook, annotator, len(values.documents))
-    gold, said = (scoring.present(codebook, each) for each in (values.truth, grid))
+    gold, said = (scoring.present(codebook, each) for each in compared.pair(desk, run, annotator, truth))
     drawn = bootstrap.scores(gold, said, codebook.names)
 
     def three(summary: bootstrap.Summary) -> dict[str, list[float] | None]:

@@ -84,3 +84,17 @@ def test_false_discoveries_as_statsmodels() -> None:
     for _ in range(20):
         p = rng.random(6) ** 4
         assert _yekutieli(list(p), 0.05) == list(multipletests(p, 0.05, "fdr_by")[0])
+
+
+def test_model_and_person_are_measured_on_the_same_items() -> None:
+    # A labels the first item alone, on which model and A both say what B and C say. On the second the model differs
+    # from B and C: against A, who left it open, that is nothing.
+    said = {
+        "A": [[1, np.nan], [1, np.nan]],
+        "B": [[1, 0], [1, 0]],
+        "C": [[1, 0], [1, 0]],
+    }
+    found = alternative_test([[1, 1], [1, 1]], said)
+    left = {one.person: one for one in found.people}
+    assert (left["A"].n, left["A"].model_wins, left["A"].person_wins) == (2, 1.0, 1.0)
+    assert (left["B"].n, left["B"].model_wins, left["B"].person_wins) == (2, 0.0, 1.0)

@@ -8,6 +8,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunSettings
 from core.store.annotators import Source, of_run, source_of
+from core.store.counts import ItemCounts
 from core.store.reviews import Change, Decision
 from tests.core.store.helpers import SEAT, hold_debate, make_codebook
 
@@ -82,6 +83,40 @@ def test_any_against_any(project):
     assert sorted(zip(*(table[name].tolist() for name in ("row", "column", "value")), strict=True)) == [
         (0, 0, 1.0), (1, 0, 0.0),
     ]  # fmt: skip
+
+
+def test_what_only_one_of_both_labelled_is_neither_right_nor_wrong(project):
+    codebook = make_codebook(2)
+    x, y = codebook.items
+    raters = {
+        "d0": {"ann": {x: True, y: False}, "bob": {x: True}},  # right on all that bob says
+        "d1": {"ann": {x: True, y: True}, "bob": {x: True, y: False}},
+        "d2": {"ann": {x: True}, "bob": {y: True}},  # nothing in common
+        "d3": {"ann": {"a label of later": True}, "bob": {x: True}},
+    }
+    project.store.documents.add(Document(id, {"text": "t"}, gold=said) for id, said in raters.items())
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, list(raters)).run_id
+    counts = project.store.evaluations.counts(run, "gold@bob", truth="gold@ann")
+    assert (counts.n, counts.excluded, counts.exact) == (2, 1, 1)
+    assert counts.multilabel() == {x: ItemCounts(tp=2), y: ItemCounts(fn=1)}
+
+
+def test_labels_that_the_codebook_of_a_run_lacks_are_nothing_to_it(project):
+    codebook = make_codebook(1)
+    (x,) = codebook.items
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": said})
+        for id, said in {"d0": {x: True, "a label of later": True}, "d1": {"a label of later": False}}.items()
+    )
+    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    run = project.store.runs.create(settings, ["d0", "d1"]).run_id
+    asyncio.run(hold_debate(project, run, "d0", {"annotator": {x: True}}, {x: True}))
+    asyncio.run(hold_debate(project, run, "d1", {"annotator": {x: True}}, {x: True}))
+    counts = project.store.evaluations.counts(run)
+    # d0 is right in all that the run was asked for, d1 has no truth for it.
+    assert (counts.n, counts.excluded, counts.exact) == (1, 0, 1)
+    assert project.store.evaluations.endings(run) == {"verdict": 1}
 
 
 def test_documents_that_lent_their_words_are_no_test(project):

@@ -75,7 +75,7 @@ def plain_counts(dossiers, items, annotator, truth, rater):
         true = {item: value for item in items if (value := truth_of(dossier, item, truth, rater)) is not None}
         said = said_by(dossier, annotator)
         known += bool(true)
-        if true and said and (annotator == "reviewed" or dossier.status == "verdict"):
+        if true.keys() & said.keys() and (annotator == "reviewed" or dossier.status == "verdict"):
             counted += 1
             cells.update((item, true[item], said[item]) for item in true if item in said)
     return counted, known - counted, cells
