@@ -81,7 +81,7 @@ def annotate_file(workspace: Workspace, source: Source, codebook: Codebook, plan
     plan, said = personas.with_personas(desk, plan, sources, codebook)
     for words in said:
         say(f"moot: {words}")
-    rows = annotate.begin(desk, imported, source.path.name, codebook, plan)
+    rows = annotate.begin(desk, imported, source.path.name, codebook, plan, lambda note: say(f"moot: {note}"))
     for note in precedents.notes(desk.store, settings, desk.store.runs.document_ids(rows[0].run_id)):
         say(f"moot: {note}")
     return _drive(desk, [row.run_id for row in rows])

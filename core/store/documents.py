@@ -126,6 +126,25 @@ class Documents:
 
         self._writer.do(run)
 
+    def complete_gold(self, documents: Sequence[Document]) -> int:
+        """Add the gold of these documents that the project lacks: what no rater of this name said of the item yet. What
+        is there stays; the number of values that it says otherwise. Documents must be in the project."""
+        table = table_of(_GOLD, _gold_rows(documents))
+
+        def run(cursor: Cursor) -> int:
+            with incoming(cursor, table):
+                cursor.execute(
+                    f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} FROM incoming "
+                    "ANTI JOIN gold USING (document_id, rater, item)"
+                )
+                return _one(
+                    cursor,
+                    "SELECT count(*) FROM incoming JOIN gold USING (document_id, rater, item) "
+                    "WHERE incoming.value <> gold.value",
+                )
+
+        return self._writer.do(run) if table.num_rows else 0
+
     def state(self) -> tuple[Any, ...]:
         """A value that differs whenever the documents or their gold may: after an import, after columns were mapped
         anew."""
@@ -262,7 +281,7 @@ def _chunked(documents: Iterable[Document], size: int) -> Iterator[list[Document
 
 
 def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
-    rows, gold = [], []
+    rows = []
     for number, document in enumerate(documents):
         fields = iter(document.fields.items())
         name, text = next(fields, ("", ""))
@@ -270,12 +289,16 @@ def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
         rows.append(
             (document.id, number, 0, name, text, dump(dict(fields)), words, source, document.group, document.order)
         )
-        gold += [
-            (document.id, rater, item, value_text(value))
-            for rater, said in document.gold.items()
-            for item, value in said.items()
-        ]
-    return table_of(_DOCUMENT, rows), table_of(_GOLD, gold)
+    return table_of(_DOCUMENT, rows), table_of(_GOLD, _gold_rows(documents))
+
+
+def _gold_rows(documents: Sequence[Document]) -> list[tuple[str, str, str, str]]:
+    return [
+        (document.id, rater, item, value_text(value))
+        for document in documents
+        for rater, said in document.gold.items()
+        for item, value in said.items()
+    ]
 
 
 def _add_chunk(cursor: Cursor, import_id: int, documents: pa.Table, gold: pa.Table) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,28 @@ def default_project(path: Path) -> Path:
     return path.with_suffix(".duckdb")
 
 
-def begin(desk: Desk, imported: Imported, file_name: str, codebook: Codebook, plan: runs.Plan) -> list[RunRow]:
-    """Take documents and codebook into the project and queue the plan's runs on them. InputError, UsageError."""
-    ids = take_in(desk, imported, file_name)
+def begin(
+    desk: Desk,
+    imported: Imported,
+    file_name: str,
+    codebook: Codebook,
+    plan: runs.Plan,
+    tell: Callable[[str], None] = lambda _note: None,
+) -> list[RunRow]:
+    """Take documents and codebook into the project and queue the plan's runs on them; ``tell`` hears what there is to
+    be told of the documents. InputError, UsageError."""
+    taken = take_in(desk, imported, file_name)
+    if taken.note:
+        tell(taken.note)
     version = desk.store.codebooks.save(codebook, note=f"from {file_name}")
     settings = runs.settle(plan, codebook, version, desk.models, own=templates.promoted(desk))
-    chosen = ambiguity.chosen(desk, plan, ids)
+    chosen = ambiguity.chosen(desk, plan, taken.ids)
     return runs.create(desk, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
 
 
 def extend(desk: Desk, run_id: str, imported: Imported, file_name: str, limit: int | None) -> int:
     """Take further documents into the project and give a run those of the file that it lacks; how many that were."""
-    ids = take_in(desk, imported, file_name)
+    ids = take_in(desk, imported, file_name).ids
     return desk.store.runs.extend(run_id, ids if limit is None else ids[:limit])
 
 

@@ -257,6 +257,8 @@ def take_in(desk: Desk, draft: Draft, codebook: Codebook | None = None, progress
         replace=draft.where == "replace",
         progress=prepared,
     )
+    if made.counts["repeated"]:
+        desk.store.documents.complete_gold(documents)
     if found.made and found.codebook is not None:
         desk.store.codebooks.save(found.codebook, note=f"from the gold columns of {draft.name}")
     tell(1.0, "Done")

@@ -56,10 +56,19 @@ def read_source(source: Source, codebook: Codebook) -> Imported:
     return imported
 
 
-def take_in(desk: Desk, imported: Imported, file_name: str) -> list[str]:
-    """Add documents to a project and give the ids of all of them, in order.
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The ids of a file's documents in the project, in their order, and what there is to be told of them."""
 
-    One that is there already with the same words stays as it is; InputError names the first whose words differ.
+    ids: tuple[str, ...]
+    note: str = ""
+
+
+def take_in(desk: Desk, imported: Imported, file_name: str) -> Taken:
+    """Add documents to a project.
+
+    One that is there already with the same words stays as it is, but for gold that it lacks; gold that says otherwise
+    is not taken, which the note tells. InputError names the first document whose words differ.
     """
     documents = imported.documents
     for start in range(0, len(documents), COMPARED_AT_ONCE):
@@ -68,8 +77,18 @@ def take_in(desk: Desk, imported: Imported, file_name: str) -> list[str]:
         for document in chunk:
             _check_same(document, there.get(document.id), desk.path)
     rejected = [RejectedRow(row.line, row.reason, row.raw) for row in imported.rejected]
-    desk.store.documents.add(documents, file_name=file_name, rejected=rejected)
-    return [document.id for document in documents]
+    made = desk.store.documents.add(documents, file_name=file_name, rejected=rejected)
+    otherwise = desk.store.documents.complete_gold(documents) if made.counts["repeated"] else 0
+    return Taken(tuple(document.id for document in documents), _kept_gold(otherwise, desk.path))
+
+
+def _kept_gold(otherwise: int, path: Path) -> str:
+    if not otherwise:
+        return ""
+    return (
+        f"{otherwise:,} gold value{' differs' if otherwise == 1 else 's differ'} from the gold that {path.name} has, "
+        "which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
+    )
 
 
 def _check_same(document: Document, there: Document | None, path: Path) -> None:
