@@ -259,8 +259,8 @@ def _bars_and_flow(desk: Desk, found: Evaluation) -> None:
         cells_in = f"{found.ledger.cells:,} {worth.noun(found.run)}s"
         on = counted.words(counted.of_debate(desk, found.run, found.truth), found.truth)
         with right, panel.panel("What did the debate change?", cells_in, counted=on, key="evaluate-flow"):
-            # As high as the bars beside it, but for the sentence.
-            height = max(190, charts.ROW * (len(found.labels) + 2) - 66)
+            # As high as the bars beside it, but for the sentence, where these are not endless.
+            height = min(480, max(190, charts.ROW * (len(found.labels) + 2) - 66))
             flow.flow(found.ledger, found.titles, found.told, height=height, key="evaluate-ribbons")
 
 

@@ -74,9 +74,11 @@ def _steps(told: Worth, noun: str, on: str) -> None:
                     "mended": f"{step.total.mended:,}",
                     "broken": f"{step.total.broken:,}",
                     "net": f"{step.total.net:+,}".replace("-", "−") if step.total.net else "0",
-                    "cost": "–" if price.cost_usd is None else f"${price.cost_usd:.4f}",
-                    f"$ a {noun} gained": "–" if price.per_label is None else f"${price.per_label:.4f}",
-                    "tokens": "–" if price.tokens_per_label is None else f"{price.tokens_per_label:,.0f}",
+                    "cost": _dollars(price.cost_usd),
+                    f"$ a {noun} gained": _dollars(price.per_label),
+                    f"tokens a {noun} gained": "–"
+                    if price.tokens_per_label is None
+                    else f"{price.tokens_per_label:,.0f}",
                 }
             )
         numbers = [name for name in rows[-1] if name != "step"]
@@ -91,6 +93,10 @@ def _steps(told: Worth, noun: str, on: str) -> None:
             st.caption("A model without a known price took part: prices are left out, tokens stand in for them.")
         elif whole.net <= 0:
             st.caption("The debate gained nothing on these documents, so there is no price for a gain.")
+
+
+def _dollars(price: float | None) -> str:
+    return "–" if price is None else f"${price:.4f}" if price else "free"
 
 
 def _critic(told: Worth) -> None:

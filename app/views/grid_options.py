@@ -28,7 +28,10 @@ def head(codebook: Codebook) -> int:
 
 
 def _names(codebook: Codebook) -> int:
-    return 78 if _tight(codebook) else 28
+    if not _tight(codebook):
+        return 28
+    longest = max(len(label.name) for label in codebook.labels)
+    return min(150, max(64, 26 + 6 * longest))
 
 
 def _tight(codebook: Codebook) -> bool:
@@ -60,7 +63,7 @@ def options_of(
             "children": [
                 {
                     "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112,
-                    "pinned": "left", "tooltipField": "_id", "cellClass": "id",
+                    "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.short"), "cellClass": "id",
                     "cellClassRules": {"shown": js("moot.shown")},
                 },
                 {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 118, "cellClass": "text",
@@ -144,7 +147,7 @@ def options_of(
             "box": js("moot.Box"), "squares": js("moot.Squares"), "badge": js("moot.Badge"), "head": js("moot.Head"),
         },
         "context": {
-            "css": _css(),
+            "css": _css(_names(codebook)),
             "focus": focus,
             "kind": codebook.kind,
             **teller,
@@ -204,10 +207,10 @@ def _values(codebook: Codebook) -> list[str]:
     return ["1", "0"]
 
 
-def _css() -> str:
+def _css(upright: int) -> str:
     fonts = "".join(
         f'@font-face {{ font-family: "{name}"; src: url("/app/static/{file}"); font-weight: {weight}; }}'
         for name, (file, weight) in FONTS.items()
     )
     names = "; ".join(f"--{name}: {colour}" for name, colour in palette.colours().items())
-    return f":root {{ {names} }}{fonts}{read(PARTS / 'grid.css')}"
+    return f":root {{ {names}; --upright: {upright}px }}{fonts}{read(PARTS / 'grid.css')}"

@@ -16,6 +16,9 @@ from core.documents import Document
 from core.studio.data import Profile
 from core.studio.holdings import GoldBar, gold_words
 
+MANY = 14
+"""Labels whose bars have room; those of more stand closer."""
+
 
 def figures(rows: Sequence[tuple[str, str, str]]) -> None:
     """Numbers in a row: (number, what it counts, tone)."""
@@ -26,50 +29,104 @@ def figures(rows: Sequence[tuple[str, str, str]]) -> None:
 
 
 def gold_chart(bars: Sequence[GoldBar], *, key: str) -> None:
-    """A bar for each label (or value) with its count and share; the colour is the label's."""
-    shade = palette.colours()
-    raters = len({bar.rater for bar in bars}) > 1
+    """A bar for each label (or value) with its count and share; the colour is the label's. Of several raters each has a
+    mark on the bar, which is as long as their shares' mean."""
+    several = len({bar.rater for bar in bars}) > 1
     rows = [
         {
-            "name": " ".join(part for part in (bar.label, bar.value, f"({bar.rater})" if raters else "") if part),
+            "name": " ".join(part for part in (bar.label, bar.value) if part),
+            **({"rater": bar.rater} if several else {}),
             "count": bar.count,
             "known": bar.known,
             "share": bar.share,
         }
         for bar in bars
     ]
-    colours = [colour(bar.colour) if bar.colour else shade["tx3"] for bar in bars]
-    draw(_gold(rows, colours), rows, key=key)
+    colours = {str(row["name"]): colour(bar.colour) if bar.colour else "" for row, bar in zip(rows, bars, strict=True)}
+    draw((_gold_of_raters if several else _gold)(rows, colours), rows, key=key)
 
 
 @kept
-def _gold(rows: Sequence[Mapping[str, Any]], colours: Sequence[str]) -> Spec:
+def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
+    import altair as alt
+
+    most = max((row["count"] for row in rows), default=1) or 1
+    across = alt.Scale(domain=[0, most * 1.42], nice=False)
+    told = [{**row, "end": row["count"], "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]
+    tip = [
+        alt.Tooltip("name:N", title="Label"),
+        alt.Tooltip("count:Q", title="Documents", format=","),
+        alt.Tooltip("known:Q", title="of those with gold", format=","),
+        alt.Tooltip("share:Q", title="Share", format=".1%"),
+    ]
+    return finished(_named_bars(told, colours, across, tip), _row(colours) * max(1, len(colours)))
+
+
+@kept
+def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
     import altair as alt
 
     shade = palette.colours()
-    own = {row["name"]: colour for row, colour in zip(rows, colours, strict=True)}
-    names = list(own)
-    most = max((row["count"] for row in rows), default=1) or 1
-    across = alt.X("count:Q", scale=alt.Scale(domain=[0, most * 1.42], nice=False), axis=None)
-    down = alt.Y(
-        "name:N",
-        sort=names,
-        axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=150, labelFontSize=12, labelPadding=8),
+    most = max(row["share"] for row in rows) or 1
+    across = alt.Scale(domain=[0, most * 1.6], nice=False)
+    told = [mean_of(name, rows) for name in colours]
+    tip = [alt.Tooltip("name:N", title="Label"), alt.Tooltip("mean:Q", title="Mean of the raters", format=".1%")]
+    marks = (
+        alt.Chart(table(rows))
+        .mark_tick(thickness=2, size=17, color=shade["tx"])
+        .encode(
+            x=alt.X("share:Q", scale=across, axis=None),
+            y=_down(colours),
+            tooltip=[
+                alt.Tooltip("name:N", title="Label"),
+                alt.Tooltip("rater:N", title="Rater"),
+                alt.Tooltip("count:Q", title="Documents", format=","),
+                alt.Tooltip("known:Q", title="of those with gold", format=","),
+                alt.Tooltip("share:Q", title="Share", format=".1%"),
+            ],
+        )
     )
-    base = alt.Chart(table([{**row, "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]))
-    bars = base.mark_bar(size=15, cornerRadiusEnd=2).encode(
-        x=across,
+    return finished(_named_bars(told, colours, across, tip) + marks, _row(colours) * len(colours))
+
+
+def mean_of(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A label's mean share over its raters, and the least and most of them in words (``24%, 20% to 28%``)."""
+    shares = [row["share"] for row in rows if row["name"] == name]
+    mean = sum(shares) / len(shares)
+    spread = f", {min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else ""
+    return {"name": name, "mean": mean, "end": mean, "most": max(shares), "words": f"{mean:.0%}{spread}"}
+
+
+def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], across: Any, tip: Sequence[Any]) -> Any:
+    """Bars from 0 to ``end``, named at the left; ``words`` stand behind ``most`` where there is one, else the end."""
+    import altair as alt
+
+    shade = palette.colours()
+    base = alt.Chart(table([{**row, "at": row.get("most", row["end"])} for row in rows]))
+    own = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
+    down = _down(colours)
+    bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
+        x=alt.X("end:Q", scale=across, axis=None),
         y=down,
-        color=alt.Color("name:N", scale=alt.Scale(domain=names, range=list(own.values())), legend=None),
-        tooltip=[
-            alt.Tooltip("name:N", title="Label"),
-            alt.Tooltip("count:Q", title="Documents", format=","),
-            alt.Tooltip("known:Q", title="of those with gold", format=","),
-            alt.Tooltip("share:Q", title="Share", format=".1%"),
-        ],
+        color=alt.Color("name:N", scale=own, legend=None),
+        tooltip=list(tip),
     )
-    words = base.mark_text(align="left", dx=6, fontSize=12, color=shade["tx2"]).encode(x=across, y=down, text="words:N")
-    return finished(bars + words, ROW * max(1, len(names)))
+    words = base.mark_text(align="left", dx=6, fontSize=12, color=shade["tx2"]).encode(
+        x=alt.X("at:Q", scale=across, axis=None), y=down, text="words:N"
+    )
+    return bars + words
+
+
+def _down(names: Mapping[str, str]) -> Any:
+    import altair as alt
+
+    axis = alt.Axis(title=None, ticks=False, domain=False, labelLimit=150, labelFontSize=12, labelPadding=8)
+    return alt.Y("name:N", sort=list(names), axis=axis)
+
+
+def _row(names: Mapping[str, str]) -> int:
+    """Pixels of a row: less where there are many."""
+    return ROW if len(names) <= MANY else 18
 
 
 def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:

@@ -279,7 +279,7 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
     )
     return finished(
         alt.layer(cells, words) if len(across) <= MOST_WORDED else cells,
-        (32 if slanted else 44) * len(names) + (90 if slanted else 50),
+        (18 if len(across) > MOST_WORDED else 32 if slanted else 44) * len(names) + (90 if slanted else 50),
     )
 
 

@@ -123,11 +123,16 @@ def gold_bars(found: Profile, codebook: Codebook | None) -> tuple[GoldBar, ...]:
 
 def _bars(counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codebook | None) -> tuple[GoldBar, ...]:
     """Multilabel: present, label by label. Choice: documents of each label. Rating: each value of each dimension.
-    Items that are not in the codebook (any more) come last, under their bare id."""
+    A value that one rater used has a bar for each who spoke of the item, so that their shares can be compared. Items
+    that are not in the codebook (any more) come last, under their bare id."""
     labels = {label.id: (label.name, label.colour) for label in codebook.labels} if codebook is not None else {}
     places = {label_id: place for place, label_id in enumerate(labels)}
+    used: dict[str, dict[Value, None]] = {}
+    for (item, _), values in counts.items():
+        used.setdefault(item, {}).update(dict.fromkeys(values))
     bars = []
-    for (item, rater), values in counts.items():
+    for (item, rater), own in counts.items():
+        values = {value: own.get(value, 0) for value in used[item]}
         known = sum(values.values())
         name, colour = labels.get(item, (f"{item} (not in the codebook)", 0))
         if item == CHOICE_ITEM and item not in labels:

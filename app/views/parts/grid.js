@@ -248,6 +248,9 @@ window.moot = (() => {
   const flag = (letter) => (params) => Boolean(params.data) && String(params.data["m_" + params.colDef.colId.slice(2)] || "").includes(letter);
   const shown = (params) => params.node.id === focused;
 
+  // Of a long id, its beginning and its end: what it shares with its neighbours is in the middle as a rule.
+  const short = ({ value }) => (value.length > 13 ? value.slice(0, 4) + "…" + value.slice(-8) : value);
+
   function ready(event) {
     const { css, focus, address, head } = context(event.api);
     teller = new Teller(address, head);
@@ -273,5 +276,5 @@ window.moot = (() => {
     if (api.getColumn("_quotes").isVisible() !== roomy) api.setColumnsVisible(["_quotes"], roomy);
   }
 
-  return { get, set, clicked, keyed, collect, wanted, focusOn, ready, fitted, roomed, flag, shown, Box, Squares, Badge, Head };
+  return { get, set, clicked, keyed, collect, wanted, focusOn, ready, fitted, roomed, short, flag, shown, Box, Squares, Badge, Head };
 })();

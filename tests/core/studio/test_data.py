@@ -211,7 +211,9 @@ def test_several_raters_and_ratings() -> None:
     gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
     found = data.trial(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)
     bars = holdings.gold_bars(found.profile, book)
-    assert [(bar.rater, bar.value, bar.count) for bar in bars] == [("A", "1", 1), ("A", "3", 1), ("B", "5", 2)]
+    assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
+        ("A", "1", 1), ("A", "3", 1), ("A", "5", 0), ("B", "1", 0), ("B", "3", 0), ("B", "5", 2),
+    ]  # fmt: skip
     assert holdings.gold_words(found.imported.documents[0], book) == ["clear 1 (A)", "clear 5 (B)"]
 
 
