@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,21 @@ def test_app_holds_widgets_and_nothing_else(path: Path) -> None:
         parts = name.split(".")
         assert parts[0] not in forbidden, f"{path.name} imports {name}"
         assert not (parts[0] == "core" and len(parts) > 1 and parts[1] in rooms), f"{path.name} imports {name}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside functions and for types only count like all others."""
+    modules = {_dotted(path): path for folder in ("core", "app") for path in _modules(folder)}
+    graph = {
+        name: {found for found in _imports(path) & modules.keys() if found != name}
+        - {found.rpartition(".")[0] for found in _imports(path) & modules.keys()}  # "from package import module"
+        for name, path in modules.items()
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def _tracked() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from core.cli.console import DOLLARS, print_json, say
+from core.cli.opening import open_workspace
 
 
 @click.command("rerun")
@@ -29,7 +30,6 @@ def rerun(run: str, project: Path, as_json: bool, **options: Any) -> None:
     critic, the extractor is. --json reports like annotate: cached_calls are the replies that cost nothing.
     """
     from core.cli.annotating import rerun_run
-    from core.cli.commands import open_workspace
 
     with open_workspace(options["connections"]) as workspace:
         outcome = rerun_run(workspace, project, run, options)

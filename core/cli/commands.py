@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from click.core import ParameterSource
 from core import __version__
 from core.cli.again import rerun
 from core.cli.console import DOLLARS, Explaining, print_json, say
-from core.errors import StorageFull, UsageError
+from core.cli.opening import open_desk, open_workspace
+from core.errors import UsageError
 
 PROJECT = click.Path(dir_okay=False, path_type=Path)
 SEED = click.IntRange(-(2**53), 2**53)
@@ -201,7 +201,7 @@ def evaluate_command(
     from core.studio import ambiguity, evaluate, printout, reports
     from core.studio.annotate import known_run
 
-    with _opened(project) as desk:
+    with open_desk(project) as desk:
         chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
         evaluate.require_annotator(desk, chosen, annotator)
         told = [reports.full(desk, row.run_id, truth, annotator, errors=errors) for row in chosen]
@@ -247,7 +247,7 @@ def compare_command(project: Path, runs: tuple[str, ...], truth: str, as_json: b
     """Compare runs with the first on the documents that they share: differences, tests, fixed and broken, cost."""
     from core.studio.outcomes import told
 
-    with _opened(project) as desk:
+    with open_desk(project) as desk:
         result = told(desk, runs, truth)
     if as_json:
         print_json(result)
@@ -264,7 +264,7 @@ def runs_command(project: Path, as_json: bool) -> None:
     """List the runs of a project, oldest first."""
     from core.studio.annotate import listing
 
-    with _opened(project) as desk:
+    with open_desk(project) as desk:
         rows = [listing(row) for row in desk.store.runs.all()]
     if as_json:
         print_json({"runs": rows})
@@ -292,7 +292,7 @@ def export_command(project: Path, run: str | None, form: str, output: Path) -> N
     from core.studio import bundle, export, student
     from core.studio.annotate import known_run
 
-    with _opened(project) as desk:
+    with open_desk(project) as desk:
         if form.strip().lower() == bundle.NAME:
             bundle.write_bundle(desk, output)
         elif form.strip().lower() == student.FORMAT:
@@ -356,30 +356,3 @@ def _part(part: dict[str, Any]) -> str:
 
 def _figure(value: float | None) -> str:
     return "  -  " if value is None else f"{value:.3f}"
-
-
-@contextmanager
-def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
-    """A workspace with these connections, closed at the end. A disk without room for the project's checkpoint is told,
-    and changes nothing else: what was acknowledged is in its log."""
-    from core.studio.annotate import parse_pairs
-    from core.studio.workspace import Workspace
-
-    places = parse_pairs(connections, "--connection")
-    workspace = Workspace()
-    try:
-        for name, url in places.items():
-            workspace.use_connection(name, url)
-        yield workspace
-    finally:
-        try:
-            workspace.close()
-        except StorageFull as full:
-            say(f"moot: {full}")
-
-
-@contextmanager
-def _opened(project: Path) -> Iterator[Any]:
-    """The desk of a project that is there already."""
-    with open_workspace() as workspace:
-        yield workspace.open(project, create=False)

@@ -37,6 +37,11 @@ class Estimate:
         return None if self.interval is None else 0.0 not in self.interval
 
 
+def ends(interval: Interval | None) -> list[float] | None:
+    """``[low, high]``, as reports have it; None without one."""
+    return [interval.low, interval.high] if interval else None
+
+
 def wilson(successes: int, n: int, level: float = 0.95) -> Interval | None:
     """Wilson's score interval of a proportion, within 0 to 1; None when n is 0.
 

@@ -292,7 +292,7 @@ def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
     return table_of(_DOCUMENT, rows), table_of(_GOLD, _gold_rows(documents))
 
 
-def _gold_rows(documents: Sequence[Document]) -> list[tuple[str, str, str, str]]:
+def _gold_rows(documents: Sequence[Document]) -> list[tuple[str, str, str, str | None]]:
     return [
         (document.id, rater, item, value_text(value))
         for document in documents

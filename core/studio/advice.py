@@ -15,7 +15,7 @@ from core.annotations import VERDICT
 from core.debate.protocols import family
 from core.evaluation import multilabel
 from core.evaluation.counts import Counts, total
-from core.evaluation.intervals import precision_interval, recall_interval
+from core.evaluation.intervals import ends, precision_interval, recall_interval
 from core.runs import RunRow
 from core.store.counts import by_item
 from core.studio import evaluate, stages
@@ -99,9 +99,9 @@ def to_json(found: Sequence[Profile], advised: Sequence[Suggestion]) -> dict[str
                 "runs": one.runs,
                 "n": one.counts.n,
                 "precision": one.counts.precision,
-                "precision_interval": _pair(precision_interval(one.counts)),
+                "precision_interval": ends(precision_interval(one.counts)),
                 "recall": one.counts.recall,
-                "recall_interval": _pair(recall_interval(one.counts)),
+                "recall_interval": ends(recall_interval(one.counts)),
                 "f1": one.counts.f1,
                 "verdict_macro_f1": one.verdict_f1,
             }
@@ -140,7 +140,3 @@ def _suggestion(found: Sequence[Profile], seat: str) -> Suggestion:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def _pair(interval: Any) -> list[float] | None:
-    return [interval.low, interval.high] if interval else None

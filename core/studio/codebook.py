@@ -32,7 +32,7 @@ from core.llm import builtin
 from core.store.codebooks import CodebookVersion
 from core.studio.desk import Desk
 from core.studio.differences import Change, compare
-from core.studio.samples import SAMPLES
+from core.studio.sample_data import SAMPLES
 
 __all__ = [
     "Change", "CodebookVersion", "Kind", "Scale", "Standing", "Template", "add_label", "adopt", "change",

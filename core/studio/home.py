@@ -15,7 +15,8 @@ from core.runs import BUILTIN, RunRow, State
 from core.store.codebooks import CodebookVersion
 from core.studio import bundle, preferences, runs
 from core.studio.desk import Desk
-from core.studio.samples import SUFFIX, ensure_sample, make_folder
+from core.studio.sample_data import SUFFIX
+from core.studio.samples import ensure_sample, make_folder
 from core.studio.workspace import Workspace
 
 NAME_LIMIT = 80

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from core.evaluation.arrays import Mask
-from core.evaluation.intervals import Estimate
+from core.evaluation.intervals import Estimate, ends
 from core.evaluation.significance import McNemar, TTest
-from core.studio import compare, evaluate, reports, stages
+from core.studio import compare, evaluate, stages
 from core.studio.compare import Column, Comparison, Pair
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
@@ -197,7 +197,7 @@ def _agreement(one: Grid, two: Grid) -> float | None:
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {"difference": estimate.value, "interval": reports.pair(estimate)}
+    return {"difference": estimate.value, "interval": ends(estimate.interval)}
 
 
 def _mcnemar(test: McNemar) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _t_json(test: TTest | None) -> dict[str, Any] | None:
         "t": test.t,
         "df": test.df,
         "p": test.p,
-        "interval": [test.interval.low, test.interval.high] if test.interval else None,
+        "interval": ends(test.interval),
         "direction": test.direction,
         "sentence": test.sentence(),
     }

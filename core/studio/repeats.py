@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.annotations import VERDICT
+from core.evaluation.intervals import ends
 from core.evaluation.iterations import Repeated, Stability, repeated, stability
 from core.runs import RunRow
 from core.studio import counted, evaluate, grids, looked, stages
@@ -128,7 +129,7 @@ def _repeated_json(one: Repeated) -> dict[str, Any]:
         "n": one.n,
         "mean": one.mean,
         "sd": one.sd,
-        "interval": [one.interval.low, one.interval.high] if one.interval else None,
+        "interval": ends(one.interval),
         "min": one.low,
         "max": one.high,
     }

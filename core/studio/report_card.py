@@ -13,7 +13,7 @@ import numpy.typing as npt
 from core.codebook import Codebook
 from core.documents import Value
 from core.evaluation import arrays, bootstrap
-from core.evaluation.intervals import Estimate
+from core.evaluation.intervals import Estimate, ends, wilson
 from core.store.learning import Decided
 
 SHOWN = 40
@@ -105,8 +105,6 @@ def markdown(facts: Mapping[str, Any], at: float) -> str:
 
 def _near(codebook: Codebook, gold: npt.NDArray[np.float64], said: npt.NDArray[np.float64]) -> dict[str, Any]:
     """Of ratings: the share within one step of the person's, per document, with Wilson's interval over documents."""
-    from core.evaluation.intervals import wilson
-
     known = ~np.isnan(gold) & ~np.isnan(said)
     close = known & (np.abs(gold - said) <= 1)
     cells, documents = int(known.sum()), int(known.any(axis=1).sum())
@@ -120,8 +118,7 @@ def _near(codebook: Codebook, gold: npt.NDArray[np.float64], said: npt.NDArray[n
 
 
 def _plain(estimate: Estimate) -> dict[str, Any]:
-    interval = estimate.interval
-    return {"value": estimate.value, "interval": [interval.low, interval.high] if interval else None}
+    return {"value": estimate.value, "interval": ends(estimate.interval)}
 
 
 def _word(value: Value, names: Mapping[str, str]) -> str:

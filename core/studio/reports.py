@@ -8,7 +8,7 @@ from typing import Any
 from core.annotations import VERDICT
 from core.debate.protocols import family
 from core.evaluation import bootstrap
-from core.evaluation.intervals import Estimate, wilson
+from core.evaluation.intervals import ends, wilson
 from core.runs import RunRow
 from core.studio import (
     advice,
@@ -107,21 +107,19 @@ def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str, told: Mapp
     drawn = bootstrap.scores(gold, said, codebook.names)
 
     def three(summary: bootstrap.Summary) -> dict[str, list[float] | None]:
-        return {"precision": pair(summary.precision), "recall": pair(summary.recall), "f1": pair(summary.f1)}
+        return {
+            "precision": ends(summary.precision.interval),
+            "recall": ends(summary.recall.interval),
+            "f1": ends(summary.f1.interval),
+        }
 
     def whole(share: float | None) -> list[float] | None:
-        found = None if share is None else wilson(round(share * told["n"]), told["n"])
-        return [found.low, found.high] if found else None
+        return None if share is None else ends(wilson(round(share * told["n"]), told["n"]))
 
     labels = {name: three(summary) for name, summary in drawn.labels.items()}
     if codebook.kind == "choice":
         spans: dict[str, Any] = {"accuracy": whole(told["accuracy"]), "macro": three(drawn.macro)}
     else:
-        spans = {"accuracy": pair(drawn.accuracy), "subset_accuracy": whole(told["subset_accuracy"])}
+        spans = {"accuracy": ends(drawn.accuracy.interval), "subset_accuracy": whole(told["subset_accuracy"])}
         spans |= {"macro": three(drawn.macro), "micro": three(drawn.micro)}
     return {"level": 0.95, **spans, "labels": labels}
-
-
-def pair(estimate: Estimate) -> list[float] | None:
-    """An interval as ``[low, high]``, None without one."""
-    return [estimate.interval.low, estimate.interval.high] if estimate.interval else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.evaluation.intervals import Interval, wilson
+from core.evaluation.intervals import Interval, ends, wilson
 from core.runs import RunRow
 from core.store.savings import FromStore
 from core.studio.desk import Desk
@@ -43,7 +43,7 @@ class Adaptive:
             "calls_saved": self.calls_saved,
             "cost_saved_usd": self.cost_saved_usd,
             "audit_changed": self.changed,
-            "audit_interval": [self.interval.low, self.interval.high] if self.interval else None,
+            "audit_interval": ends(self.interval),
         }
 
 

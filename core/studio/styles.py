@@ -20,9 +20,9 @@ from core.errors import MootError
 from core.evaluation import groups
 from core.evaluation.arrays import Mask
 from core.evaluation.groups import Drawn
-from core.evaluation.intervals import Estimate
+from core.evaluation.intervals import Estimate, ends
 from core.runs import RunRow
-from core.studio import counted, looked, reports, stages
+from core.studio import counted, looked, stages
 from core.studio.counted import Counted
 from core.studio.desk import Desk
 from core.studio.grids import Grid, Truth
@@ -133,7 +133,7 @@ def to_json(desk: Desk, run: RunRow, truth: Truth = "gold") -> dict[str, Any] | 
 
 def _json(told: Styles) -> dict[str, Any]:
     def side(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-        return {name: {"value": one.value, "interval": reports.pair(one)} for name, one in scores.items()}
+        return {name: {"value": one.value, "interval": ends(one.interval)} for name, one in scores.items()}
 
     return {
         "runs": {STYLES[name]: run for name, run in told.runs.items()},

@@ -12,6 +12,7 @@ from core.annotations import VERDICT
 from core.debate.protocols import family
 from core.evaluation import flips, panels
 from core.evaluation.flips import Change, Ledger
+from core.evaluation.intervals import ends
 from core.evaluation.objections import Objections, objections
 from core.evaluation.rounds import Bound, Round, bound, rounds
 from core.runs import RunRow
@@ -192,7 +193,6 @@ def _ledger_json(told: Worth, noun: str) -> dict[str, Any]:
 
 def change_json(change: Change) -> dict[str, Any]:
     """One step's changes, with those of each label."""
-    interval = change.gain.interval
     return {
         "step": change.role,
         "against": change.against,
@@ -202,7 +202,7 @@ def change_json(change: Change) -> dict[str, Any]:
         "kept_wrong": change.total.kept_wrong,
         "net": change.total.net,
         "gain": change.gain.value,
-        "interval": [interval.low, interval.high] if interval else None,
+        "interval": ends(change.gain.interval),
         "carried": change.carried,
         "labels": {
             name: {"mended": tally.mended, "broken": tally.broken, "net": tally.net}

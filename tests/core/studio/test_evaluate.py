@@ -12,8 +12,8 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
-from core.evaluation import intervals
 from core.evaluation.counts import Counts
+from core.evaluation.intervals import ends, wilson
 from core.runs import RunSettings
 from core.store.project import Project
 from core.studio import evaluate, printout, reports, review, scoring, truth_words
@@ -85,7 +85,7 @@ def test_the_page_agrees_with_the_report(desk, run_id):
 
 
 def spans(summary):
-    return {score: reports.pair(getattr(summary, score)) for score in ("precision", "recall", "f1")}
+    return {score: ends(getattr(summary, score).interval) for score in ("precision", "recall", "f1")}
 
 
 def printed(desk, run_id, name):
@@ -105,10 +105,10 @@ def test_one_number_has_one_interval_on_the_page_in_json_in_csv_and_in_print(pro
     assert told["intervals"]["macro"] == spans(found.macro)
     if kind == "multilabel":
         assert told["intervals"]["micro"] == spans(found.micro)
-        assert told["intervals"]["accuracy"] == reports.pair(found.accuracy)
-        assert told["intervals"]["subset_accuracy"] == reports.pair(found.exact)
+        assert told["intervals"]["accuracy"] == ends(found.accuracy.interval)
+        assert told["intervals"]["subset_accuracy"] == ends(found.exact.interval)
     else:
-        assert told["intervals"]["accuracy"] == reports.pair(found.exact)
+        assert told["intervals"]["accuracy"] == ends(found.exact.interval)
     table = evaluate.as_csv(reports.scored(desk, run_id)).removeprefix("\ufeff")
     lines = {line["name"]: line for line in csv.DictReader(io.StringIO(table))}
     for label in found.labels:
@@ -116,14 +116,14 @@ def test_one_number_has_one_interval_on_the_page_in_json_in_csv_and_in_print(pro
         assert told["intervals"]["labels"][label.name] == own
         row = printed(desk, run_id, label.name)
         for score, span in own.items():
-            ends = [lines[label.name][f"{score}_{end}"] for end in ("low", "high")]
-            assert ends == (["", ""] if span is None else [str(end) for end in span])
+            low_high = [lines[label.name][f"{score}_{end}"] for end in ("low", "high")]
+            assert low_high == (["", ""] if span is None else [str(end) for end in span])
             words = "" if span is None else f"\n{span[0]:.3f}–{span[1]:.3f}"
             value = getattr(label.scores, score).value
             assert row[score] == ("–" if value is None else f"{value:.3f}") + words
     # Recall of the label of which both were found: not certain after two.
     sure = next(label for label in found.labels if label.scores.recall.value == 1)
-    assert sure.scores.recall.interval == intervals.wilson(sure.counts.tp, sure.counts.positives)
+    assert sure.scores.recall.interval == wilson(sure.counts.tp, sure.counts.positives)
 
 
 @pytest.mark.parametrize("truth", ["gold", "reviewed"])
