@@ -8,9 +8,12 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from core.codebook import Codebook
+from core.documents import storable
 from core.errors import UsageError
 
 DEFAULT_MAX_TOKENS = 1024
+MOST_TOKENS = 2**31 - 1
+"""What servers can count."""
 BUILTIN = "builtin"
 """The connection of the built-in models, which need no server."""
 
@@ -52,7 +55,7 @@ class Sampling(_Frozen):
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1)
+    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, le=MOST_TOKENS)
     seed: int | None = None
     reasoning_effort: Effort | None = None
     json_schema: SchemaUse = "off"
@@ -87,6 +90,8 @@ class Seat(_Frozen):
     def parse(cls, spec: str, *, sampling: Sampling | None = None) -> Self:
         """A seat from ``connection/model``; the model's name may hold slashes. UsageError when a part is missing."""
         connection, slash, model = spec.strip().partition("/")
+        if storable(spec) != spec:  # bytes of a command line that are no characters
+            raise UsageError(f"'{storable(spec)}' is not a model.", "Write its name in UTF-8.")
         if not slash or not connection or not model:
             raise UsageError(f"'{spec}' is not a model.", "Write connection/model, for example builtin/lexical.")
         return cls(connection=connection, model=model, sampling=sampling or Sampling())

@@ -30,7 +30,7 @@ from core.engine.outbox import Outbox
 from core.engine.ports import AttemptRow, Ports, StoredReply, Work
 from core.engine.staged import StagedRun
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
-from core.llm.batches import MOST_REQUESTS, SHARE, BatchServer, BatchState, line, read_row
+from core.llm.batches import MOST_REQUESTS, SHARE, BatchServer, BatchState, answers, line, read_row
 from core.runs import Halt, Seat
 
 MOST_TRIES = 3
@@ -271,8 +271,12 @@ class BatchRun(StagedRun):
         return state
 
     async def _collect(self, job: Job, state: BatchState) -> dict[str, None]:
-        """Commit all replies of a job that has ended; the documents that waited for any of its requests."""
+        """Commit all replies of a job that has ended; the documents that waited for any of its requests.
+
+        Rows come in any order and may come twice: of a request that failed and was answered, the answer counts.
+        """
         missing = dict.fromkeys(job.keys)
+        failed: dict[str, Mapping[str, Any]] = {}
         rows: list[tuple[str, Mapping[str, Any]]] = []
         server = await self._server(job.seat)
         for output in state.outputs:
@@ -280,17 +284,21 @@ class BatchRun(StagedRun):
                 row = read_row(raw)
                 if row is None or row[0] not in missing:
                     continue
+                if not answers(row[1]):
+                    failed[row[0]] = row[1]
+                    continue
                 del missing[row[0]]
                 rows.append(row)
                 if len(rows) >= COMMITTED_AT_ONCE:
                     await self._keep(job, rows)
                     rows = []
-        await self._keep(job, rows)
+        unanswered = [(key, failed[key]) for key in missing if key in failed]
+        await self._keep(job, (*rows, *unanswered))
         if state.problem:
             self._refused(job, state.problem)
         else:
             lost = TimedOut(f"{job.seat.model} at {job.seat.connection} sent no row for it in {job.mark}.", "")
-            for key in missing:
+            for key in (key for key in missing if key not in failed):
                 self._note_fault(job, key, lost)
         await self._jobs.over(job.mark, state.problem or "collected")
         del self._out[job.mark]

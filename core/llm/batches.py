@@ -6,6 +6,7 @@ In: ``{"custom_id", "method": "POST", "url": "/v1/chat/completions", "body"}``. 
 
 from __future__ import annotations
 
+import codecs
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import orjson
-
 from core import errors
 from core.llm.connections import Connection
 from core.llm.failures import from_status, plain
+from core.llm.request import packed
+from core.llm.streams import maybe
 from core.runs import Seat
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
@@ -163,11 +164,11 @@ class HandBatches:
     """Files in a folder that a person, or a script, has answered by another program.
 
     A batch is its input file; its outputs are the files beside it that begin with its name. It has ended when each of
-    its requests has a row, or when the outputs have not changed for ``SETTLED`` seconds; what is missing then is asked
-    for again in another file.
+    its requests has a row, or when the outputs have not changed for ``SETTLED`` seconds, longer than a slow model takes
+    for one; what is missing then is asked for again in another file.
     """
 
-    SETTLED = 3.0
+    SETTLED = 120.0
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -213,17 +214,23 @@ def _rows(path: Path) -> int:
 
 def line(key: str, body: Mapping[str, Any]) -> bytes:
     """One request as a line of a file."""
-    return orjson.dumps({"custom_id": key, "method": "POST", "url": URL, "body": body}) + b"\n"
+    return packed({"custom_id": key, "method": "POST", "url": URL, "body": body}) + b"\n"
 
 
 def read_row(row: bytes) -> tuple[str, Mapping[str, Any]] | None:
     """The key and the content of an output line; None for one that is no row."""
-    try:
-        data = orjson.loads(row)
-    except orjson.JSONDecodeError:
-        return None
-    key = data.get("custom_id") if isinstance(data, dict) else None
-    return (key, data) if isinstance(key, str) else None
+    data = maybe(row.removeprefix(codecs.BOM_UTF8))
+    key = data.get("custom_id") if data is not None else None
+    return (key, data) if data is not None and isinstance(key, str) else None
+
+
+def answers(row: Mapping[str, Any]) -> bool:
+    """Whether a row holds a reply, and not why there is none."""
+    response = row.get("response")
+    if not isinstance(response, dict) or response.get("status_code") not in (None, 200):
+        return False
+    body = response.get("body")
+    return isinstance(body, dict) and not body.get("error")
 
 
 def body_of(row: Mapping[str, Any], seat: Seat) -> dict[str, Any]:
@@ -235,7 +242,7 @@ def body_of(row: Mapping[str, Any], seat: Seat) -> dict[str, Any]:
         if status in (None, 200):
             return body
         if isinstance(status, int):
-            raise from_status(status, orjson.dumps(body), {}, seat)
+            raise from_status(status, packed(body), {}, seat)
     inner = error.get("error", error) if isinstance(error, dict) else error
     text = plain(inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error")
     if "batch_expired" in str(error):

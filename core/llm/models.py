@@ -142,6 +142,8 @@ class ModelLibrary:
         except ModelError as failed:
             # Only where nothing was ever heard: a server that has answered speaks what its address says.
             error = failed if known.at else await reaching.explained(failed, place)
+            if place.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
+                error.remedy = f"If it is not there yet, get it: ollama pull {seat.model}"
             hide_key(error, key)
             raise error from None
         known.at = time.time()

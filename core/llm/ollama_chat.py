@@ -72,6 +72,7 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
     async for lines in streams.Lines(response, seat):
         for line in filter(bytes.strip, lines):
             take(streams.decoded(line, seat), seat, growing)
+        growing.wait(seat)
 
 
 def _context(request: Request, limit: int, known: Known) -> int:

@@ -53,7 +53,6 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
     async for lines in streams.Lines(response, seat):
         for line in lines:
             if not line.startswith(b"data:"):
-                growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
                 if line:
                     _other(line, held, seat, whole=whole)
                 elif held and not whole:
@@ -73,6 +72,7 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
                 _hold(data, held, seat)
             else:
                 take(event, seat, growing)
+        growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
     _take_held(held, seat, growing)
 
 

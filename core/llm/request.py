@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from core.debate.turns import Ask, Usage
+from core.documents import storable
 from core.llm.capabilities import Known
 from core.llm.connections import Connection
 from core.llm.schemas import Schema, instruction, without_bounds
@@ -67,3 +71,12 @@ class Request:
         if self.schema is not None and known.schema == "none":
             names.add("response_format")
         return tuple(sorted(names))
+
+
+def packed(body: Mapping[str, Any]) -> bytes:
+    """A body as JSON. It always can be: half a character is replaced, and an integer beyond 64 bits goes out as it is,
+    for the server to refuse."""
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError:
+        return storable(json.dumps(body, ensure_ascii=False)).encode()

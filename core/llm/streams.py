@@ -27,7 +27,7 @@ from core import errors
 from core.debate.turns import Usage
 from core.llm.failures import ADDRESS_REMEDY, from_status, plain
 from core.llm.reply import ModelReply, OnDelta, estimated
-from core.llm.request import Request
+from core.llm.request import Request, packed
 from core.runs import Seat
 
 CONNECT_SECONDS = 10.0
@@ -68,10 +68,10 @@ class Growing:
 
     def add(self, text: Any, reasoning: Any) -> None:
         """One piece; what is not a non-empty string is ignored. MalformedStream when there is no end to them."""
-        self._heard_at = time.monotonic()
         for piece, is_reasoning in ((reasoning, True), (text, False)):
             if isinstance(piece, str) and (piece := self._mended(piece, is_reasoning)):
                 (self.reasoning if is_reasoning else self.text).append(piece)
+                self._heard_at = time.monotonic()
                 self.on_delta(piece, is_reasoning)
                 self._length += len(piece)
         if self._length > MAX_REPLY:
@@ -93,7 +93,8 @@ class Growing:
             self.served = plain(name)
 
     def wait(self, seat: Seat) -> None:
-        """A sign of life came, but no event. Raises Stalled or TimedOut when there were only such for too long."""
+        """Something came. Raises Stalled or TimedOut when there were only signs of life for too long: comments, or
+        events without a word."""
         if time.monotonic() - self._heard_at > self.silence:
             raise _timed_out(seat, self)
 
@@ -155,7 +156,7 @@ async def post(
         sent = await _sent(
             session,
             url,
-            data=orjson.dumps(body),
+            data=packed(body),
             headers={**kinds, **request.headers},
             timeout=timeout,
             allow_redirects=False,

@@ -7,11 +7,14 @@ the codebook, the prompts and settings of each run, the reviews, the results, an
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,7 +29,7 @@ from core.export import debates, replacing
 from core.export.interchange import named
 from core.runs import RunRow
 from core.store.dossiers import Dossier
-from core.store.dump import restore
+from core.store.dump import ROWS_AT_ONCE, restore
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
 from core.store.transcripts import Turn
 from core.studio import export
@@ -39,6 +42,14 @@ SUFFIX = ".zip"
 MANIFEST = "manifest.json"
 LAYOUT = "moot-bundle/1"
 _PREFIX, _PARQUET = "tables/", ".parquet"
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
+
+UNPACKED_RATIO = 20
+"""How many times its size a bundle's tables may have as files: they are packed already, so that it is about 1."""
+ROWS_RATIO = 1000
+"""The same for their rows: much of a project is said many times over, such as prompts."""
+LEAST_ROOM = 1 << 30
+MOST_MANIFEST = 1 << 20
 
 Told = Callable[[str], None]
 
@@ -84,21 +95,59 @@ def to_bytes(desk: Desk) -> bytes:
 def open_bundle(file: BinaryIO, path: Path) -> Path:
     """Make a new project at ``path`` from a bundle.
 
-    InputError for a file that is no bundle or is damaged, ProjectError when there is a project there already or the
-    bundle was made by a newer Moot. Parquet is all that is read of it, and only what belongs to a project.
+    InputError for a file that is no bundle, is damaged, or holds far more than its size lets expect, ProjectError when
+    there is a project there already or the bundle was made by a newer Moot. Parquet is all that is read of it, and only
+    what belongs to a project. When it fails, nothing is left.
     """
     try:
         with zipfile.ZipFile(file) as archive, ExitStack() as stack:
-            manifest = json.loads(archive.read(MANIFEST))
+            manifest = json.loads(_manifest(archive))
             if manifest.get("layout") != LAYOUT:
                 raise InputError("This bundle has a layout that this Moot does not know.", "Update Moot.")
-            tables = {str(name): _batches(archive, str(name), stack) for name in manifest["tables"]}
+            size = file.seek(0, os.SEEK_END)
+            unpacked = _Room(size, UNPACKED_RATIO, tempfile.gettempdir())
+            rows = _Room(size, ROWS_RATIO, path.parent)
+            tables = {str(name): _batches(archive, str(name), stack, unpacked, rows) for name in manifest["tables"]}
             restore(path, int(manifest["schema"]), tables)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError, RuntimeError) as error:
+    except (*_DAMAGE, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise InputError(
             "This is not a bundle that Moot wrote, or it is damaged.", "Export it again, or choose another file."
         ) from error
     return path
+
+
+class _Room:
+    """Bytes that a bundle of this size may still come to at a place: ``ratio`` times the size, no less than
+    ``LEAST_ROOM``, and no more than is free there. A small archive can hide terabytes."""
+
+    def __init__(self, size: int, ratio: int, place: Path | str) -> None:
+        self._may = max(size * ratio, LEAST_ROOM)
+        self._free = self._may
+        self._taken = 0
+        with suppress(OSError):  # a folder that is not there is told of by who makes the project
+            self._free = shutil.disk_usage(place).free
+
+    def take(self, count: int) -> None:
+        """Count these in; InputError when they are too many."""
+        self._taken += count
+        if self._taken > self._may:
+            raise InputError(
+                f"The bundle unpacks to more than {self._may >> 20:,} MB, which no bundle of its size does.",
+                "It was not made by Moot, or edited.",
+            )
+        if self._taken > self._free:
+            raise InputError(
+                f"The bundle unpacks to more than the {self._free >> 20:,} MB that are free on the disk.",
+                "Make room, or choose another folder.",
+            )
+
+
+def _manifest(archive: zipfile.ZipFile) -> bytes:
+    with archive.open(MANIFEST) as file:
+        manifest = file.read(MOST_MANIFEST + 1)
+    if len(manifest) > MOST_MANIFEST:
+        raise InputError("The bundle's manifest is too long to be one.", "It was not made by Moot, or edited.")
+    return manifest
 
 
 def _tables(desk: Desk, archive: zipfile.ZipFile) -> dict[str, int]:
@@ -118,18 +167,24 @@ def _tables(desk: Desk, archive: zipfile.ZipFile) -> dict[str, int]:
     return counts
 
 
-def _batches(archive: zipfile.ZipFile, name: str, stack: ExitStack) -> Iterator[Any]:
-    """The rows of a table. Unpacked to disk first, as Parquet is read from its end."""
+def _batches(
+    archive: zipfile.ZipFile, name: str, stack: ExitStack, unpacked_room: _Room, rows_room: _Room
+) -> Iterator[Any]:
+    """The rows of a table. Unpacked to disk first, as Parquet is read from its end; Parquet packs, too, so both what
+    comes out of the zip and what comes out of that is counted."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     unpacked = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
     with archive.open(f"{_PREFIX}{name}{_PARQUET}") as packed:
         while piece := packed.read(1 << 20):
+            unpacked_room.take(len(piece))
             unpacked.write(piece)
     unpacked.seek(0)
     try:
-        yield from pq.ParquetFile(unpacked).iter_batches(batch_size=20_000)
+        for batch in pq.ParquetFile(unpacked).iter_batches(batch_size=ROWS_AT_ONCE):
+            rows_room.take(batch.nbytes + batch.num_rows)
+            yield batch
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"The table '{name}' of the bundle cannot be read.", "Export it again.") from error
 

@@ -162,6 +162,39 @@ def test_files_by_hand_are_written_answered_and_read_a_stage_at_a_time(
     assert not list(folder.glob("*.part"))
 
 
+def test_rows_by_hand_come_twice_in_any_order_and_as_editors_save_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What failed and was answered by a second try is answered; of two answers the first counts; nothing goes out
+    again."""
+    monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
+    write(tmp_path, *texts(4))
+    folder = tmp_path / "files"
+    more = ("--protocol", "single")
+    run(tmp_path, "http://127.0.0.1:9", "--param", f"batch_dir={folder}", *more, code=3)
+    (source,) = folder.glob("*.jsonl")
+    asked = [json.loads(line) for line in source.read_text().splitlines()]
+    right = {
+        one["custom_id"]: {"custom_id": one["custom_id"], "response": {"status_code": 200, "body": answer(one["body"])}}
+        for one in asked
+    }
+    keys = list(right)
+    half = json.dumps(right[keys[2]]).replace('"content": "', '"content": "\\ud83d ')  # half an emoji, escaped
+    failed = {"custom_id": keys[0], "response": {"status_code": 500, "body": {"error": {"message": "no"}}}}
+    other = json.loads(json.dumps(right[keys[1]]))
+    other["response"]["body"]["choices"][0]["message"]["content"] = "The aspects present in this text are: none"
+    first = [json.dumps(failed), json.dumps(right[keys[1]]), half, json.dumps(other)]
+    source.with_suffix(".errors.jsonl").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(first).encode())
+    last = [json.dumps(right[keys[3]]), json.dumps(right[keys[0]]), json.dumps(failed)]
+    source.with_suffix(".output.jsonl").write_text("\n".join(last))
+    told = run(tmp_path, "http://127.0.0.1:9", "--resume", "r0001").json
+    assert (told["status"], told["verdicts"], told["calls"]) == ("done", 4, 4)
+    assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(0,)]
+    assert len([path for path in folder.glob("*.jsonl") if path.suffixes == [".jsonl"]]) == 1
+    texts_of = [text for (text,) in rows(tmp_path, "SELECT text FROM replies")]
+    assert not any("none" in text for text in texts_of)
+
+
 def test_the_builtin_model_takes_no_files_and_is_asked_as_ever(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     told = run(tmp_path, server, "--role", "extractor=builtin/lexical", "--role", "critic=builtin/lexical").json

@@ -16,7 +16,7 @@ from core.llm.capabilities import Known
 from core.llm.connections import Dialect, connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
-from core.runs import RunSettings, Sampling, Seat
+from core.runs import Handling, RunSettings, Sampling, Seat
 from tests.servers.scripted import Behaviour, Scripted
 
 BOOK = Codebook(unit="review", labels=(Label(name="Service"), Label(name="Food")))
@@ -45,6 +45,7 @@ def ask(
     book: Codebook = BOOK,
     expects: Expect = "labels",
     retry: int = 0,
+    silence: float | None = None,
     before: Callable[[Known], None] = lambda _known: None,
     **sampling: Any,
 ) -> Told:
@@ -54,7 +55,10 @@ def ask(
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([connection("local", url, dialect)])
         seat = models.seated(Seat(connection="local", model="m", sampling=Sampling(**sampling)))
-        settings = RunSettings(protocol="single", codebook=book, seats={"annotator": seat}, templates={})
+        handling = Handling(silence=silence)
+        settings = RunSettings(
+            protocol="single", codebook=book, seats={"annotator": seat}, templates={}, handling=handling
+        )
         request = Ask("annotator", MESSAGES, expects=expects, retry=retry)
         told = Told(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
         before(told.known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -10,8 +11,9 @@ from aiohttp import web
 
 from core import errors
 from core.llm.capabilities import Known
+from core.llm.connections import Dialect
 from tests.core.llm.asking import ask, refusing
-from tests.servers.scripted import stream
+from tests.servers.scripted import event, piece, stream
 
 
 async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -71,3 +73,47 @@ def test_no_more_context_is_asked_for_than_there_is_and_what_cannot_fit_is_not_a
 def test_a_schema_is_its_format() -> None:
     told = ask(answer, dialect="ollama", json_schema="on")
     assert told.sent[0]["format"]["required"] == ["reasoning", "labels"]
+
+
+def test_a_model_that_was_not_pulled_is_to_be_pulled() -> None:
+    absent = {"error": 'model "m" not found, try pulling it first'}
+    with pytest.raises(errors.NoSuchModel) as caught:
+        ask(refusing(answer, (lambda _body: True, 404, absent)), dialect="ollama")
+    assert caught.value.remedy.endswith("ollama pull m")
+    with pytest.raises(errors.NoSuchModel, match="Check the address"):
+        ask(refusing(answer, (lambda _body: True, 404, "404 page not found")), dialect="ollama")
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([{"message": {"content": "no"}}], errors.CutStream),
+        ([{"message": {"content": "no"}}, {"error": "llama runner process has terminated"}], errors.ServerFault),
+        ([{"message": {"content": ""}, "done": True, "done_reason": "stop"}], errors.EmptyReply),
+    ],
+)
+def test_streams_that_go_wrong(lines: list[dict[str, Any]], expected: type[errors.ModelError]) -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return await stream(request, *[json.dumps(line).encode() + b"\n" for line in lines])
+
+    with pytest.raises(expected) as caught:
+        ask(behave, dialect="ollama")
+    assert caught.value.partial == ("no" if len(lines) == 2 or expected is errors.CutStream else "")
+
+
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+def test_a_stream_without_a_word_and_without_an_end_is_silence(dialect: Dialect) -> None:
+    """Whole events, but empty ones: what the model says is waited for, not that the line is alive."""
+    one = b'{"message": {"content": ""}, "done": false}\n'
+    said = one if dialect == "ollama" else event(piece(""))
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        for _ in range(500):
+            await response.write(said)
+            await asyncio.sleep(0.02)
+        return response
+
+    with pytest.raises(errors.TimedOut, match=r"silent for 0\.2 s"):
+        ask(behave, dialect=dialect, silence=0.2)

@@ -16,6 +16,7 @@ from core.llm import streams
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
+from core.llm.request import packed
 from core.runs import RunSettings, Sampling, Seat
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
 
@@ -308,3 +309,16 @@ def test_a_connection_that_goes_before_its_first_answer_is_a_fault_at_once() -> 
     with Scripted(behave) as server, pytest.raises(errors.CutStream):
         ask(server)
     assert len(seen) == 1
+
+
+def test_any_body_can_be_sent() -> None:
+    """Half a character is replaced, and what no server can count is for the server to refuse: never a failure of the
+    run."""
+    with Scripted(saying("The aspects are none")) as server:
+        ask(server, seed=2**70)
+    assert server.requests[0]["seed"] == 2**70
+    assert (
+        packed({"model": "m\ud800", "n": [2**64, "é"]})
+        == '{"model": "m\ufffd", "n": [18446744073709551616, "é"]}'.encode()
+    )
+    assert packed({"a": 1}) == b'{"a":1}'

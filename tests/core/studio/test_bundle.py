@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 from pyarrow import parquet
@@ -68,7 +69,7 @@ def test_words_of_documents_and_models_are_words(run_id):
 def rewritten(packed, **changes):
     """The bundle with members replaced (or left out, for None)."""
     out = io.BytesIO()
-    with zipfile.ZipFile(packed) as old, zipfile.ZipFile(out, "w") as new:
+    with zipfile.ZipFile(packed) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
             data = changes.get(name, old.read(name))
             if data is not None:
@@ -115,6 +116,43 @@ def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
     with pytest.raises(ProjectError, match="newer Moot"):
         bundle.open_bundle(newer, place)
     assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
+
+
+def _repeated(packed, times):
+    """The bundle's documents said many times over: next to nothing in Parquet, much as rows."""
+    table = parquet.read_table(io.BytesIO(zipfile.ZipFile(packed).read("tables/documents.parquet"))).slice(0, 1)
+    out = io.BytesIO()
+    parquet.write_table(table.take([0] * times), out, compression="zstd")
+    return out.getvalue()
+
+
+def test_a_bundle_that_unpacks_to_far_more_than_its_size_is_refused_early(packed, tmp_path, monkeypatch):
+    place = tmp_path / "new.duckdb"
+    monkeypatch.setattr(bundle, "LEAST_ROOM", 1000)
+    with packed.open("rb") as file:
+        bundle.open_bundle(file, tmp_path / "honest.duckdb")  # an honest one keeps within the ratios alone
+    bombs = [
+        (rewritten(packed, **{"tables/runs.parquet": bytes(20 << 20)}), "no bundle of its size"),
+        (rewritten(packed, **{"tables/documents.parquet": _repeated(packed, 100_000)}), "no bundle of its size"),
+        (rewritten(packed, **{"manifest.json": b" " * (2 << 20) + manifest(packed)}), "manifest is too long"),
+    ]
+    monkeypatch.setattr(bundle, "ROWS_RATIO", 10)
+    for bomb, said in bombs:
+        assert len(bomb.getbuffer()) < 4 << 20
+        with pytest.raises(InputError, match=said):
+            bundle.open_bundle(bomb, place)
+    monkeypatch.setattr(bundle.shutil, "disk_usage", lambda _place: SimpleNamespace(free=5000))
+    with packed.open("rb") as file, pytest.raises(InputError, match="free on the disk"):
+        bundle.open_bundle(file, place)
+    assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
+
+
+def test_a_bundle_that_was_damaged_inside_is_told_as_that(packed, tmp_path):
+    whole = packed.read_bytes()
+    with zipfile.ZipFile(packed) as archive:
+        start = archive.getinfo("tables/runs.parquet").header_offset + 60
+    with pytest.raises(InputError, match="damaged"):
+        bundle.open_bundle(io.BytesIO(whole[:start] + bytes(40) + whole[start + 40 :]), tmp_path / "new.duckdb")
 
 
 def test_no_project_is_written_over(packed, tmp_path):
