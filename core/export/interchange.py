@@ -59,9 +59,14 @@ def named(values: Mapping[str, Value | None], codebook: Codebook) -> Named | Non
 def spans_of(said: Said, row: ExportRow, codebook: Codebook) -> list[dict[str, object]]:
     """The quotes that stand in the first text field: ``{start, end, text, label}``, each place and label once.
 
-    Offsets are characters, the end exclusive. Quotes that are not in the text or stand in another field are left out.
+    Offsets are characters (code points, as Python, Label Studio and Prodigy count them), the end exclusive. The quotes
+    of a choice speak for the label that was chosen. Quotes that are not in the text or stand in another field are left
+    out.
     """
     names = {label.id: label.name for label in codebook.labels}
+    chosen = said.values.get(CHOICE_ITEM)
+    if isinstance(chosen, str) and chosen in names:
+        names[CHOICE_ITEM] = names[chosen]
     first = next(iter(row.document.fields), "")
     text = row.document.text
     found = dict.fromkeys(

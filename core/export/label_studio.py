@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 from xml.etree import ElementTree as xml
 
 from core.codebook import COLOURS, Codebook
-from core.export.interchange import TEXT, fields_of, named, scale_of, spans_of
+from core.export.interchange import TEXT, fields_of, first_fields, named, scale_of, spans_of
 from core.export.jsontext import dumps
-from core.export.rows import ExportRow, Said
+from core.export.rows import ExportRow, Said, free_names
 from core.hashing import digest
 
 CHOICES, EVIDENCE = "aspect", "evidence"
-"""Names of the controls: the labels, and the quoted words."""
+"""Names of the controls: the labels, and the quoted words; with ``_2`` where a text field is called so."""
 
 _HUES = ("#1f7a63", "#c8489a", "#9a5b13", "#2f5fd0", "#7a8f00", "#b3261e", "#7b4fd6", "#8a6d5c")
+
+
+@dataclass(frozen=True, slots=True)
+class _Controls:
+    """The names of the controls, all different and none that of a text field, as Label Studio asks for."""
+
+    choices: str
+    evidence: str
+    ratings: Mapping[str, str]
+    """by the name of the dimension"""
+
+    @classmethod
+    def of(cls, codebook: Codebook, fields: Iterable[str]) -> _Controls:
+        dimensions = [label.name for label in codebook.labels] if codebook.kind == "rating" else []
+        choices, evidence, *own = free_names([CHOICES, EVIDENCE, *dimensions], fields)
+        return cls(choices, evidence, dict(zip(dimensions, own, strict=True)))
 
 
 def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
@@ -28,6 +45,8 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
     """
     people: dict[str, int] = {}
     count = 0
+    fields, rows = first_fields(rows)
+    controls = _Controls.of(codebook, fields)
     file.write(b"[")
     for count, row in enumerate(rows, 1):
         for said in row.people:
@@ -36,12 +55,14 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
             "id": count,
             "data": {**fields_of(row), "id": row.document.id},
             "meta": {"run": row.run_id, "status": row.status, "people": dict(people)},
-            "annotations": [_annotation(said, row, codebook, count, people[said.by]) for said in row.people],
+            "annotations": [
+                _annotation(said, _result(said, row, codebook, controls), count, people[said.by]) for said in row.people
+            ],
             "predictions": [
                 {
                     "model_version": f"{row.run_id}/{said.by}",
                     "score": None,
-                    "result": _result(said, row, codebook),
+                    "result": _result(said, row, codebook, controls),
                 }
                 for said in row.machine
             ],
@@ -53,6 +74,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
 
 def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
     """The XML configuration: the text fields, a control for every item, and one for the quoted words."""
+    controls = _Controls.of(codebook, fields)
     view = xml.Element("View")
     for field in fields[1:]:
         xml.SubElement(view, "Header", value=field)
@@ -63,21 +85,27 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
         for label in codebook.labels:
             xml.SubElement(view, "Header", value=label.name)
             xml.SubElement(
-                view, "Number", name=label.name, toName=TEXT, min=str(scale.min), max=str(scale.max), step="1"
+                view,
+                "Number",
+                name=controls.ratings[label.name],
+                toName=TEXT,
+                min=str(scale.min),
+                max=str(scale.max),
+                step="1",
             )
     else:
         several = "multiple" if codebook.kind == "multilabel" else "single"
-        choices = xml.SubElement(view, "Choices", name=CHOICES, toName=TEXT, choice=several, showInLine="true")
+        choices = xml.SubElement(view, "Choices", name=controls.choices, toName=TEXT, choice=several, showInLine="true")
         for label in codebook.labels:
             xml.SubElement(choices, "Choice", value=label.name, hint=label.description)
-    marks = xml.SubElement(view, "Labels", name=EVIDENCE, toName=TEXT)
+    marks = xml.SubElement(view, "Labels", name=controls.evidence, toName=TEXT)
     for label in codebook.labels:
         xml.SubElement(marks, "Label", value=label.name, background=_HUES[(label.colour - 1) % COLOURS])
     xml.indent(view)
     return f"{xml.tostring(view, encoding='unicode')}\n".encode()
 
 
-def _annotation(said: Said, row: ExportRow, codebook: Codebook, number: int, person: int) -> dict[str, Any]:
+def _annotation(said: Said, result: list[dict[str, Any]], number: int, person: int) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     return {
@@ -87,23 +115,23 @@ def _annotation(said: Said, row: ExportRow, codebook: Codebook, number: int, per
         "was_cancelled": said.status == "Discarded",
         "lead_time": None,
         "created_at": None if said.at is None else datetime.fromtimestamp(said.at, UTC).isoformat(timespec="seconds"),
-        "result": _result(said, row, codebook),
+        "result": result,
     }
 
 
-def _result(said: Said, row: ExportRow, codebook: Codebook) -> list[dict[str, Any]]:
+def _result(said: Said, row: ExportRow, codebook: Codebook, controls: _Controls) -> list[dict[str, Any]]:
     values = named(said.values, codebook)
-    controls: list[tuple[str, str, dict[str, Any]]] = []
+    regions: list[tuple[str, str, dict[str, Any]]] = []
     match values:
         case list():
-            controls.append((CHOICES, "choices", {"choices": values}))
+            regions.append((controls.choices, "choices", {"choices": values}))
         case str():
-            controls.append((CHOICES, "choices", {"choices": [values]}))
+            regions.append((controls.choices, "choices", {"choices": [values]}))
         case dict():
-            controls += [(name, "number", {"number": value}) for name, value in values.items()]
+            regions += [(controls.ratings[name], "number", {"number": value}) for name, value in values.items()]
     for span in spans_of(said, row, codebook):
         place = {key: span[key] for key in ("start", "end", "text")}
-        controls.append((EVIDENCE, "labels", {**place, "labels": [span["label"]]}))
+        regions.append((controls.evidence, "labels", {**place, "labels": [span["label"]]}))
     return [
         {
             "id": digest([row.run_id, row.document.id, said.by, place], size=5),
@@ -112,5 +140,5 @@ def _result(said: Said, row: ExportRow, codebook: Codebook) -> list[dict[str, An
             "type": kind,
             "value": value,
         }
-        for place, (name, kind, value) in enumerate(controls)
+        for place, (name, kind, value) in enumerate(regions)
     ]

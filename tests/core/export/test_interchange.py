@@ -88,6 +88,35 @@ def test_label_studio_configuration_names_what_the_tasks_use() -> None:
     assert [(each.get("name"), each.get("max")) for each in rating.iter("Number")] == [("fluency", "3")]
 
 
+def test_label_studio_wants_names_that_no_text_field_has() -> None:
+    # A document of a claim and its evidence: the control for quotes cannot be called evidence, too.
+    document = Document("d1", {"claim": TEXT, "evidence": "a hall", "fluency": "x"})
+    quotes = (Evidence(PRICE, "cheap", "claim", 3, 8, "exact"),)
+    (task,) = lines(write_label_studio, [row(document=document, machine=(Said("verdict", {PRICE: True}, quotes),))])
+    assert [each["from_name"] for each in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
+    fields = ("text", "evidence", "fluency")
+    for codebook, wanted in ((ASPECTS, {"aspect", "evidence_2"}), (FACETS, {"fluency_2", "evidence_2"})):
+        view = xml.fromstring(labelling_config(codebook, fields))
+        assert {each.get("name") for each in view if each.get("toName")} == wanted
+        names = [each.get("name") for each in view if each.get("name")]
+        assert len(set(names)) == len(names)
+
+
+def test_quotes_of_a_choice_speak_for_the_label_that_was_chosen() -> None:
+    # Offsets count code points: the family is five of them, the cafe's accent one of its own.
+    text = "👩‍👩‍👧 at the cafe\u0301\r\nis cheap"
+    start = text.index("cafe")
+    assert (start, text[start : start + 5]) == (13, "cafe\u0301")
+    quotes = (Evidence("label", text[start : start + 5], "review", start, start + 5, "exact"),)
+    said = Said("verdict", {"label": STANCE.labels[1].id}, quotes)
+    chosen = row(document=Document("d1", {"review": text}), values=said.values, machine=(said,), people=())
+    span = lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][1]["value"]
+    assert span == {"start": 13, "end": 18, "text": "cafe\u0301", "labels": ["bad"]}
+    assert lines(write_prodigy, [chosen], STANCE)[0]["spans"] == [{"start": 13, "end": 18, "label": "bad"}]
+    silent = row(machine=(Said("verdict", {"label": None}, quotes),), people=())
+    assert lines(write_label_studio, [silent], STANCE)[0]["predictions"][0]["result"] == []
+
+
 def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
     (record,) = lines(write_argilla, [row()])
     assert record["fields"] == {"text": TEXT, "context": "a hall"}
