@@ -90,3 +90,24 @@ def test_documents_that_ended_are_listed_newest_first(project):
     assert at is not None
     assert speaking == 0
     assert project.store.ended.last_reply("r9") == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("codebook", "said", "settled", "otherwise"),
+    [
+        (MULTI, {A: True, B: False}, {A: False, B: False}, [A]),
+        (CHOICE, {"label": A}, {"label": B}, ["label"]),
+        (RATING, {A: 2, B: 2}, {A: 3, B: 4}, [B]),
+        (RATING, {A: 2, B: 2.5}, {A: 3.25, B: 2.5}, [A]),
+    ],
+)
+def test_a_rating_one_step_from_a_neighbours_is_not_otherwise(project, codebook, said, settled, otherwise):
+    project.store.documents.add(make_documents(2))
+    run = project.store.runs.create(make_settings(codebook), ["d0"])
+    asyncio.run(hold_debate(project, run.run_id, "d0", {"judge": None}, said))
+    for item, value in settled.items():
+        project.store.reviews.record_review("d1", item, None, value, actor="me")
+    project.store.reviews.set_status("d1", "Submitted", actor="me")
+    project.store.learning.note(["d0"], [], [("d0", "d1", 0.9)])
+    sql = "SELECT item FROM near_otherwise WHERE document_id = 'd0' ORDER BY item"
+    assert [item for (item,) in project.store.runs._connection.rows(sql)] == otherwise
