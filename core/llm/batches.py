@@ -17,8 +17,8 @@ from typing import Any, Literal, Protocol
 from core import errors
 from core.llm.connections import Connection
 from core.llm.failures import from_status, plain
+from core.llm.lines import maybe
 from core.llm.request import packed
-from core.llm.streams import maybe
 from core.runs import Seat
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"

@@ -59,6 +59,7 @@ class BatchLibrary:
         growing = streams.Growing(lambda _text, _is_reasoning: None)
         try:
             openai_chat.take(body_of(row, seat), seat, growing)
+            growing.finish = growing.finish or "stop"  # a row is whole, whether it says why it ends or not
             reply = growing.finished(request, ())
         except ModelError as error:
             error.billed = growing.billed(prompt_characters)

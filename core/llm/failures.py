@@ -40,6 +40,8 @@ _KEY = re.compile(
     r"(invalid|incorrect|expired|missing|no|wrong|unknown)\s.{0,20}api[ _-]?key|api_key_invalid|invalid_api_key",
     re.IGNORECASE,
 )
+_MEMORY = re.compile(r"out of memory|(more|enough|insufficient) (system |gpu |video )?memory", re.IGNORECASE)
+_MEMORY_REMEDY = "Free memory where the model runs, or choose a smaller model or less context."
 _HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model_not_found|not a valid model|"
@@ -166,7 +168,7 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
             "Redirects are not followed, as the key would go along. Enter the final address.",
         )
     if status in (408, 409, 425) or status >= 500:
-        return errors.ServerFault(said, retry_after=retry_after(headers))
+        return errors.ServerFault(said, _remedy(whole), retry_after=retry_after(headers))
     return errors.BadRequest(said)
 
 
@@ -188,4 +190,9 @@ def from_event(event: Any, seat: Seat) -> ModelError:
         return _error(413, text, code, {}, seat)
     if "rate_limit" in code:
         return errors.RateLimited(f"{seat.connection} stopped in mid-stream: {text}.")
-    return errors.ServerFault(f"{seat.connection} stopped in mid-stream: {text}.")
+    return errors.ServerFault(f"{seat.connection} stopped in mid-stream: {text}.", _remedy(text))
+
+
+def _remedy(said: str) -> str:
+    """What to do about a server's fault where its words tell, else nothing."""
+    return _MEMORY_REMEDY if _MEMORY.search(said) else ""

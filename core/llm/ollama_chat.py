@@ -9,7 +9,7 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm import streams
+from core.llm import lines, streams
 from core.llm.capabilities import Known
 from core.llm.failures import from_event
 from core.llm.reply import count
@@ -69,9 +69,12 @@ def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Sc
 
 async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
     """Read the reply to its end."""
-    async for lines in streams.Lines(response, seat):
-        for line in filter(bytes.strip, lines):
-            take(streams.decoded(line, seat), seat, growing)
+    async for some in lines.Lines(response, seat):
+        for line in filter(bytes.strip, some):
+            take(lines.decoded(line, seat), seat, growing)
+            if growing.finish:
+                await streams.read_out(response)
+                return
         growing.wait(seat)
 
 

@@ -9,7 +9,7 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm import streams
+from core.llm import lines, streams
 from core.llm.capabilities import Known
 from core.llm.failures import from_event, plain
 from core.llm.reply import count
@@ -50,8 +50,9 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
     """Read the reply to its end, streamed or whole."""
     whole = response.content_type == "application/json"
     held = bytearray()
-    async for lines in streams.Lines(response, seat):
-        for line in lines:
+    reading = lines.Lines(response, seat)
+    async for some in reading:
+        for line in some:
             if not line.startswith(b"data:"):
                 if line:
                     _other(line, held, seat, whole=whole)
@@ -68,12 +69,17 @@ async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams
                 continue
             # An event may go over several lines. One that is whole is not waited with, as not every server sends the
             # blank line after it.
-            if held or (event := streams.maybe(data)) is None:
+            if held or (event := lines.maybe(data)) is None:
                 _hold(data, held, seat)
             else:
                 take(event, seat, growing)
+        if growing.finish:
+            reading.last()
         growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
-    _take_held(held, seat, growing)
+    if held:
+        _take_held(held, seat, growing)
+        if whole:  # and read to its end, whether it says why it ends or not
+            growing.finish = growing.finish or "stop"
 
 
 def _other(line: bytes, held: bytearray, seat: Seat, *, whole: bool) -> None:
@@ -81,20 +87,20 @@ def _other(line: bytes, held: bytearray, seat: Seat, *, whole: bool) -> None:
     servers send it when they do not stream, or fail."""
     field, colon, said = line.partition(b":")
     if field == b"error":
-        raise from_event(streams.maybe(said) or said.decode("utf-8", "replace").strip(), seat)
+        raise from_event(lines.maybe(said) or said.decode("utf-8", "replace").strip(), seat)
     if (whole or held or line.startswith(b"{")) and not (colon and field in (b"", b"event", b"id", b"retry")):
         _hold(line, held, seat)
 
 
 def _hold(data: bytes, held: bytearray, seat: Seat) -> None:
     held += data + b"\n"
-    if len(held) > streams.MAX_LINE:
-        raise errors.MalformedStream(f"{seat.connection} sent an event of more than {streams.MAX_LINE} bytes.")
+    if len(held) > lines.MAX_LINE:
+        raise errors.MalformedStream(f"{seat.connection} sent an event of more than {lines.MAX_LINE} bytes.")
 
 
 def _take_held(held: bytearray, seat: Seat, growing: streams.Growing) -> None:
     if held:
-        take(streams.decoded(bytes(held), seat), seat, growing)
+        take(lines.decoded(bytes(held), seat), seat, growing)
         held.clear()
 
 
@@ -121,8 +127,9 @@ def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
                 raise errors.Refused(f"{seat.model} declined: {plain(part['refusal'])}")
         if choice.get("logprobs"):
             growing.logprobs = True
-        if choice.get("finish_reason"):
-            growing.finish = str(choice["finish_reason"])
+        if choice.get("error"):
+            raise from_event(choice["error"], seat)
+        growing.ended(choice.get("finish_reason"))
 
 
 def _parts(content: Any) -> tuple[Any, str]:

@@ -1,4 +1,4 @@
-"""Streamed replies, read by hand: lines out of chunks, and the reply that grows from them.
+"""Streamed replies, read by hand: how one is asked for, and how it grows from its lines (``core.llm.lines``).
 
 The openai package builds validated objects for every chunk; measured in ``tests/benchmarks/``, reading the events here
 with orjson over aiohttp takes a fifth of the processor time. So the packages serve for listing and configuration, and
@@ -8,9 +8,7 @@ the hot path is this.
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
-import json
 import re
 import ssl
 import time
@@ -20,7 +18,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
-import orjson
 from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
@@ -37,15 +34,27 @@ SILENCE_SECONDS = 180.0
 END_SECONDS = 0.05
 """How long the end of a response may take after the end of what it says."""
 
-COMPANY_SECONDS = 0.05
-"""How long a piece of a reply that comes hard on another waits for more: what the screen waits between two looks."""
-
-MAX_LINE = 8 * 1024 * 1024
 MAX_REPLY = 4_000_000
 """Characters after which a reply is taken for one without an end, whatever limit the server was given."""
 
-_CARRIAGE = re.compile(rb"\r(?!\Z)")
-"""The last one may be half of a CRLF."""
+_AT_ITS_LIMIT = frozenset({"length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"})
+_FILTERED = frozenset(
+    {
+        "content_filter",
+        "content_filtered",
+        "safety",
+        "sensitive",
+        "recitation",
+        "prohibited_content",
+        "blocklist",
+        "spii",
+    }
+)
+_BROKEN = frozenset(
+    {"error", "abort", "aborted", "cancelled", "canceled", "network_error", "timeout", "insufficient_system_resource"}
+)
+"""Why a reply ended, in the words of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral and OpenRouter. All else is its own
+end."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -75,7 +84,10 @@ class Growing:
                 self.on_delta(piece, is_reasoning)
                 self._length += len(piece)
         if self._length > MAX_REPLY:
-            raise errors.MalformedStream(f"A reply of more than {MAX_REPLY} characters came, and no end of it.")
+            raise errors.MalformedStream(
+                f"A reply of more than {MAX_REPLY} characters came, and no end of it.",
+                "The server does not keep to the limit of tokens that it is given.",
+            )
 
     def _mended(self, piece: str, is_reasoning: bool) -> str:
         """The piece, with characters made whole that a server cut in two, as those that count in UTF-16 do."""
@@ -86,6 +98,11 @@ class Growing:
         if "\ud800" <= piece[-1] <= "\udbff":
             piece, self._halves[is_reasoning] = piece[:-1], piece[-1]
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    def ended(self, why: Any) -> None:
+        """Why the reply ended, if it did: some servers spell out that it did not."""
+        if isinstance(why, str) and why.strip().casefold() not in ("", "null", "none"):
+            self.finish = plain(why)
 
     def told_model(self, name: Any) -> None:
         """What the server calls the model that answers; the first name that is one counts."""
@@ -127,10 +144,15 @@ class Growing:
         seat = request.seat
         if not self.finish:
             raise errors.CutStream(f"{seat.connection} closed the stream of {seat.model} before the end.")
-        if self.finish == "content_filter":
+        why = self.finish.casefold()
+        if why in _BROKEN:
+            raise errors.CutStream(
+                f"{seat.connection} broke off the reply of {seat.model}: it gives '{why}' as the reason."
+            )
+        if why in _FILTERED:
             raise errors.Refused(f"{seat.connection}: a content filter stopped {seat.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
-        finish = "length" if self.finish in ("length", "max_tokens") else "stop"
+        finish = "length" if why in _AT_ITS_LIMIT else "stop"
         if not text.strip() and finish == "length" and request.ask.expects == "text":
             limit = seat.sampling.max_tokens
             raise errors.LengthLimit(f"{seat.spec} reached its output limit of {limit} tokens before it said a word.")
@@ -247,110 +269,3 @@ def _why(error: aiohttp.ClientConnectorCertificateError) -> str:
 
 def _short(error: Exception) -> str:
     return (str(error) or type(error).__name__)[:200]
-
-
-class Lines:
-    """The lines of a response without their ends, in lists: those that each reading completes. The last line may lack
-    its end, which is LF, CRLF or CR alone; a byte order mark before the first line is left out.
-
-    A piece that follows another within ``COMPANY_SECONDS`` waits until then for the next ones, or until the response
-    ends: to wake the task of a call for each token costs more than to read the token. The first piece waits for nobody.
-
-    Raises MalformedStream when a line exceeds ``MAX_LINE`` bytes, and what aiohttp raises when the connection breaks,
-    after the lines that had come. An iterator and no generator, as one that is left early makes the event loop tidy up
-    after each reply.
-    """
-
-    def __init__(self, response: aiohttp.ClientResponse, seat: Seat) -> None:
-        self._content = response.content
-        self._seat = seat
-        self._rest = b""
-        self._first = True
-        self._waiter: asyncio.Future[None] | None = None
-        self._quiet_until = 0.0
-        self._content.on_eof(self._wake)
-
-    def __aiter__(self) -> Lines:
-        return self
-
-    async def __anext__(self) -> list[bytes]:
-        while chunk := await self._read():
-            said = self._rest + chunk
-            if b"\r" in said:
-                said = _CARRIAGE.sub(b"\n", said.replace(b"\r\n", b"\n"))
-            if self._first:
-                said = said.removeprefix(codecs.BOM_UTF8)
-            *complete, self._rest = said.split(b"\n")
-            if len(self._rest) > MAX_LINE:
-                raise errors.MalformedStream(f"{self._seat.connection} sent a line of more than {MAX_LINE} bytes.")
-            if complete:
-                self._first = False
-                return complete
-        if not self._rest:
-            raise StopAsyncIteration
-        last, self._rest = self._rest, b""
-        return [last.rstrip(b"\r")]
-
-    async def _read(self) -> bytes:
-        """All bytes that are there, once there are any; none at the end."""
-        loop = asyncio.get_running_loop()
-        if loop.time() < self._quiet_until and not self._content.is_eof():
-            self._waiter = loop.create_future()
-            timer = loop.call_at(self._quiet_until, self._wake)
-            try:
-                await self._waiter
-            finally:
-                timer.cancel()
-        if self._content.exception() is not None and (came := _before_the_break(self._content)):
-            return came
-        came = await self._content.readany()
-        self._quiet_until = loop.time() + COMPANY_SECONDS
-        return came
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-
-def _before_the_break(content: aiohttp.StreamReader) -> bytes:
-    """What came before the connection broke; aiohttp raises the break first and has no public way to the rest."""
-    came = b"".join(content._buffer)[content._buffer_offset :]
-    content._buffer.clear()
-    return came
-
-
-def decoded(line: bytes, seat: Seat) -> dict[str, Any]:
-    """A JSON object out of a line; MalformedStream for anything else."""
-    data = maybe(line)
-    if data is None:
-        shown = line[:120].decode("utf-8", "replace")
-        raise errors.MalformedStream(f"{seat.connection} sent something that is not JSON: {shown}")
-    return data
-
-
-def maybe(line: bytes) -> dict[str, Any] | None:
-    """A JSON object out of a line; None for anything else."""
-    try:
-        data = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        data = _with_halves(line)
-    return data if isinstance(data, dict) else None
-
-
-def _with_halves(line: bytes) -> Any:
-    """JSON with what orjson refuses: half a character escaped on its own, which is valid, and bytes that are no UTF-8,
-    which are replaced, as those who read event streams are to do. None for anything else."""
-    try:
-        if b"\\ud" in line.lower():
-            return json.loads(line.decode("utf-8", "replace"))
-        return orjson.loads(line.decode("utf-8", "replace")) if not _is_utf8(line) else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

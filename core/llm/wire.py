@@ -82,8 +82,8 @@ async def _exchange(
         try:
             async with streams.post(session, url, body, request, growing) as response:
                 await dialect.receive(response, request.seat, growing)
-        except (errors.CutStream, errors.Stalled):
-            if not growing.finish:  # else all was said, and only the usage or the last line did not come
+        except (errors.CutStream, errors.Stalled, errors.MalformedStream):
+            if not growing.finish:  # else all was said, and only the usage or the last line did not come as it should
                 raise
         return growing.finished(request, unsent)
     except errors.ModelError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import errors
-from core.llm import streams
+from core.llm import lines
+from core.llm.connections import Dialect
 from core.runs import Seat
 from tests.core.llm.asking import ask
 from tests.servers.scripted import Behaviour, event, piece
@@ -94,6 +96,15 @@ def test_a_whole_reply_under_any_type(kind: str, indent: int | None) -> None:
     assert ask(sending(PLAIN, kind=kind)).reply.text == SAID
 
 
+def test_a_whole_reply_need_not_say_why_it_ends() -> None:
+    body = {"choices": [{"message": {"content": SAID}}]}
+    assert ask(sending(json.dumps(body).encode(), kind="application/json")).reply.finish == "stop"
+    with pytest.raises(errors.CutStream):
+        ask(sending(b"{}", kind="text/event-stream"))
+    with pytest.raises(errors.EmptyReply):
+        ask(sending(b"{}", kind="application/json"))
+
+
 @pytest.mark.parametrize(
     ("body", "expected", "said"),
     [
@@ -112,7 +123,7 @@ def test_what_fails_in_the_middle(body: bytes, expected: type[errors.ModelError]
 
 
 def test_an_event_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "MAX_LINE", 1000)
+    monkeypatch.setattr(lines, "MAX_LINE", 1000)
     with pytest.raises(errors.MalformedStream, match="more than 1000 bytes"):
         ask(sending(b"data: {\n" * 1000))
 
@@ -174,8 +185,82 @@ def test_lines_are_the_same_however_they_are_cut(parts: list[bytes], data: st.Da
         content = _Content(pieces)
 
     async def go() -> list[bytes]:
-        lines = streams.Lines(Response(), Seat(connection="l", model="m"))  # type: ignore[arg-type]
-        return [line async for some in lines for line in some]
+        reading = lines.Lines(Response(), Seat(connection="l", model="m"))  # type: ignore[arg-type]
+        return [line async for some in reading for line in some]
 
     whole = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     assert asyncio.run(go()) == (whole if whole[-1] else whole[:-1])
+
+
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+@pytest.mark.parametrize("more", [b"", b'{"message": {"content": " and more"}, "done": false}\n'])
+def test_a_stream_that_ended_and_stays_open_is_not_waited_for(
+    dialect: Dialect, more: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LAST_SECONDS", 0.2)
+    done = {"done": True, "done_reason": "stop", "prompt_eval_count": 11, "eval_count": 7}
+    told = [{"message": {"content": SAID}, "done": False}, done]
+    ollama = b"".join(json.dumps(line).encode() + b"\n" for line in told) + more
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(ollama if dialect == "ollama" else b"".join(map(event, EVENTS)))
+        if dialect == "openai":
+            await asyncio.sleep(0.05)  # the usage comes late, but comes
+            await response.write(event(USAGE))
+        await asyncio.sleep(8)
+        return response
+
+    began = time.monotonic()
+    reply = ask(behave, dialect=dialect).reply
+    assert (reply.text, reply.finish, reply.usage.completion_tokens) == (SAID, "stop", 7)
+    assert time.monotonic() - began < 6
+
+
+@pytest.mark.parametrize(
+    ("why", "expected"),
+    [
+        ("stop", "stop"), ("STOP", "stop"), ("end_turn", "stop"), ("tool_calls", "stop"), ("eos", "stop"),
+        ("length", "length"), ("MAX_TOKENS", "length"), ("model_length", "length"),
+    ],
+)  # fmt: skip
+def test_why_a_reply_ended(why: str, expected: str) -> None:
+    assert ask(sending(event(EVENTS[0]) + event(piece(finish=why)) + DONE)).reply.finish == expected
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (piece(finish="error"), errors.CutStream),
+        (piece(finish="insufficient_system_resource"), errors.CutStream),
+        (piece(finish="SAFETY"), errors.Refused),
+        (piece(finish="null"), errors.CutStream),
+        ({"choices": [{"error": {"code": 502, "message": "gone"}, "finish_reason": "error"}]}, errors.ServerFault),
+    ],
+)
+def test_a_reply_that_did_not_end_by_itself_is_none(last: Any, expected: type[errors.ModelError]) -> None:
+    """Its beginning may read like a decision."""
+    with pytest.raises(expected) as caught:
+        ask(sending(event(piece(SAID)) + event(last)))
+    assert caught.value.partial == SAID
+
+
+def test_what_is_odd_after_the_end_costs_nothing() -> None:
+    body = event(piece(SAID)) + event(piece(finish="stop")) + event(USAGE)
+    for odd in (b"data: DONE\n\n", b"data: {\n\n", b"\x00\xff\n", b": bye\n\n", b"data: [DONE]"):
+        reply = ask(sending(body + odd)).reply
+        assert (reply.text, reply.usage.completion_tokens) == (SAID, 7)
+
+
+def test_a_line_that_drips_is_silence() -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        for _ in range(400):
+            await response.write(b"x")
+            await asyncio.sleep(0.02)
+        return response
+
+    with pytest.raises(errors.TimedOut):
+        ask(behave, silence=0.2)

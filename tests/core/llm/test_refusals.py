@@ -209,3 +209,9 @@ def test_a_shorter_patience_is_kept() -> None:
 
     with Scripted(behave) as server, pytest.raises(errors.TimedOut, match=r"0\.1 s"):
         asyncio.run(go(server))
+
+
+@pytest.mark.parametrize("words", ["model requires more system memory (8 GiB) than is available", "CUDA out of memory"])
+def test_a_server_without_memory_is_told_as_that(words: str) -> None:
+    with pytest.raises(errors.ServerFault, match="smaller model"):
+        ask(refusing(FINE, (lambda _body: True, 500, said(words))))

@@ -21,7 +21,7 @@ from core import errors
 from core.codebook import Codebook, Label
 from core.debate.turns import Ask, Message
 from core.documents import Document
-from core.llm import ollama_chat, openai_chat, streams
+from core.llm import lines, ollama_chat, openai_chat, streams
 from core.llm.connections import Dialect, connection
 from core.llm.failures import from_event, from_status, redacted, retry_after
 from core.llm.models import ModelLibrary
@@ -107,19 +107,19 @@ def pausing(*events: bytes, drop: bool = False) -> Behaviour:
 def test_pieces_that_come_hard_on_another_wait_for_company_and_not_beyond_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streams, "COMPANY_SECONDS", 60)
+    monkeypatch.setattr(lines, "COMPANY_SECONDS", 60)
     said = [event(piece(word)) for word in "one two three".split()]
 
     async def go(server: Scripted) -> list[list[bytes]]:
         address = f"{server.url}/chat/completions"
         async with aiohttp.ClientSession() as session, session.post(address, json={}) as response:
             async with asyncio.timeout(30):
-                return [lines async for lines in streams.Lines(response, SEAT)]
+                return [some async for some in lines.Lines(response, SEAT)]
 
     with Scripted(pausing(*said)) as server:
         readings = asyncio.run(go(server))
     assert len(readings) == 2
-    assert [line for lines in readings for line in lines if line] == [data.strip() for data in said]
+    assert [line for some in readings for line in some if line] == [data.strip() for data in said]
 
 
 def test_what_came_before_the_connection_broke_counts() -> None:
@@ -191,7 +191,7 @@ def test_any_event_is_taken_or_told_apart(data: Any) -> None:
     for take in (openai_chat.take, ollama_chat.take):
         growing = streams.Growing(lambda *_: None)
         with contextlib.suppress(errors.ModelError):
-            take(streams.decoded(json.dumps(data).encode(), SEAT), SEAT, growing)
+            take(lines.decoded(json.dumps(data).encode(), SEAT), SEAT, growing)
             growing.finished(REQUEST, ())
 
 
