@@ -200,17 +200,21 @@ def _documents(desk: Desk, each: Outcomes, label: str, on: str) -> None:
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         confusion.cases(
-            [{"id": row.document_id, "words": f"{_what(row)} {confusion.excerpt(row.text)}"} for row in rows],
+            [
+                {
+                    "id": row.document_id,
+                    "words": confusion.excerpt(row.text),
+                    "mended": list(row.mended),
+                    "broken": list(row.broken),
+                }
+                for row in rows
+            ],
             head="Documents",
             told=f"{total:,}{more}; + mended, − broken",
             picked=state.case(),
             key="compare-cases",
             on_document=_clicked,
         )
-
-
-def _what(row: outcomes.Row) -> str:
-    return " ".join([*(f"+{name}" for name in row.mended), *(f"−{name}" for name in row.broken)])
 
 
 def _clicked() -> None:

@@ -175,7 +175,7 @@ def _figure(measure: str, value: float | None) -> str:
     if measure in ("documents", "left out", "tokens a verdict"):
         return f"{value:,.0f}"
     if measure == "$ a verdict":
-        return f"{value:.4f}"
+        return f"{value:.4f}" if value else "free"
     return f"{value:.2f}" if measure == "seconds a verdict" else f"{value:.3f}"
 
 

@@ -75,7 +75,8 @@ def cases(
     key: str = "cases",
     on_document: Callable[[], None] = _ignore,
 ) -> str | None:
-    """A list of documents, each ``{id, words, by}`` where ``by`` is a role shown under the heading ``by``.
+    """A list of documents, each ``{id, words, by, mended, broken}``: ``by`` is a role shown under the heading ``by``,
+    the last two are names of labels. All but the first two may be missing.
 
     Returns the id of the document that was clicked, in the rerun after the click.
     """

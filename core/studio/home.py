@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
@@ -11,7 +12,7 @@ from typing import BinaryIO, Literal, TypeAlias
 from core.codebook import Label
 from core.debate import protocols
 from core.errors import ProjectError, ProjectLocked, UsageError
-from core.runs import BUILTIN, RunRow, State
+from core.runs import BUILTIN, RunRow, Seat, State
 from core.store.codebooks import CodebookVersion
 from core.studio import bundle, preferences, runs
 from core.studio.desk import Desk
@@ -206,7 +207,12 @@ def overview(desk: Desk) -> Overview:
                     bool(labels),
                     _codebook_words(version, draft=draft),
                 ),
-                ("models", "Models", True, _seat_words({plan.seat(role).spec for role in roles}, len(roles))),
+                (
+                    "models",
+                    "Models",
+                    all(plan.seat(role).model for role in roles),
+                    _seat_words([plan.seat(role) for role in roles]),
+                ),
                 ("run", "Run", last is not None and state == "done", _run_words(last, state)),
                 ("review", "Review", documents > 0 and reviewed >= documents, _review_words(last, reviewed)),
             )
@@ -240,8 +246,11 @@ def _codebook_words(version: CodebookVersion | None, *, draft: bool) -> str:
     return "A draft, not saved yet." if draft else "Say what to look for."
 
 
-def _seat_words(specs: set[str], seats: int) -> str:
-    who = f"{_count(seats, 'seat')}, {next(iter(specs)) if len(specs) == 1 else _count(len(specs), 'model')}"
+def _seat_words(seats: Sequence[Seat]) -> str:
+    if not all(seat.model for seat in seats):
+        return "A seat has no model yet."
+    specs = {seat.spec for seat in seats}
+    who = f"{_count(len(seats), 'seat')}, {next(iter(specs)) if len(specs) == 1 else _count(len(specs), 'model')}"
     return f"{who}, a word-list baseline" if specs == {f"{BUILTIN}/lexical"} else who
 
 

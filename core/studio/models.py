@@ -224,6 +224,7 @@ def test_model(workspace: Workspace, name: str, plan: runs.Plan, listed: Listing
     """Which model of a connection a test should ask: the one that has a seat there, else the first where nothing is
     paid. None where a person should choose."""
     seated = [seat.model for seat in (*plan.seats.values(), plan.everyone) if seat.connection == name]
+    seated = [model for model in seated if model]
     if seated:
         return seated[0]
     place = workspace.models.place(name)
@@ -233,7 +234,7 @@ def test_model(workspace: Workspace, name: str, plan: runs.Plan, listed: Listing
 def first_model(workspace: Workspace, name: str) -> str:
     """The model to propose when a seat is moved to a connection: the built-in's own, or the first that is listed; empty
     when nothing is known."""
-    return BUILTIN_MODELS[0] if name == BUILTIN else next(iter(listing(workspace, name).names), "")
+    return BUILTIN_MODELS[0] if name == BUILTIN else next(iter(listing(workspace, name, wait=3.0).names), "")
 
 
 def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:

@@ -143,8 +143,9 @@ def settle(
     """The frozen settings of a plan. ``own`` are a project's templates that stand in for shipped ones, by slot
     (``core.studio.lab.templates.promoted``).
 
-    Raises UsageError for an unknown protocol, role, parameter or connection, and for a budget on a seat without a
-    known price; CodebookError when there is nothing to label or the protocol does not do this kind.
+    Raises UsageError for an unknown protocol, role, parameter or connection, for a seat without a model, and for a
+    budget on a seat without a known price; CodebookError when there is nothing to label or the protocol does not do
+    this kind.
     """
     card = protocols.find(plan.protocol, plan.params)
     codebook.require_labels()
@@ -166,6 +167,11 @@ def settle(
         )
     warmth = card.temperatures(params)
     seats = {role.name: _warmed(models.seated(plan.seat(role.name)), warmth.get(role.name)) for role in roles}
+    if vacant := [role for role in roles if not seats[role.name].model]:
+        raise UsageError(
+            f"No model sits as {' and '.join(role.title.lower() for role in vacant)}.",
+            f"Choose one of '{seats[vacant[0].name].connection}' on the Models page, or type its name.",
+        )
     if plan.budget_usd is not None:
         require_prices(seats, models)
     return RunSettings(

@@ -140,7 +140,7 @@ def test_compare_shows_what_was_fixed_and_broken(desk, project):
         for element in app.get("bidi_component")
         if element.proto.component_name == "moot_cases"
     )
-    assert [row["words"].split()[0] for row in listed["rows"]] == ["−Beta", "+Alpha"]
+    assert [(row["mended"], row["broken"]) for row in listed["rows"]] == [([], ["Beta"]), (["Alpha"], [])]
     assert [row["id"] for row in listed["rows"]] == ["d3", "d1"]
 
 

@@ -9,11 +9,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (third) columns.append(el("col", "by"));
   const table = el("table", "", columns, el("tr", "", el("th", "", el("b", "", data.head || "")), el("th", "", data.told || ""), third));
   for (const row of data.rows || []) {
-    const open = el("button", "text", row.words);
+    const did = [["right", "+", row.mended], ["wrong", "−", row.broken]].flatMap(([tone, sign, names]) => (names || []).map((name) => el("span", `badge ${tone}`, sign + name)));
+    const open = el("button", "text", ...did, row.words);
     open.type = "button";
     open.title = row.words;
     open.dataset.id = row.id;
-    const line = el("tr", `pick${row.id === data.picked ? " sel" : ""}`, el("td", "mono", row.id), el("td", "", open));
+    const name = el("td", "mono", row.id);
+    name.title = row.id;
+    const line = el("tr", `pick${row.id === data.picked ? " sel" : ""}`, name, el("td", "", open));
     if (third) {
       const cell = el("td");
       if (row.by) { const r = roleOf(roles, row.by); cell.append(el("span", "who", avatar(r, "s"), r.name)); }

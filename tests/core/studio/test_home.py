@@ -10,8 +10,9 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import ProjectLocked, UsageError
+from core.runs import Seat
 from core.store.project import Project
-from core.studio import home, preferences, samples
+from core.studio import home, preferences, runs, samples
 from core.studio.workspace import Workspace
 
 
@@ -96,6 +97,9 @@ def test_what_is_next(workspace: Workspace) -> None:
         "1 document", "1 label, v1", "3 seats, builtin/lexical, a word-list baseline",
     ]  # fmt: skip
     assert then.done == 3
+    runs.remember(desk, runs.Plan().with_seat("critic", Seat(connection="ollama", model="")))
+    step = home.overview(desk).steps[2]
+    assert (step.state, step.words) == ("now", "A seat has no model yet.")
 
 
 def test_a_project_that_is_not_open_is_listed_but_not_opened(workspace: Workspace, tmp_path: Path) -> None:

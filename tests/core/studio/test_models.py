@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.codebook import Codebook, Label
 from core.errors import Unreachable, UsageError
 from core.llm.catalogue import ModelCard
 from core.llm.connections import Connection, connection
@@ -103,9 +104,19 @@ def test_a_server_is_listed_and_a_model_of_it_asked(workspace: Workspace) -> Non
         assert "mock" in listed.names
         assert models.first_model(workspace, "local") in listed.names
         assert models.test_model(workspace, "local", runs.Plan(), listed) == listed.names[0]
+        vacant = runs.Plan().with_seat("judge", Seat(connection="local", model=""))
+        assert models.test_model(workspace, "local", vacant, listed) == listed.names[0]
         seated = runs.Plan().with_seat("judge", Seat(connection="local", model="mock"))
         assert models.test_model(workspace, "local", seated, listed) == "mock"
         assert models.test(workspace, Seat(connection="local", model="mock")).error is None
+
+
+def test_a_seat_without_a_model_starts_no_run(workspace: Workspace) -> None:
+    models.add(workspace, "local", "http://127.0.0.1:9/v1")
+    vacant = runs.Plan().with_seat("judge", Seat(connection="local", model=""))
+    with pytest.raises(UsageError, match="No model sits as judge") as told:
+        runs.settle(vacant, Codebook(labels=(Label(name="Food", keywords=("soup",)),)), 1, workspace.models)
+    assert "'local'" in told.value.remedy
 
 
 def test_a_dead_server_says_what_is_wrong(workspace: Workspace) -> None:
