@@ -52,7 +52,8 @@ def options_of(
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
     tight, count = _tight(codebook), len(codebook.labels)
-    wide = 110
+    longest = max((len(label.name) for label in codebook.labels), default=0)
+    wide = min(110, max(66, 22 + 7 * longest)) if codebook.kind == "choice" else 110
     if codebook.kind == "multilabel" and count <= SQUARES:
         wide = max(64, 8 + (7 if tight else 10) * count)
     label_width = {"minWidth": 30, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
@@ -78,7 +79,7 @@ def options_of(
                     "colId": field,
                     "headerName": label.name if label else "Label",
                     "type": "moot",
-                    **({"flex": 0.16, **label_width} if label else {"width": 150}),
+                    **({"flex": 0.16, **label_width} if label else {"width": max(118, wide + 26)}),
                     "headerComponentParams": {
                         "name": label.name if label else "Label",
                         "colour": shade[f"l{label.colour}"] if label else "",
