@@ -89,8 +89,9 @@ WITH truth AS MATERIALIZED (
     SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
     ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id)
 ), said AS MATERIALIZED ({said}),
-counted AS MATERIALIZED (
-    SELECT DISTINCT document_id FROM truth SEMI JOIN said USING (document_id, item) {decided}
+pairs AS MATERIALIZED (
+    SELECT document_id, item, truth.value AS true_value, said.value AS said_value
+    FROM truth JOIN said USING (document_id, item) {decided}
 )
 """
 _DECIDED = """
@@ -99,14 +100,11 @@ _DECIDED = """
 
 
 _COUNTED = """
-pairs AS MATERIALIZED (
-    SELECT document_id, item, truth.value AS true_value, said.value AS said_value
-    FROM truth JOIN said USING (document_id, item) SEMI JOIN counted USING (document_id)
-), alike AS MATERIALIZED (
+alike AS MATERIALIZED (
     SELECT document_id, bool_and(true_value = said_value) AS exact FROM pairs GROUP BY document_id
 )
 SELECT item, true_value, said_value, count(*) FROM pairs GROUP BY ALL
-UNION ALL SELECT NULL, 'n', NULL, count(*) FROM counted
+UNION ALL SELECT NULL, 'n', NULL, count(*) FROM alike
 UNION ALL SELECT NULL, 'exact', NULL, count(*) FROM alike WHERE exact
 UNION ALL SELECT NULL, 'known', NULL, count(DISTINCT document_id) FROM truth
 ORDER BY ALL
@@ -180,9 +178,8 @@ class Evaluations:
         common, params = self._common(run_id, annotator, truth)
         rows = self._connection.rows(
             f"""{common}, chosen AS MATERIALIZED (
-                SELECT document_id, truth.value AS true_value FROM truth JOIN said USING (document_id, item)
-                SEMI JOIN counted USING (document_id)
-                WHERE item = $item AND truth.value = $true AND said.value = $value
+                SELECT document_id, true_value FROM pairs
+                WHERE item = $item AND true_value = $true AND said_value = $value
             ), blamed AS (
                 SELECT document_id, arg_min(annotator, coalesce(turn, 1000000)) AS first_wrong
                 FROM annotations JOIN chosen USING (document_id)
