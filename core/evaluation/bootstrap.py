@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.evaluation import multilabel
 from core.evaluation.arrays import BinaryGrid, Mask, Ratings, binary_grid, check_shapes, counted_documents
-from core.evaluation.intervals import Estimate, Interval, precision_interval, recall_interval
+from core.evaluation.intervals import Estimate, Interval, f1_interval, precision_interval, recall_interval, wilson
 
 RESAMPLES = 2000
 _CELLS = 2_000_000  # drawn at a time, to bound memory
@@ -37,7 +37,9 @@ class BootstrapScores:
     """Scores with intervals, or (from ``difference``) what the second annotator has over the first.
 
     A resample without positives of a label leaves it out of that resample's macro mean, as the score itself does.
-    An interval is None where its score is undefined, and one that is drawn when there are fewer than two documents.
+    An interval is None where its score is undefined, and one that is drawn when there are fewer than two documents. Of
+    a score, not of a difference, it is None too when all resamples are the same (all right, or all wrong): then the
+    sample does not tell how far off it may be.
     """
 
     n: int
@@ -63,28 +65,45 @@ def scores(
 ) -> BootstrapScores:
     """Scores of one annotator with intervals, from binary grids ``[document, item]`` (see ``arrays``).
 
-    A label's precision and recall have Wilson's interval, everything else the percentile bootstrap's. Each of the two
-    is a share of documents that are independent of each other, the case Wilson's is for; resampling fails where an
-    interval is needed most: with all of five found, each resample has all of them and says 1 to 1. (Within a resample
-    the denominator moves too; Wilson's takes it as given, which is the usual reading.) When nothing was predicted,
-    precision is 0 by convention and has none. F1 is no share of anything, and the cells of a document, over which
-    accuracy, micro and macro scores go, are not independent.
+    A label's precision, recall and F1 have Wilson's interval (F1 by way of F*, see ``intervals.f1_interval``), and so
+    have the means over labels where they are of one label alone; everything else the percentile bootstrap's. Each of
+    the three is a share of documents that are independent of each other, the case Wilson's is for; resampling fails
+    where an interval is needed most: with all of five found, each resample has all of them and says 1 to 1. (Within a
+    resample the denominator moves too; Wilson's takes it as given, which is the usual reading.) When nothing was
+    predicted, precision is 0 by convention and has none. The cells of a document, over which accuracy, micro and macro
+    scores of several labels go, are not independent.
 
     For a choice, pass both sides through ``arrays.one_hot``.
     """
     drawn = _bootstrap(truth, (predicted,), labels, resamples, level, seed)
     counts = multilabel.from_grids(truth, predicted, labels).labels
-    return replace(
-        drawn,
-        labels={
-            name: Summary(
-                Estimate(own.precision.value, precision_interval(counts[name], level)),
-                Estimate(own.recall.value, recall_interval(counts[name], level)),
-                own.f1,
-            )
-            for name, own in drawn.labels.items()
-        },
-    )
+    alone = {
+        name: Summary(
+            Estimate(own.precision.value, precision_interval(counts[name], level)),
+            Estimate(own.recall.value, recall_interval(counts[name], level)),
+            Estimate(own.f1.value, f1_interval(counts[name], level)),
+        )
+        for name, own in drawn.labels.items()
+    }
+    scored = [alone[name] for name in labels if counts[name].positives]
+    accuracy, macro, micro = _spread(drawn.accuracy), _each_spread(drawn.macro), _each_spread(drawn.micro)
+    if len(scored) == 1:
+        macro = scored[0]
+    if len(labels) == 1:
+        (only,) = counts.values()
+        accuracy = Estimate(accuracy.value, wilson(only.tp + only.tn, only.n, level))
+        micro = scored[0] if scored else micro
+    return replace(drawn, labels=alone, accuracy=accuracy, macro=macro, micro=micro)
+
+
+def _each_spread(summary: Summary) -> Summary:
+    return Summary(_spread(summary.precision), _spread(summary.recall), _spread(summary.f1))
+
+
+def _spread(found: Estimate) -> Estimate:
+    """Without its interval when that has no width."""
+    narrow = found.interval is not None and found.interval.high - found.interval.low < 1e-12
+    return Estimate(found.value, None) if narrow else found
 
 
 def difference(

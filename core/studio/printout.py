@@ -57,9 +57,9 @@ def page(desk: Desk, run_id: str, truth: Truth = "gold") -> str:
         *_iterations(told),
         "<h2>May the model replace the people?</h2>",
         f"<p>{escape(told['replace_people']['sentence'])}</p>",
-        '<p class="q">Intervals are 95%: of shares of documents (precision, recall, all labels right, the accuracy of '
-        "a choice) by Wilson, of the others by bootstrap over documents. A dash is a score that is not defined: a "
-        "label without positives has no recall and no F1 and is left out of the macro mean.</p>",
+        '<p class="q">Intervals are 95%: of shares of documents (precision, recall and F1 of a label, all labels '
+        "right, the accuracy of a choice) by Wilson, of the others by bootstrap over documents. A dash is a score that "
+        "is not defined: a label without positives has no recall and no F1 and is left out of the macro mean.</p>",
     ]
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(codebook.name)} {escape(run_id)}</title>'

@@ -94,20 +94,24 @@ def test_undefined_scores_have_no_interval() -> None:
     assert (result.labels["never"].f1.value, result.labels["never"].f1.interval) == (None, None)
     assert result.macro.f1.value == pytest.approx(2 / 3)  # of b alone
     assert result.macro.f1.interval is not None
-    single = bootstrap.scores([[1]], [[1]], ["a"])
+    single = bootstrap.scores([[1, 1]], [[1, 1]], ["a", "b"])
     assert (single.macro.f1.value, single.macro.f1.interval) == (1.0, None)
     empty = bootstrap.scores(np.zeros((0, 1)), np.zeros((0, 1)), ["a"])
     assert (empty.n, empty.accuracy.value, empty.macro.f1.value) == (0, None, None)
 
 
-def test_a_labels_precision_and_recall_have_the_interval_of_a_share() -> None:
+def test_a_labels_scores_have_the_interval_of_a_share() -> None:
     # All of five found: each resample finds all of them, too, and would be certain.
     truth = [[1]] * 5 + [[0]] * 5
-    label = bootstrap.scores(truth, truth, ["a"], resamples=50).labels["a"]
+    found = bootstrap.scores(truth, truth, ["a"], resamples=50)
+    label = found.labels["a"]
     assert label.recall == Estimate(1.0, wilson(5, 5))
     assert label.precision == Estimate(1.0, wilson(5, 5))
+    # F* = 5 of 5, from 0.566 on; F1 from 2 * 0.566 / 1.566 on. Means over one label are that label's.
     assert label.f1.interval is not None
-    assert label.f1.interval.low == 1.0
+    assert (label.f1.interval.low, label.f1.interval.high) == (pytest.approx(0.7225, abs=1e-4), 1.0)
+    assert found.macro == found.micro == label
+    assert found.accuracy == Estimate(1.0, wilson(10, 10))
     nothing = bootstrap.scores(truth, np.zeros((10, 1)), ["a"], resamples=50).labels["a"]
     assert nothing.precision == Estimate(0.0, None)  # 0 by convention: nothing was predicted
     assert nothing.recall == Estimate(0.0, wilson(0, 5))
@@ -147,6 +151,17 @@ def test_coverage_of_a_known_f1() -> None:
         covered += interval is not None and 0.8 in interval
     # 95% of 120 is 114, standard deviation 2.4
     assert covered >= 106
+
+
+def test_what_does_not_vary_in_the_sample_does_not_pass_for_certain() -> None:
+    truth = np.array([[1, 0], [0, 1], [1, 1], [0, 1]])
+    found = bootstrap.scores(truth, truth, ["a", "b"], resamples=50)
+    assert found.macro.f1 == found.micro.f1 == found.accuracy == Estimate(1.0, None)
+    assert found.labels["b"].f1.interval is not None
+    # Two annotators who say the same do differ by nothing at all.
+    same = bootstrap.difference(truth, truth, truth, ["a", "b"], resamples=50).macro.f1
+    assert same.interval is not None
+    assert (same.interval.low, same.interval.high) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("width", [1, 5, 26, 27, 40])

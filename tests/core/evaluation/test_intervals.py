@@ -11,6 +11,7 @@ from core.evaluation.intervals import (
     Estimate,
     Interval,
     clustered_share,
+    f1_interval,
     newcombe_paired,
     precision_interval,
     recall_interval,
@@ -105,3 +106,24 @@ def test_a_clear_difference_leaves_zero_out() -> None:
     assert Estimate(0.1, Interval(0.02, 0.2)).clear is True
     assert Estimate(0.1, Interval(-0.02, 0.2)).clear is False
     assert Estimate(0.1, None).clear is None
+
+
+def test_the_interval_of_f1_is_that_of_a_share_carried_over() -> None:
+    # F* = 6 of 10, Wilson 0.3127 to 0.8318; F1 = 2 * 6 / (12 + 4) = 0.75 = 2 * 0.6 / 1.6.
+    counts = Counts(tp=6, fp=3, fn=1, tn=90)
+    found = f1_interval(counts)
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(0.4764, abs=1e-4), pytest.approx(0.9082, abs=1e-4))
+    assert counts.f1 in found
+    nothing = f1_interval(Counts(fn=4))
+    assert nothing is not None
+    assert (nothing.low, nothing.high) == (0.0, pytest.approx(0.6577, abs=1e-3))
+    assert f1_interval(Counts(fp=4, tn=2)) is None
+
+
+def test_the_interval_of_f1_covers_it_in_small_samples() -> None:
+    rng = np.random.default_rng(11)
+    shares = np.array([0.3, 0.03, 0.03, 0.64])  # F1 = 0.6 / 0.66
+    drawn = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=400)]
+    found = [interval for one in drawn if (interval := f1_interval(one)) is not None]
+    assert sum(0.6 / 0.66 in interval for interval in found) / len(found) > 0.93
