@@ -32,7 +32,8 @@ class DimensionScores:
     bias: float | None
     """mean of rating minus gold in points of the scale: above 0 the annotator is lenient"""
     exact: float | None
-    """share of documents with the very rating of the gold"""
+    """share of documents with the very rating of the gold; the mean of several raters may lie between two points, and
+    then no whole rating is exact"""
     alpha: float | None
     """Krippendorff's alpha between the two, ordinal, at most 1"""
 
