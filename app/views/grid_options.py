@@ -38,6 +38,21 @@ def _tight(codebook: Codebook) -> bool:
     return len(codebook.items) > ROOMY
 
 
+def _widths(codebook: Codebook) -> tuple[int, int]:
+    """Pixels of the column with the gold, and of each with what a role said."""
+    count = len(codebook.labels)
+    match codebook.kind:
+        case "choice":
+            longest = max((len(label.name) for label in codebook.labels), default=0)
+            width = min(110, max(68, 22 + 7 * longest))
+            return width, width
+        case "rating":  # the gold may be means of several raters
+            return min(150, max(68, 16 + 27 * count)), min(150, max(68, 16 + 13 * count))
+        case "multilabel":
+            squares = count * (7 if _tight(codebook) else 10)
+            return (max(64, 8 + squares), max(68, 8 + squares)) if count <= SQUARES else (110, 110)
+
+
 def options_of(
     codebook: Codebook,
     roles: Mapping[str, str],
@@ -51,11 +66,7 @@ def options_of(
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
-    tight, count = _tight(codebook), len(codebook.labels)
-    longest = max((len(label.name) for label in codebook.labels), default=0)
-    wide = min(110, max(66, 22 + 7 * longest)) if codebook.kind == "choice" else 110
-    if codebook.kind == "multilabel" and count <= SQUARES:
-        wide = max(64, 8 + (7 if tight else 10) * count)
+    tight, (truth, said) = _tight(codebook), _widths(codebook)
     label_width = {"minWidth": 30, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
     upright = " upright" if tight else ""
     columns: list[dict[str, Any]] = [
@@ -67,7 +78,7 @@ def options_of(
                     "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.short"), "cellClass": "id",
                     "cellClassRules": {"shown": js("moot.shown")},
                 },
-                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 118, "cellClass": "text",
+                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 100, "cellClass": "text",
                  "tooltipField": "_text"},
             ],
         },
@@ -79,7 +90,7 @@ def options_of(
                     "colId": field,
                     "headerName": label.name if label else "Label",
                     "type": "moot",
-                    **({"flex": 0.16, **label_width} if label else {"width": max(118, wide + 26)}),
+                    **({"flex": 0.3, **label_width} if label else {"width": max(118, said + 26)}),
                     "headerComponentParams": {
                         "name": label.name if label else "Label",
                         "colour": shade[f"l{label.colour}"] if label else "",
@@ -94,14 +105,14 @@ def options_of(
         {
             "headerName": "Truth",
             "headerClass": "centre line",
-            "children": [{"field": "gold", "headerName": "gold", "width": wide, **squares}],
+            "children": [{"field": "gold", "headerName": "gold", "width": truth, **squares}],
         },
         {
             "headerName": "What each role said" if len(roles) > 1 else "Said",
             "headerClass": "line",
             "children": [
                 {
-                    "field": f"r_{role}", "headerName": title, "width": max(wide, 66), **squares,
+                    "field": f"r_{role}", "headerName": title, "width": said, **squares,
                     "headerComponentParams": {"name": title, "ink": palette.role_colour(role, shade)},
                     **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
                 }
@@ -155,7 +166,7 @@ def options_of(
             "fields": [field for field, _ in labels],
             "values": _values(codebook),
             "boxes": codebook.kind == "multilabel",
-            "all": count <= SQUARES,
+            "all": len(codebook.labels) <= SQUARES,
             "words": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],

@@ -14,6 +14,16 @@ from core.studio.desk import Desk
 from core.studio.grids import Truth
 from core.studio.memo import remembered
 
+TITLES = {
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall",
+    "mae": "mean abs. error",
+    "exact": "exactly right",
+    "alpha": "Krippendorff's α",
+}
+"""What columns are called that are not called what they are."""
+
 
 def key_numbers(desk: Desk, run: RunRow, truth: Truth) -> None:
     """The means over dimensions."""
@@ -48,9 +58,12 @@ def dimensions(desk: Desk, run: RunRow, truth: Truth) -> None:
     on = counted.words(counted.of_run(desk, run, truth), truth)
     with panel.panel("Dimensions", "bias above 0 is lenient", counted=on, key="evaluate-table"):
         frame = pd.DataFrame([{"dimension": name, **scores} for name, scores in report["labels"].items()])
-        figure = st.column_config.NumberColumn(format="%.3f")
-        names = [name for name in frame.columns if name not in ("dimension", "n")]
-        st.dataframe(frame, hide_index=True, key="evaluate-frame", column_config=dict.fromkeys(names, figure))
+        shown = {
+            name: st.column_config.NumberColumn(TITLES.get(name, name), format="%.3f")
+            for name in frame.columns
+            if name not in ("dimension", "n")
+        }
+        st.dataframe(frame, hide_index=True, key="evaluate-frame", column_config=shown)
     with panel.panel("Where they meet", "rows are the truth rounded, columns the verdict", key="evaluate-meet"):
         chosen = pick(run.settings.codebook, key="evaluate-dimension")
         rows, points = scoring.meeting(desk, run, chosen, truth)

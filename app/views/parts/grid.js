@@ -207,7 +207,7 @@ window.moot = (() => {
       const said = params.value;
       if (said === null || said === undefined || said === "") { this.e.append(el("span", "nothing", "")); return true; }
       if (!said.includes("1") && !said.includes("0") && said.startsWith("?")) { const q = el("span", "q", "?"); q.title = "could not be read"; this.e.append(q); return true; }
-      if (said.startsWith("=")) { this.e.append(el("span", "word", said.slice(1))); return true; }
+      if (said.startsWith("=")) { const word = el("span", "word", said.slice(1)); word.title = said.slice(1); this.e.append(word); return true; }
       this.e.classList.toggle("small", names.length > 6);
       [...said].forEach((one, i) => {
         if (!all && one === "0") return;
