@@ -201,8 +201,11 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
 
 def _detail(desk: Desk, run: RunRow, actor: str, page: queue.Page) -> None:
     """The document in focus: its text with evidence, the debate, and what people did."""
-    shown = state.focus() or (page.rows[0].document_id if page.rows else None)
+    shown = state.focus()
     known = review.dossier(desk, run, shown, actor=actor) if shown else None
+    if known is None and page.rows:  # nothing was in focus yet, or another run's document
+        shown = page.rows[0].document_id
+        known = review.dossier(desk, run, shown, actor=actor)
     if shown is None or known is None:
         return
     codebook, run_id = run.settings.codebook, run.run_id

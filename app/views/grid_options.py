@@ -44,10 +44,10 @@ def _widths(codebook: Codebook) -> tuple[int, int]:
     match codebook.kind:
         case "choice":
             longest = max((len(label.name) for label in codebook.labels), default=0)
-            width = min(110, max(68, 22 + 7 * longest))
+            width = min(100, max(68, 14 + 6 * longest))
             return width, width
         case "rating":  # the gold may be means of several raters
-            return min(150, max(68, 16 + 27 * count)), min(150, max(68, 16 + 13 * count))
+            return min(150, max(68, 12 + 26 * count)), min(150, max(68, 16 + 13 * count))
         case "multilabel":
             squares = count * (7 if _tight(codebook) else 10)
             return (max(64, 8 + squares), max(68, 8 + squares)) if count <= SQUARES else (110, 110)

@@ -169,7 +169,7 @@ def settle(
     seats = {role.name: _warmed(models.seated(plan.seat(role.name)), warmth.get(role.name)) for role in roles}
     if vacant := [role for role in roles if not seats[role.name].model]:
         raise UsageError(
-            f"No model sits as {' and '.join(role.title.lower() for role in vacant)}.",
+            f"No model sits as {', '.join(role.title.lower() for role in vacant)}.",
             f"Choose one of '{seats[vacant[0].name].connection}' on the Models page, or type its name.",
         )
     if plan.budget_usd is not None:

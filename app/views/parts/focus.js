@@ -57,6 +57,7 @@ class FocusView {
     this.rows = [];
     this.docs.clear();
     await this.more();
+    if (wanted && !(await this.fetch(wanted))) wanted = null; // another run may lack it
     this.go(wanted || (this.nextWaiting(-1) || this.rows[0] || {}).id || null);
     this.countUp();
   }
@@ -512,7 +513,7 @@ class FocusView {
     if (!on) return;
     const lines = [
       [["←", "→"], "document before, next"], [["↑", "↓"], "label above, below"],
-      [["1", "9"], this.book.kind === "rating" ? "rate the marked dimension" : this.book.kind === "choice" ? "choose a label" : "turn a label"],
+      [[this.book.kind === "rating" ? `${this.book.scale.min}–${this.book.scale.max}` : `1–${Math.min(9, this.book.labels.size)}`], this.book.kind === "rating" ? "rate the marked dimension" : this.book.kind === "choice" ? "choose a label" : "turn a label"],
       ...(this.book.kind === "rating" ? [] : [[["Space"], this.book.kind === "choice" ? "choose the marked label" : "turn the marked label"]]),
       ...(this.book.kind === "multilabel" ? [[["0"], "the rest is absent"]] : []), [["Enter"], "submit and go on"], [["U"], "undo (or Ctrl+Z)"], [["Y"], "redo (or Ctrl+Shift+Z)"],
       [["F"], "flag"], [["S"], "skip: put off to the end"], [["D"], "discard, reopen"], [["B"], "blind: decide, then see"],
