@@ -15,6 +15,7 @@ from typing import Any
 from core.debate.answers import Answer, answer_in, answer_of
 from core.debate.body import BULLET, CROSSED
 from core.debate.decisions import Page, is_inside, is_of_another
+from core.debate.folding import fold
 from core.debate.jsonblocks import Block, lookup
 from core.debate.lists import Listing, read_list
 from core.debate.names import Names
@@ -31,13 +32,18 @@ _NUMBER = re.compile(
     r"(?:(?:/|out of)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[,;(–—].*|\s-\s.*|[.:](?:\s.*)?$)"
 )
 _LEAD = re.compile(
-    r"\W*(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|class(?:ification)?|answer|prediction|choice)"
+    r"\W*(?:aspects?|labels?|categor(?:y|ies)|codes?|class(?:ification)?|answer|prediction|choice)"
     r"[*_\s]*[:=][*_\s]*",
     re.IGNORECASE,
 )
 _LONGEST_NAME = 120
 _LONGEST_BARE = 2000
 _WRAPPERS = 3
+_CORRECTED = re.compile(
+    r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
+    r"|revis\w+|changed? my)\b",
+    re.IGNORECASE,
+)
 _FENCE = re.compile(r"\s*(?:```|~~~).*")
 _CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code",
@@ -127,18 +133,21 @@ def json_names(block: Block, names: Names, *, codes: bool) -> Listing | None:
 
 
 def bare_list(page: Page, names: Names, *, codes: bool) -> Listing | None:
-    """What a reply says that is nothing but names ("Food, Price", "none"), or that says them on its one line ``Label:``
-    (or Answer, Aspects, ...). None for every other reply."""
+    """What a reply says that is nothing but names ("Food, Price", "none"), or that says them on its last line, the only
+    one of its kind: ``Label: Food`` (or Answer, Aspects, ...). None for every other reply."""
     lines, led, position = [], [], 0
     for line in page.text.split("\n"):
         start, position = position, position + len(line) + 1
         if not line.strip() or _FENCE.fullmatch(line):
             continue
         lines.append(line)
-        if (lead := _LEAD.match(line)) and not is_inside(start, page.quoted) and not is_of_another(page, start):
-            led.append(line[lead.end() :])
-    said = led or lines
-    if len(led) > 1 or sum(map(len, said)) > _LONGEST_BARE:
+        if lead := _LEAD.match(line):
+            meant = not is_inside(start, page.quoted) and not is_of_another(page, start)
+            led.append((line, line[lead.end() :] if meant else ""))
+    if led and (len(led) > 1 or led[0][0] != lines[-1]):
+        return None
+    said = [led[0][1]] if led else lines
+    if sum(map(len, said)) > _LONGEST_BARE:
         return None
     out = Listing()
     for line in said:
@@ -149,6 +158,12 @@ def bare_list(page: Page, names: Names, *, codes: bool) -> Listing | None:
         out.add(Listing(listed={exact: None}) if exact is not None else read_list(names, line, codes=codes))
     alone = not (out.unknown or out.doubted or out.excluded or out.comments)
     return out if alone and out.none != bool(out.listed) else None
+
+
+def is_taken_back(page: Page, names: Names, end: int) -> bool:
+    """Whether what follows an answer at ``end`` speaks of a label in words that correct: "On reflection, Food ..."."""
+    after = page.lines[end:]
+    return bool(_CORRECTED.search(after)) and next(iter(names.mentions(fold(after))), None) is not None
 
 
 def _by_name(block: Block, names: Names) -> dict[str, Any]:

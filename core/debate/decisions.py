@@ -149,7 +149,7 @@ def is_of_another(page: Page, start: int) -> bool:
     What leads in is the words before it on its line, or the nearest line above that ends with a colon or is a heading.
     """
     begin = page.lines.rfind("\n", 0, start) + 1
-    before = page.lines[begin:start].strip()
+    before = page.lines[max(begin, start - _LOOK_BACK) : start].strip()
     if not before:
         above = page.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
         before = above[above.rfind("\n") + 1 :]

@@ -7,7 +7,16 @@ from typing import Any, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.answers import Answer, answer_in, answer_of
-from core.debate.ballots import answers_in, ballot_of, bare_list, json_ballot, json_names, json_numbers, numbers_in
+from core.debate.ballots import (
+    answers_in,
+    ballot_of,
+    bare_list,
+    is_taken_back,
+    json_ballot,
+    json_names,
+    json_numbers,
+    numbers_in,
+)
 from core.debate.body import listing_of
 from core.debate.decisions import Kind, Marker, Page, is_of_another, open_page, spoken
 from core.debate.folding import fold
@@ -141,32 +150,35 @@ class _Reader:
 
     def _unannounced(self) -> Reading | None:
         """The reading of a decision that nothing announces, or None when there is none either."""
-        whole = not self.cut
+        page, names = self.page, self.names
+        blocks = [block for block in reversed(page.blocks) if not is_of_another(page, block.start)]
         if self.form == "ratings":
-            for block in reversed(self.page.blocks):
-                if numbers := json_numbers(block, self.names):
-                    return self._all_rated(ratings_in(numbers, self.codebook, self.names))
-            rated = numbers_in(self.page, self.names)
+            for block in blocks:
+                if numbers := json_numbers(block, names):
+                    return self._all_rated(ratings_in(numbers, self.codebook, names), block.end)
+            rated = numbers_in(page, names)
             entries = [{"name": said.name, "rating": said.words} for said in rated if said.item is not None]
-            ended = bool(rated) and (whole or rated[-1].end < len(self.page.text))
-            return self._all_rated(ratings_in(entries, self.codebook, self.names)) if ended else None
-        choosing = self.form == "choice"
-        for block in reversed(self.page.blocks):
-            if is_of_another(self.page, block.start):
-                continue
-            if ballot := json_ballot(block, self.names):
-                return self._balloted(ballot)
-            if (named := json_names(block, self.names, codes=choosing)) is not None:
-                return self._settled(named)
-        answered = answers_in(self.page, self.names)
-        if len(answered) >= min(2, len(self.items)):
-            if self.cut and answered[-1].end >= len(self.page.text):
+            if not rated or (self.cut and rated[-1].end >= len(page.text)):
                 return None
-            return self._balloted([(said.name, said.item, answer_in(said.words)) for said in answered])
-        listing = bare_list(self.page, self.names, codes=choosing) if whole else None
+            return self._all_rated(ratings_in(entries, self.codebook, names), rated[-1].end)
+        choosing = self.form == "choice"
+        for block in blocks:
+            if ballot := json_ballot(block, names):
+                return self._balloted(ballot, block.end)
+            if (named := json_names(block, names, codes=choosing)) is not None:
+                return None if is_taken_back(page, names, block.end) else self._settled(named)
+        answered = answers_in(page, names)
+        if len(answered) >= min(2, len(self.items)):
+            if self.cut and answered[-1].end >= len(page.text):
+                return None
+            told = [(said.name, said.item, answer_in(said.words)) for said in answered]
+            return self._balloted(told, answered[-1].end)
+        listing = None if self.cut else bare_list(page, names, codes=choosing)
         return None if listing is None else self._settled(listing)
 
-    def _balloted(self, entries: Iterable[tuple[str, str | None, Answer | None]]) -> Reading:
+    def _balloted(self, entries: Iterable[tuple[str, str | None, Answer | None]], end: int) -> Reading | None:
+        if is_taken_back(self.page, self.names, end):
+            return None
         listing = ballot_of(entries)
         if listing.unknown:
             return self._problem(f"it answers for what is not in the codebook: {_quoted(listing.unknown)}", listing)
@@ -178,7 +190,9 @@ class _Reader:
             return self._problem(f"it answers label by label, but not for {_quoted(missing)}", listing)
         return self._settled(listing)
 
-    def _all_rated(self, rated: Reading) -> Reading | None:
+    def _all_rated(self, rated: Reading, end: int) -> Reading | None:
+        if is_taken_back(self.page, self.names, end):
+            return None
         told = rated.values.keys() | rated.undecided.keys() | self.open.listed.keys()
         return self._rated(rated) if rated.values and all(item in told for item in self.items) else None
 

@@ -4,6 +4,7 @@ codebook and for nothing else, and otherwise asked for again."""
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -45,6 +46,8 @@ def present(text: str, finish: str = "stop") -> set[str]:
         "Food: yes (the pasta)\nThe guest praises it.\nService: No. Never named.\nQ: Price: not mentioned in the text",
         "1. Food - Yes, praised.\n2. Service - No, nothing.\n3. Q: Price = no",
         "Food: yes, Service: no, Q: Price: no",
+        "Food: yes\nService: no\nQ: Price: no\n\nThe meal is praised; however brief, that is all.",
+        "Food: yes\nService: no\nQ: Price: no\n\nThe food is praised, but nothing else.",
         "- [x] Food\n- [ ] Service\n- [ ] Q: Price",
         "[x] Food\n[ ] Service\n[ ] Q: Price",
         "✅ Food\n❌ Service\n❌ Q: Price",
@@ -94,6 +97,8 @@ def test_all_none_and_several(text: str, expected: set[str] | None) -> None:
         ("Food: yes/no\nService: yes/no\nQ: Price: yes/no", NO_DECISION),
         ("Food: 4\nService: 2\nQ: Price: 3", NO_DECISION),
         ("Food: no one liked it\nService: no-show\nQ: Price: present-day", NO_DECISION),
+        ("Food: yes\nService: no\nQ: Price: no\n\nOn reflection, Food is not meant.", NO_DECISION),
+        ('{"Food": true, "Service": false, "Q: Price": false}\nWait, the service is praised.', NO_DECISION),
         # Whose answers, or of what: not told.
         ("The critic says:\nFood: yes\nService: no\nQ: Price: no", NO_DECISION),
         ("## Extractor\n- Food: yes\n- Service: no\n- Q: Price: no", NO_DECISION),
@@ -106,6 +111,9 @@ def test_all_none_and_several(text: str, expected: set[str] | None) -> None:
         ("Food and Service, I think", NO_DECISION),
         ("Food, Pool", NO_DECISION),
         ("Label: Food\nQuote: x\nLabel: Service", NO_DECISION),
+        ("Category: Food\n\nBut on reflection it is the service that is meant.", NO_DECISION),
+        ('The guest writes "so\nLabel: Food" and leaves.', NO_DECISION),
+        ("The critic says:\nLabel: Food", NO_DECISION),
     ],
 )
 def test_never_a_guess(text: str, said: str) -> None:
@@ -224,6 +232,8 @@ def test_ratings(text: str) -> None:
         '{"Fluency": 4}',
         "Fluency: 4 errors\nEffect: 2 trials",
         "Extractor's ratings:\nFluency: 4\nEffect: 2",
+        'The critic would say {"Fluency": 4, "Effect": 2}',
+        "Fluency: 4\nEffect: 2\n\nActually, Effect is worth a 3.",
         "| Dimension | A | B |\n|-|-|-|\n| Fluency | 4 | 3 |\n| Effect | 2 | 2 |",
         '{"Fluency": true, "Effect": "good"}',
     ],
@@ -268,3 +278,22 @@ def test_every_ballot_is_read_back(truth: list[bool], form: str, data: st.DataOb
         case _:
             text = "| Aspect | Present |\n|---|---|\n" + "".join(f"| {n} | {w} |\n" for n, w in said.items())
     assert present(text) == {name for name, value in zip(STAY.names, truth, strict=True) if value}
+
+
+HOSTILE = [
+    "Food: yes\n", "Food: yes, ", "x: yes; ", "Food: ", "| Food | yes |\n", "| Food | yes ", "|", "- [x] Food\n", "[ ]",
+    "Label: Food\n", "Label: ", '{"Food": true} ', '{"Food": true}\n', "{'Food': True}", "{'Food': ", '{"a": {"b": {',
+    "Fluency: 4\n", "Fluency: 4, ", '{"Fluency": 4}', "Food, ", "Food\n", "yes ", "The critic says:\nFood: yes\n",
+    "Food: no, however ", "however Food ", "says ", " = ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("codebook", [STAY, TONE, SUMMARY], ids=["labels", "choice", "ratings"])
+def test_hostile_text_takes_time_in_proportion(piece: str, codebook: Codebook) -> None:
+    text = piece * (50_000 // len(piece))
+    start = time.process_time()
+    for finish in ("stop", "length"):
+        reading(text, codebook, finish)
+    # Well under a second here; what is quadratic takes minutes.
+    assert time.process_time() - start < 10
