@@ -135,6 +135,8 @@ TICKED = "review_ticked"
 """Ids of the documents ticked in the grid."""
 VIEW = "review_view"
 """Widget: whether Review shows Focus, Grid or People."""
+VIEWED = "review_viewed"
+"""The view that Review showed last."""
 PROBLEM = "review_problem"
 """(message, remedy) of an act of review that could not be done."""
 SAVED = "review_saved"
@@ -230,6 +232,13 @@ def last_saved() -> str:
 def note_saved(words: str) -> None:
     """Remember what an act of review said of itself."""
     st.session_state[SAVED] = words
+
+
+def view_shown(view: str) -> None:
+    """Note which view Review shows. Another one begins at the document that the last one was at."""
+    if _get(VIEWED, view) != view:
+        begin_at(focus())
+    st.session_state[VIEWED] = view
 
 
 def setting_up() -> bool:

@@ -50,6 +50,7 @@ def _room(desk: Desk, runs: list[RunRow]) -> None:
     run = looked_at(runs, key="review-run")
     actor = state.actor(review.reviewer())
     view = st.session_state.get(state.VIEW) or VIEWS[0]
+    state.view_shown(view)
     with header.header("Review", key="review-head"):
         st.segmented_control(
             "View", VIEWS, default=VIEWS[0], label_visibility="collapsed", key=state.VIEW, required=True,

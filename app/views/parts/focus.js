@@ -39,6 +39,8 @@ class FocusView {
     this.root.style.setProperty("--room", data.height);
     const shape = (each) => JSON.stringify([each.run, each.actor, each.wanted, each.manner.share]);
     const same = before && shape(before) === shape(data);
+    // The switch that led here would keep the arrow keys to itself.
+    if (!before && !typing(document.activeElement)) this.root.focus({ preventScroll: true });
     if (!same) this.begin();
     else if (data.asked && data.asked !== before.asked) this.go(data.asked);
   }
