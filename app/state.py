@@ -106,6 +106,8 @@ def follow_address(project: str) -> None:
         compare(named["runs"].split(","))
     if "truth" in named:
         compare_with(named["truth"])
+    if named.get("view") in VIEWS:
+        look_through(named["view"])
 
 
 def enter(room: str) -> None:
@@ -135,6 +137,8 @@ TICKED = "review_ticked"
 """Ids of the documents ticked in the grid."""
 VIEW = "review_view"
 """Widget: whether Review shows Focus, Grid or People."""
+VIEWS = ("Focus", "Grid", "People")
+"""The views of Review."""
 VIEWED = "review_viewed"
 """The view that Review showed last."""
 PROBLEM = "review_problem"

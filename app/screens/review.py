@@ -18,7 +18,6 @@ from core.studio.desk import Desk
 SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
     f"review-{name}" for name in ("search", "label", "reason", "status", "length", "others")
 )
-VIEWS = ("Focus", "Grid", "People")
 
 
 def main() -> None:
@@ -49,15 +48,16 @@ def main() -> None:
 def _room(desk: Desk, runs: list[RunRow]) -> None:
     run = looked_at(runs, key="review-run")
     actor = state.actor(review.reviewer())
-    view = st.session_state.get(state.VIEW) or VIEWS[0]
+    view = st.session_state.get(state.VIEW) or state.VIEWS[0]
     state.view_shown(view)
     with header.header("Review", key="review-head"):
         st.segmented_control(
-            "View", VIEWS, default=VIEWS[0], label_visibility="collapsed", key=state.VIEW, required=True,
-            persist_state="session", bind="query-params",
+            "View", state.VIEWS, default=state.VIEWS[0], label_visibility="collapsed", key=state.VIEW, required=True,
+            persist_state="session",
         )  # fmt: skip
         run_picker(runs, key="review-run")
         review_setup.popover(desk, run)
+    address.keep(view=view)
     if view == "People":
         review_people.people(desk, run, actor)
         return

@@ -40,6 +40,13 @@ def test_document_compared_runs_and_truth_are_named_too():
     assert begun().text[1].value == "None  gold"
 
 
+def test_a_view_that_there_is_is_followed():
+    from app import state
+
+    assert begun(view="Grid").session_state[state.VIEW] == "Grid"
+    assert state.VIEW not in begun(view="Nonsense").session_state
+
+
 def test_what_the_address_names_of_another_project_is_not_followed():
     assert begun(project="hotels", run="r0002").text[0].value == "looks at r0002"
     app = begun(project="banks", run="r0002", document="d7")

@@ -237,9 +237,12 @@ def test_reload_and_back_come_to_the_same_document(page):
     page.locator(".numbers").wait_for()
     page.go_back()
     expect(shown).to_have_text(first)
+    page.get_by_role("radio", name="Grid").click()  # a view that is turned to after going back stays, too
+    page.wait_for_url("**view=Grid**")
+    expect(page.locator(".st-key-review-detail")).to_contain_text(first)
 
     # one that this run does not have: the queue begins as ever
-    page.goto(re.sub(r"document=[^&]*&?", "", page.url) + "&document=gone")
+    page.goto(re.sub(r"(document|view)=[^&]*&?", "", page.url) + "&document=gone")
     expect(shown).not_to_have_text("gone")
     expect(page.locator(".qi.on")).to_have_count(1)
 
