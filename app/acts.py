@@ -20,12 +20,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from app.live import REVIEW, Access
-from app.views.grid_rows import cells_of
+from app.views.review.grid_rows import cells_of
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import focus, queue, review
 from core.studio.desk import Desk
-from core.studio.queue import Wanted
+from core.studio.reviewing import focus, queue, review
+from core.studio.reviewing.queue import Wanted
 
 LONGEST = 262_144
 """Bytes of a request."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.views import charts
-from core.studio import evaluated
+from app.views.evaluate import charts
 from core.studio.desk import Desk
+from core.studio.evaluation import evaluated
 
 
 def prepare(desk: Desk) -> None:

@@ -8,16 +8,16 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 
 from app import desks, state
-from core.studio.data import Draft
-from core.studio.importing import Importing
-from core.studio.waiting import Intake
+from core.studio.datasets.data import Draft
+from core.studio.datasets.importing import Importing
+from core.studio.datasets.waiting import Intake
 
 T = TypeVar("T")
 
 INTAKE = "intake"
-"""Id of the file that this tab looks at and that is not imported yet (``core.studio.waiting``)."""
+"""Id of the file that this tab looks at and that is not imported yet (``core.studio.datasets.waiting``)."""
 TRIAL = "intake_trial"
-"""(what it was made for, ``core.studio.data.Trial`` or the error that it met)."""
+"""(what it was made for, ``core.studio.datasets.data.Trial`` or the error that it met)."""
 UPLOADER = "uploader_life"
 """Number of times that an uploader was emptied; part of its key."""
 NEW_NAME = "new_project_name"
@@ -25,7 +25,7 @@ NEW_NAME = "new_project_name"
 SEARCH = "data_search"
 """Widget: what is looked for in the documents."""
 REMAP = "data_remap"
-"""The documents whose gold is being mapped anew (``core.studio.data.Draft``)."""
+"""The documents whose gold is being mapped anew (``core.studio.datasets.data.Draft``)."""
 LABEL = "codebook_label"
 """Id of the label that the Codebook screen edits."""
 REFUSED = "codebook_refused"

@@ -11,15 +11,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import state, wiring
-from app.views import empty, grid, marked_text, panel, transcript
-from app.views.grid_rows import speakers
+from app.views import empty, marked_text, panel, transcript
 from app.views.notice import notice
+from app.views.review import grid
+from app.views.review.grid_rows import speakers
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import queue, quotes, review
 from core.studio.desk import Desk
+from core.studio.reviewing import queue, quotes, review
 
 HEIGHT = 474  # of the grid, in pixels: what leaves the document below it in sight on a small screen
 SORT, SIZE, PAGE = "review-sort", "review-size", "review-page"

@@ -7,15 +7,17 @@ from html import escape
 import streamlit as st
 
 from app import state
-from app.views import proof as proof_view
-from app.views import teach
 from app.views.notice import error_box
+from app.views.review import proof as proof_view
+from app.views.review import teach
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import adoption, definitions, focus, review, student, teaching
-from core.studio import proof as proofs
+from core.studio.codebooks import definitions
 from core.studio.desk import Desk
-from core.studio.teaching import Effect, Lesson
+from core.studio.reviewing import focus, review, teaching
+from core.studio.reviewing import proof as proofs
+from core.studio.reviewing.teaching import Effect, Lesson
+from core.studio.students import adoption, student
 
 
 def pays(desk: Desk, run: RunRow, document_id: str | None, actor: str) -> None:

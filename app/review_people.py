@@ -12,9 +12,9 @@ from app.views.rooms import styles
 from core.codebook import Codebook
 from core.errors import MootError
 from core.runs import RunRow
-from core.studio import quotes, review
-from core.studio import readers as use
 from core.studio.desk import Desk
+from core.studio.reviewing import quotes, review
+from core.studio.reviewing import readers as use
 
 PAGE, SHOW = "review-people-page", "review-people-show"
 SIZE = 10

@@ -9,9 +9,9 @@ import streamlit as st
 
 from app import state
 from core.runs import RunRow
-from core.studio import queue, readers, review
 from core.studio.desk import Desk
-from core.studio.readers import Share
+from core.studio.reviewing import queue, readers, review
+from core.studio.reviewing.readers import Share
 
 AUDIT, BLIND = "review-audit", "review-blind"
 

@@ -315,7 +315,7 @@ LESSON = "review_lesson"
 
 
 def change_words(lesson: Any) -> None:
-    """Have Review open a correction's words (``core.studio.teaching.Lesson``)."""
+    """Have Review open a correction's words (``core.studio.reviewing.teaching.Lesson``)."""
     st.session_state[LESSON] = lesson
 
 

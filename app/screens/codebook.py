@@ -8,22 +8,25 @@ from html import escape
 import streamlit as st
 
 from app import desks, prepare, state
-from app.views import label_editor, versions, welcome
+from app.views import welcome
+from app.views.codebook import label_editor, versions
+from app.views.codebook.label_editor import Fields
+from app.views.codebook.label_list import label_list
+from app.views.codebook.prompt_preview import prompt_preview
 from app.views.header import header
-from app.views.label_editor import Fields
-from app.views.label_list import label_list
 from app.views.labels import swatch_html, tags
 from app.views.notice import error_box, notice
 from app.views.panel import panel
-from app.views.prompt_preview import prompt_preview
 from app.views.rooms import bound
 from core.codebook import Codebook, Label
 from core.errors import CodebookError, MootError
-from core.studio import codebook as codebooks
-from core.studio import finding, holdings, runs
-from core.studio.codebook import Standing
+from core.studio.codebooks import codebook as codebooks
+from core.studio.codebooks import finding
+from core.studio.codebooks.codebook import Standing
+from core.studio.datasets import holdings
 from core.studio.desk import Desk
 from core.studio.lab import templates
+from core.studio.running import runs
 
 KINDS = {"multilabel": "several", "choice": "one", "rating": "ratings"}
 GETS = {"multilabel": "several labels", "choice": "one label", "rating": "ratings"}

@@ -9,15 +9,18 @@ from typing import cast
 import streamlit as st
 
 from app import desks, state
-from app.views import address, cells, compared, confusion, empty, header, panel
+from app.views import address, empty, header, panel
+from app.views.evaluate import cells, compared, confusion
 from app.views.runs import run_words
 from core.runs import RunRow
-from core.studio import compare, counted, evaluate, outcomes, review, tables, truth_words
-from core.studio.compare import Comparison, Pair
+from core.studio import tables
 from core.studio.desk import Desk
-from core.studio.grids import Truth
+from core.studio.evaluation import compare, counted, evaluate, outcomes, truth_words
+from core.studio.evaluation.compare import Comparison, Pair
+from core.studio.evaluation.grids import Truth
+from core.studio.evaluation.outcomes import OUTCOMES, Outcome, Outcomes
 from core.studio.memo import remembered
-from core.studio.outcomes import OUTCOMES, Outcome, Outcomes
+from core.studio.reviewing import review
 
 SHOWN = 50  # documents that are listed at a time
 MOST = 6  # runs side by side

@@ -10,19 +10,21 @@ from pathlib import Path
 import streamlit as st
 
 from app import desks, prepare, state
-from app.views import address, mapper, plots, welcome
-from app.views import holdings as view
+from app.views import address, welcome
+from app.views.data import holdings as view
+from app.views.data import mapper
+from app.views.data.intake import Preview, charts, under_way, waiting
 from app.views.empty import empty
+from app.views.evaluate import plots
 from app.views.header import header
-from app.views.intake import Preview, charts, under_way, waiting
 from app.views.marked_text import marked_text
 from app.views.notice import error_box, notice
 from app.views.panel import panel
 from core.codebook import Codebook
 from core.errors import MootError
-from core.studio import codebook as codebooks
-from core.studio import data, holdings
-from core.studio.data import Draft
+from core.studio.codebooks import codebook as codebooks
+from core.studio.datasets import data, holdings
+from core.studio.datasets.data import Draft
 from core.studio.desk import Desk
 from core.studio.memo import remembered
 

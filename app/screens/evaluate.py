@@ -7,27 +7,16 @@ import json
 import streamlit as st
 
 from app import desks, state
-from app.views import (
-    address,
-    apart,
-    cells,
-    charts,
-    debate_worth,
-    deeper,
-    empty,
-    flow,
-    group_styles,
-    header,
-    panel,
-    rated,
-)
+from app.views import address, empty, header, panel
+from app.views.evaluate import apart, cells, charts, debate_worth, deeper, flow, group_styles, rated
 from app.views.numbers import Figure, Line, interval_words, numbers
 from app.views.runs import looked_at, run_date, run_picker
 from core.runs import RunRow
-from core.studio import counted, evaluate, evaluated, printout, reports, review, stages, truth_words, worth
 from core.studio.desk import Desk
-from core.studio.grids import Truth
-from core.studio.scoring import Evaluation
+from core.studio.evaluation import counted, evaluate, evaluated, printout, reports, stages, truth_words, worth
+from core.studio.evaluation.grids import Truth
+from core.studio.evaluation.scoring import Evaluation
+from core.studio.reviewing import review
 
 VIEWS = {
     "scores": "Scores",

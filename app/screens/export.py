@@ -8,8 +8,9 @@ from app import desks
 from app.views import empty, header, panel
 from app.views.runs import run_date, run_picker
 from core.runs import RunRow
-from core.studio import bundle, export, review
+from core.studio import bundle, export
 from core.studio.desk import Desk
+from core.studio.reviewing import review
 
 MIME = {
     ".csv": "text/csv", ".jsonl": "application/x-ndjson", ".parquet": "application/vnd.apache.parquet",

@@ -10,13 +10,15 @@ from pathlib import Path
 import streamlit as st
 
 from app import desks, first_look, prepare, state
-from app.views import mapper, welcome
+from app.views import welcome
+from app.views.data import mapper
 from app.views.notice import error_box
 from app.views.panel import panel
 from app.views.rooms import heading
 from core.errors import MootError
-from core.studio import bundle, data, home, samples
-from core.studio import codebook as codebooks
+from core.studio import bundle, home
+from core.studio.codebooks import codebook as codebooks
+from core.studio.datasets import data, samples
 from core.studio.desk import Desk
 from core.studio.home import Step
 

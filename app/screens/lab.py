@@ -8,20 +8,22 @@ from html import escape
 import streamlit as st
 
 from app import desks, laboratory, state
-from app.views import lab_definitions, lab_outcome, lab_prompt, lab_sweep, rooms, welcome
+from app.views import rooms, welcome
 from app.views.empty import empty
 from app.views.header import header
+from app.views.lab import definitions, outcome, prompt, sweep
 from app.views.notice import error_box
 from app.views.runs import run_words
 from core.debate import protocols
 from core.errors import MootError
 from core.runs import BUILTIN
-from core.studio import codebook as codebooks
-from core.studio import finding, runs
+from core.studio.codebooks import codebook as codebooks
+from core.studio.codebooks import finding
 from core.studio.desk import Desk
 from core.studio.lab import guard, samples, templates, trying
 from core.studio.lab.templates import Slot
-from core.studio.runs import Plan
+from core.studio.running import runs
+from core.studio.running.runs import Plan
 
 SIZES = {size: f"{size} stratified" for size in samples.SIZES}
 
@@ -43,14 +45,14 @@ def main() -> None:
     left, right = st.columns([1, 1.06], gap="small")
     with left:
         if slot is None:
-            lab_definitions.definitions(desk, plan)
+            definitions.definitions(desk, plan)
         else:
-            lab_prompt.prompt(desk, plan, slot, go=lambda: attempt(desk, plan, slot))
+            prompt.prompt(desk, plan, slot, go=lambda: attempt(desk, plan, slot))
     if instant(plan) and st.session_state.get(laboratory.TYPING, True) and ready(desk, plan, slot):
         attempt(desk, plan, slot, quietly=True)
     with right:
-        lab_outcome.outcome(desk, plan, slot, instant=instant(plan))
-    lab_sweep.sweeps(desk, plan, slots)
+        outcome.outcome(desk, plan, slot, instant=instant(plan))
+    sweep.sweeps(desk, plan, slots)
 
 
 def begun(desk: Desk) -> bool:
@@ -95,7 +97,7 @@ def attempt(desk: Desk, plan: Plan, slot: Slot | None, *, quietly: bool = False)
     laboratory.forget(laboratory.TROUBLE)
     try:
         change = trying.definition_change(desk, plan) if slot is None else trying.prompt_change(desk, slot, plan)
-        size = laboratory.size(lab_outcome.USUAL)
+        size = laboratory.size(outcome.USUAL)
         sample = samples.sample(desk, size, int(st.session_state.get(laboratory.SEED, 0)))
         news = laboratory.is_news(f"{change.mark} {size}")
         if quietly and (change.nothing or not news):
@@ -123,7 +125,7 @@ def top(desk: Desk, plan: Plan, slot: Slot | None) -> None:
             )  # fmt: skip
         st.selectbox(
             "Tried on", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
-            key=laboratory.shown(laboratory.SIZE, lab_outcome.USUAL), width=150,
+            key=laboratory.shown(laboratory.SIZE, outcome.USUAL), width=150,
             help="Wrong before, right before, contested and random, a quarter each; always the same for a seed",
         )  # fmt: skip
         with st.popover("Open a run", help="Edit with the prompts that a run was made with"):
@@ -146,7 +148,7 @@ def one(desk: Desk, plan: Plan, slot: Slot | None) -> None:
         return
     number = st.number_input("Document", 1, count, key=laboratory.shown(laboratory.ONE, 1))
     chosen = guard.nth(desk, int(number))
-    st.html(f'<div class="moot-line q">{lab_prompt.document_words(desk, chosen)}</div>')
+    st.html(f'<div class="moot-line q">{prompt.document_words(desk, chosen)}</div>')
     if st.button("Try this one", type="primary", key="lab-one"):
         laboratory.forget(laboratory.TROUBLE)
         try:

@@ -7,15 +7,16 @@ from dataclasses import replace
 import streamlit as st
 
 from app import desks, state
-from app.views import price_list
-from app.views.connections import add_form, connections
 from app.views.header import header
+from app.views.models import price_list
+from app.views.models.connections import add_form, connections
+from app.views.models.seat_advice import advice
+from app.views.models.seat_presets import presets
+from app.views.models.seating import Offers, seating
 from app.views.rooms import bound, heading, line, saved, styles
-from app.views.seat_advice import advice
-from app.views.seat_presets import presets
-from app.views.seating import Offers, seating
 from core.debate import protocols
-from core.studio import costs, models, runs, seats
+from core.studio import models
+from core.studio.running import costs, runs, seats
 
 styles()
 workspace, desk = desks.workspace(), desks.here()

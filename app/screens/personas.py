@@ -17,9 +17,10 @@ from app.views.rooms import bound
 from core.debate.personas import Cast
 from core.errors import MootError
 from core.runs import Seat
-from core.studio import codebook as codebooks
-from core.studio import personas, runs
+from core.studio import personas
+from core.studio.codebooks import codebook as codebooks
 from core.studio.desk import Desk
+from core.studio.running import runs
 
 NOTE, FIRST = "personas-note", "personas-first"
 NO_SOURCES = (

@@ -8,12 +8,13 @@ from typing import Any
 import streamlit as st
 
 from app import desks, first_look, review_grid, review_pays, review_people, review_setup, state, wiring
-from app.views import address, empty, focus, header
+from app.views import address, empty, header
+from app.views.review import focus
 from app.views.runs import looked_at, run_picker
 from core.codebook import Codebook
 from core.runs import RunRow
-from core.studio import queue, review
 from core.studio.desk import Desk
+from core.studio.reviewing import queue, review
 
 SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
     f"review-{name}" for name in ("search", "label", "reason", "status", "length", "others")

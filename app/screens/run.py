@@ -8,23 +8,25 @@ from dataclasses import replace
 import streamlit as st
 
 from app import desks, first_look, state, wiring
-from app.views import address, running, setup
-from app.views import comparison as views_comparison
-from app.views.board import board
-from app.views.connections import probed
+from app.views import address
 from app.views.empty import empty
-from app.views.handling import ask_first, long_documents
 from app.views.header import header
+from app.views.models.connections import probed
 from app.views.notice import error_box, notice
 from app.views.rooms import bound, heading, room_link, saved, styles
-from app.views.saved import saved_strip
+from app.views.run import comparison as views_comparison
+from app.views.run import running, setup
+from app.views.run.board import board
+from app.views.run.handling import ask_first, long_documents
+from app.views.run.saved import saved_strip
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.studio import again, ambiguity, comparison, costs, estimates, fitting, precedents, runs, savings, steering
 from core.studio.desk import Desk
 from core.studio.lab import templates
-from core.studio.preview import preview
+from core.studio.reviewing import ambiguity
+from core.studio.running import again, comparison, costs, estimates, fitting, precedents, runs, savings, steering
+from core.studio.running.preview import preview
 
 NEW = "new"  # what the picker holds while a new run is set up
 

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from app import prepare, state
+from app.views.codebook.versions import when
 from app.views.rooms import bound, money
-from app.views.versions import when
 from core.debate.personas import Cast, Persona, Quote
 from core.errors import MootError
 from core.studio import personas

@@ -14,8 +14,8 @@ from app.views.component import APP
 from app.views.labels import tag_html, tags
 from app.views.notice import Tone, badge_html
 from app.views.roles import colour_name, tile_html
+from core.studio.datasets.samples import SampleCard
 from core.studio.home import Overview, Recent, Step
-from core.studio.samples import SampleCard
 
 WIDTHS = (3, 1, 0.9, 1.7, 1.4, 0.9)
 TONES: dict[str, Tone] = {

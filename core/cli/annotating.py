@@ -12,10 +12,12 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, Seat
-from core.studio import again, ambiguity, annotate, custom_files, drivers, fitting, personas, precedents, runs, steering
+from core.studio import annotate, drivers, personas
+from core.studio.datasets.intake import Source, read_source
 from core.studio.desk import Desk
-from core.studio.fitting import limit_words
-from core.studio.intake import Source, read_source
+from core.studio.reviewing import ambiguity
+from core.studio.running import again, custom_files, fitting, precedents, runs, steering
+from core.studio.running.fitting import limit_words
 from core.studio.workspace import Workspace
 
 SHOWN_REJECTED = 5

@@ -75,9 +75,10 @@ def demo(as_json: bool) -> None:
 
     from core import resources
     from core.cli.annotating import annotate_file
-    from core.studio import evaluate, runs
     from core.studio.annotate import read_codebook
-    from core.studio.intake import Source
+    from core.studio.datasets.intake import Source
+    from core.studio.evaluation import evaluate
+    from core.studio.running import runs
 
     samples = resources.folder("sample_data")
     with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
@@ -136,8 +137,8 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
     """Debate every document of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and keep the verdicts in a project."""
     from core.cli.annotating import annotate_file, extend_run, plan_of, resume_run, told_what_stays
     from core.studio.annotate import default_project, parse_pairs, read_codebook
-    from core.studio.costs import Price
-    from core.studio.intake import Source
+    from core.studio.datasets.intake import Source
+    from core.studio.running.costs import Price
 
     with open_workspace(options["connections"]) as workspace:
         path = project or default_project(options["input"])
@@ -198,8 +199,9 @@ def evaluate_command(
     as_json: bool,
 ) -> None:
     """Compare verdicts with the truth: scores per label, what the debate changed, how stable it is."""
-    from core.studio import ambiguity, evaluate, printout, reports
     from core.studio.annotate import known_run
+    from core.studio.evaluation import evaluate, printout, reports
+    from core.studio.reviewing import ambiguity
 
     with open_desk(project) as desk:
         chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
@@ -245,7 +247,7 @@ def _mistakes(label: Mapping[str, Any]) -> str:
 @_json_option
 def compare_command(project: Path, runs: tuple[str, ...], truth: str, as_json: bool) -> None:
     """Compare runs with the first on the documents that they share: differences, tests, fixed and broken, cost."""
-    from core.studio.outcomes import told
+    from core.studio.evaluation.outcomes import told
 
     with open_desk(project) as desk:
         result = told(desk, runs, truth)
@@ -289,8 +291,9 @@ def runs_command(project: Path, as_json: bool) -> None:
 @click.option("--output", required=True, type=PROJECT, help="The file to write.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
     """Write a run's labels, evidence and source columns to a file, the project to a bundle, or the student."""
-    from core.studio import bundle, export, student
+    from core.studio import bundle, export
     from core.studio.annotate import known_run
+    from core.studio.students import student
 
     with open_desk(project) as desk:
         if form.strip().lower() == bundle.NAME:

@@ -10,10 +10,11 @@ from core.codebook import Codebook, load_yaml
 from core.errors import InputError, NoSuchRun, UsageError
 from core.ingest.build import Imported
 from core.runs import RunRow
-from core.studio import ambiguity, runs, savings
+from core.studio.datasets.intake import take_in
 from core.studio.desk import Desk
-from core.studio.intake import take_in
 from core.studio.lab import templates
+from core.studio.reviewing import ambiguity
+from core.studio.running import runs, savings
 
 
 def read_codebook(path: Path) -> Codebook:

@@ -20,7 +20,7 @@ from core.store.project import Project
 from core.studio import drivers, watch
 from core.studio.ahead import Ahead
 from core.studio.board import Board, DocumentText, FinishedPage, Replay
-from core.studio.tutor import Tutor
+from core.studio.students.tutor import Tutor
 
 PAUSED = Halt("you", "paused by you")
 STOPPED = Halt("you", "stopped by you")

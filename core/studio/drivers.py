@@ -16,7 +16,7 @@ from core.llm.batching import BatchLibrary
 from core.llm.models import ModelLibrary
 from core.runs import Engine
 from core.store.project import Project
-from core.studio import precedents
+from core.studio.running import precedents
 
 PARAMS = tuple(name for name in Engine.model_fields if name != "name")
 """The ``--param`` names that are the driver's."""

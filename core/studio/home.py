@@ -14,10 +14,11 @@ from core.debate import protocols
 from core.errors import ProjectError, ProjectLocked, UsageError
 from core.runs import BUILTIN, RunRow, Seat, State
 from core.store.codebooks import CodebookVersion
-from core.studio import bundle, preferences, runs
+from core.studio import bundle, preferences
+from core.studio.datasets.sample_data import SUFFIX
+from core.studio.datasets.samples import ensure_sample, make_folder
 from core.studio.desk import Desk
-from core.studio.sample_data import SUFFIX
-from core.studio.samples import ensure_sample, make_folder
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 
 NAME_LIMIT = 80

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
 from core.studio.desk import Desk
-from core.studio.grids import Truth
+from core.studio.evaluation.grids import Truth
 
 T = TypeVar("T")
 KEPT = 100

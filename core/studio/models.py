@@ -19,7 +19,8 @@ from core.llm.catalogue import ModelCard, list_models
 from core.llm.connections import Connection, find_key
 from core.llm.models import BUILTIN_MODELS
 from core.runs import BUILTIN, RunSettings, Seat
-from core.studio import knowledge, runs
+from core.studio import knowledge
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 
 LISTED_SECONDS = 60.0

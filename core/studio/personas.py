@@ -22,7 +22,7 @@ from core.ingest.sources import read_source
 from core.runs import RunRow, RunSettings, Seat
 from core.store.personas import CastVersion
 from core.studio.desk import Desk
-from core.studio.runs import PANEL, Plan
+from core.studio.running.runs import PANEL, Plan
 
 LIMITS = ("groups", "dimensions")
 __all__ = [

@@ -11,8 +11,8 @@ from core.llm.connections import PRESETS, Connection, connection
 from core.llm.models import ModelLibrary
 from core.store.project import Project
 from core.studio import knowledge, preferences
+from core.studio.datasets.waiting import Waiting
 from core.studio.desk import Desk
-from core.studio.waiting import Waiting
 
 
 class Workspace:

@@ -12,7 +12,8 @@ from starlette.testclient import TestClient
 
 from app import acts, live
 from core.store.project import Project
-from core.studio import queue, watch
+from core.studio import watch
+from core.studio.reviewing import queue
 from tests.core.studio import rooms_world
 
 BASE = "http://127.0.0.1:8501"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.views.apart import part_words
+from app.views.evaluate.apart import part_words
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.views.grid_options import head, options_of
-from app.views.grid_rows import speakers
+from app.views.review.grid_options import head, options_of
+from app.views.review.grid_rows import speakers
 from core.codebook import Codebook, Label, Scale
 
 ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggregator": "Aggregator"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.views import holdings
-from core.studio.holdings import GoldBar
+from app.views.data import holdings
+from core.studio.datasets.holdings import GoldBar
 
 
 def bars(raters: int, labels: int = 2) -> list[GoldBar]:

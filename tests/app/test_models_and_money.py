@@ -15,8 +15,9 @@ from core.engine import limits
 from core.llm import streams
 from core.llm.catalogue import ModelCard
 from core.runs import Seat
-from core.studio import comparison, costs, models, preferences, runs, seats
+from core.studio import models, preferences
 from core.studio.desk import Desk
+from core.studio.running import comparison, costs, runs, seats
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import fill, make
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.views.placing import CHARACTER, LINE, RADIUS, Spot, beside, once
+from app.views.evaluate.placing import CHARACTER, LINE, RADIUS, Spot, beside, once
 
 HEIGHT = 200.0
 WIDTHS = (250.0, 720.0)

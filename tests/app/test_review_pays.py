@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views import proof as view
+from app.views.review import proof as view
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.evaluation.intervals import Estimate, Interval
-from core.studio import review, runs
 from core.studio.desk import Desk
-from core.studio.proof import Proof
+from core.studio.reviewing import review
+from core.studio.reviewing.proof import Proof
+from core.studio.running import runs
 from tests.app.screens_studio import HOSTILE, html, studio
 
 BOOK = Codebook(labels=(Label(name="Price <b>", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
@@ -56,7 +57,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 
 def _page() -> None:
     from app import review_pays, wiring
-    from core.studio import review
+    from core.studio.reviewing import review
 
     (desk,) = wiring.workspace().desks()
     review_pays.pays(desk, review.runs(desk)[0], "d0", "ada")  # type: ignore[arg-type]

@@ -9,8 +9,8 @@ import pytest
 
 from core.codebook import load_yaml
 from core.documents import Document
-from core.studio import codebook as codebooks
 from core.studio import home
+from core.studio.codebooks import codebook as codebooks
 from core.studio.desk import Desk
 from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
 

@@ -191,7 +191,8 @@ CHARTS = {
 def test_every_chart_can_be_drawn(monkeypatch, name):
     """Vega-Lite itself compiles it: a chart that it refuses is an empty space on the page."""
     pytest.importorskip("vl_convert")
-    from app.views import picture, plots, points
+    from app.views import picture
+    from app.views.evaluate import plots, points
 
     module = plots if hasattr(plots, name) else points
     drawn = []
@@ -206,7 +207,8 @@ def test_names_of_points_that_are_near_one_another_stand_apart(monkeypatch):
     pytest.importorskip("vl_convert")
     import re
 
-    from app.views import picture, points
+    from app.views import picture
+    from app.views.evaluate import points
 
     drawn = []
     monkeypatch.setattr(points, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, False)) or {})
@@ -221,10 +223,11 @@ def test_names_of_points_that_are_near_one_another_stand_apart(monkeypatch):
 
 def test_the_groups_of_a_panel_can_be_drawn(monkeypatch):
     pytest.importorskip("vl_convert")
-    from app.views import group_styles, picture
+    from app.views import picture
+    from app.views.evaluate import group_styles
     from core.evaluation.intervals import Estimate, Interval
-    from core.studio.counted import Counted
-    from core.studio.styles import Part, Styles
+    from core.studio.evaluation.counted import Counted
+    from core.studio.evaluation.styles import Part, Styles
 
     drawn = []
     monkeypatch.setattr(group_styles, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, False)) or {})

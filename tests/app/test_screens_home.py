@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.studio import home, preferences, samples
+from core.studio import home, preferences
+from core.studio.datasets import samples
 from core.studio.workspace import Workspace
 from tests.app.screens_studio import HOSTILE, button, html, open_room, studio, until_shown
 

@@ -9,8 +9,8 @@ import pytest
 
 from core.documents import Document
 from core.runs import Seat
-from core.studio import codebook as codebooks
 from core.studio import home
+from core.studio.codebooks import codebook as codebooks
 from core.studio.desk import Desk
 from core.studio.lab import samples, sweeping, templates, trying
 from core.studio.lab.grid import Spec

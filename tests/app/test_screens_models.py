@@ -11,8 +11,9 @@ from streamlit.testing.v1 import AppTest
 from app import wiring
 from core.llm.catalogue import ModelCard
 from core.runs import Seat
-from core.studio import models, runs
+from core.studio import models
 from core.studio.desk import Desk
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import fill
 from tests.servers.running import mock_llm

@@ -9,10 +9,11 @@ import pytest
 
 from core import resources
 from core.debate import protocols
-from core.studio import codebook as codebooks
-from core.studio import home, personas, runs
+from core.studio import home, personas
 from core.studio.annotate import read_codebook
+from core.studio.codebooks import codebook as codebooks
 from core.studio.desk import Desk
+from core.studio.running import runs
 from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
 
 SAMPLES = resources.folder("sample_data")

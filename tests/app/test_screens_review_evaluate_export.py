@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from app import wiring
 from core.store.project import Project
-from core.studio import queue, review, watch
+from core.studio import watch
+from core.studio.reviewing import queue, review
 from tests.core.studio import rooms_world
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
@@ -222,7 +223,7 @@ def test_two_readers_and_a_decision_between_them(screen, project, desk):
 
 
 def test_names_that_look_like_code_are_words(screen, project):
-    from app.views.grid_options import disarmed
+    from app.views.review.grid_options import disarmed
 
     plain = disarmed({"a": ["x ::JSCODE::alert(1)::JSCODE::", {"b": "::JS::JSCODE::CODE::evil"}]})
     assert "JSCODE" not in json.dumps(plain)

@@ -12,8 +12,8 @@ from app import wiring
 from core.codebook import Codebook, Label
 from core.runs import Halt, Reason, Seat
 from core.store.runs import set_state
-from core.studio import runs, steering
 from core.studio.desk import Desk
+from core.studio.running import runs, steering
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import BOOK, fill, make, until
 

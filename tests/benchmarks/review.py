@@ -19,9 +19,10 @@ from typing import cast
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.store.project import Project
-from core.studio import focus, queue, review, watch
+from core.studio import watch
 from core.studio.desk import Desk
-from core.studio.queue import Wanted
+from core.studio.reviewing import focus, queue, review
+from core.studio.reviewing.queue import Wanted
 from tests.core.store.helpers import make_settings
 
 BOUND = 500

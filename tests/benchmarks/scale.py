@@ -23,8 +23,9 @@ from core.llm.connections import connection
 from core.runs import Seat
 from core.store.project import Project
 from core.store.rows import insert
-from core.studio import annotate, runs
-from core.studio.intake import Source, read_source
+from core.studio import annotate
+from core.studio.datasets.intake import Source, read_source
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 from tests.servers.running import mock_llm
 

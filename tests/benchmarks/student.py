@@ -16,8 +16,8 @@ from core import resources
 from core.codebook import Codebook, Label, load_yaml
 from core.learning import student
 from core.llm import builtin
-from core.studio.codebook import starters
-from core.studio.tutor import task_of
+from core.studio.codebooks.codebook import starters
+from core.studio.students.tutor import task_of
 
 STEPS = (0, 10, 30, 50, 100, 200, 300)
 SEEDS = 3

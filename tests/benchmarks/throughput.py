@@ -33,8 +33,8 @@ from core.documents import Document
 from core.engine.preflight import probe_seats
 from core.llm.connections import connection
 from core.runs import Seat
-from core.studio import runs
 from core.studio.desk import Desk
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 from tests.servers.running import free_port, mock_llm
 

@@ -7,12 +7,12 @@ from fake_run import CODEBOOK, ROLES, RUN, FakeDesk
 
 from app import wiring
 from app.views import frame
-from app.views.board import board
 from app.views.empty import empty
 from app.views.header import header
 from app.views.labels import tags
 from app.views.marked_text import marked_text
 from app.views.notice import notice, raw_text
+from app.views.run.board import board
 from app.views.transcript import transcript
 
 

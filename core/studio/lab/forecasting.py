@@ -9,10 +9,11 @@ from core.debate import protocols
 from core.documents import Document
 from core.engine.debate import Debate, heard
 from core.runs import RunSettings
-from core.studio import estimates, memo
+from core.studio import memo
 from core.studio.desk import Desk
 from core.studio.lab.samples import Sample
 from core.studio.lab.trying import Change
+from core.studio.running import estimates
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from core.evaluation.bootstrap import scores
 from core.evaluation.intervals import Estimate
 from core.runs import RunRow
 from core.store.lab import Trial, codebook_mark, text_mark
-from core.studio import codebook as codebooks
-from core.studio import grids, memo
+from core.studio import memo
+from core.studio.codebooks import codebook as codebooks
 from core.studio.desk import Desk
+from core.studio.evaluation import grids
 from core.studio.lab import templates
 from core.studio.lab.outcomes import as_codes, hits
 from core.studio.lab.trying import DEFINITIONS

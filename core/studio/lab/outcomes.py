@@ -96,7 +96,7 @@ class Outcome:
 
 
 def outcome(documents: Sequence[str], truth: Grid, before: Grid, after: Grid, codebook: Codebook) -> Outcome:
-    """Compare two runs on the same rows; grids are ``[document, item]`` as ``core.studio.grids`` makes them for this
+    """Compare two runs on the same rows; grids are ``[document, item]`` as ``grids`` makes them for this
     codebook, NaN for no value."""
     known = ~np.isnan(truth)
     was, now = hits(before, truth, codebook) & known, hits(after, truth, codebook) & known

@@ -9,9 +9,9 @@ from core.debate.turns import Message
 from core.documents import Document
 from core.llm.reply import estimated
 from core.runs import RunSettings, Template
-from core.studio import preview
 from core.studio.lab.templates import Slot, Version
 from core.studio.lab.trying import with_template
+from core.studio.running import preview
 
 MARK = "\u2063"
 """A character that nobody sees: put at the end of the template, it tells in which messages the template was used."""

@@ -17,11 +17,11 @@ from core.engine.keys import reply_key, request_hash
 from core.engine.ports import StoredReply
 from core.errors import MootError, UsageError
 from core.runs import BUILTIN, Seat
-from core.studio import codebook as codebooks
-from core.studio import runs
+from core.studio.codebooks import codebook as codebooks
+from core.studio.codebooks.differences import FieldChange, compare
 from core.studio.desk import Desk
-from core.studio.differences import FieldChange, compare
 from core.studio.lab import suggesting, trying
+from core.studio.running import runs
 
 SHOWN = 4
 """Documents of each kind that a model is shown."""

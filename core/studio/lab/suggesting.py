@@ -13,9 +13,9 @@ from core.annotations import VERDICT
 from core.codebook import Codebook, Label, normalise
 from core.hashing import digest
 from core.learning.mining import cues, sentence_with
-from core.studio import codebook as codebooks
-from core.studio import grids
+from core.studio.codebooks import codebook as codebooks
 from core.studio.desk import Desk
+from core.studio.evaluation import grids
 from core.studio.lab import guard
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]

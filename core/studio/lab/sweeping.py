@@ -14,11 +14,11 @@ from core.engine.driver import OUT_OF_BUDGET
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
 from core.store.lab import SweepRow as SweepRow  # the screens have it from here
-from core.studio import runs
 from core.studio.desk import Desk
 from core.studio.lab import history, samples, templates, trying
 from core.studio.lab.grid import Cell, Spec, cells, rungs, survivors
 from core.studio.lab.history import Score
+from core.studio.running import runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from core.studio.differences import Op, Piece, words
+from core.studio.codebooks.differences import Op, Piece, words
 
 ALIKE = 0.3
 """Share of common characters from which two lines count as one that was changed."""

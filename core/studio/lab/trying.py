@@ -16,12 +16,13 @@ from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, Template
 from core.store.lab import Trial as Trial  # the screens have it from here
-from core.studio import codebook as codebooks
-from core.studio import grids, runs
+from core.studio.codebooks import codebook as codebooks
 from core.studio.desk import Desk
+from core.studio.evaluation import grids
 from core.studio.lab import outcomes, templates
 from core.studio.lab.outcomes import Outcome
 from core.studio.lab.samples import Sample
+from core.studio.running import runs
 
 DEFINITIONS = "definitions"
 """The subject of a trial that changes the codebook; of the others it is a template's slot."""

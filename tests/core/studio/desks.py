@@ -10,8 +10,8 @@ from pathlib import Path
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunRow
-from core.studio import runs
 from core.studio.desk import Desk
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 
 BOOK = Codebook(

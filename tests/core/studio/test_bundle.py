@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from core.errors import InputError, ProjectError
-from core.studio import bundle, export, review
+from core.studio import bundle, export
+from core.studio.reviewing import review
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import ExportError, UsageError
-from core.studio import export, review
+from core.studio import export
+from core.studio.reviewing import review
 
 
 def table(desk, run_id):

@@ -12,7 +12,9 @@ from core.documents import Document
 from core.errors import ProjectLocked, UsageError
 from core.runs import Seat
 from core.store.project import Project
-from core.studio import home, preferences, runs, samples
+from core.studio import home, preferences
+from core.studio.datasets import samples
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 
 

@@ -13,8 +13,9 @@ from core.errors import Unreachable, UsageError
 from core.llm.catalogue import ModelCard
 from core.llm.connections import Connection, connection
 from core.runs import Seat
-from core.studio import models, runs
+from core.studio import models
 from core.studio.models import _Lists
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 from tests.servers.running import free_port, mock_llm
 

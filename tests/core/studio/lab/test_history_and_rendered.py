@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.studio import codebook as codebooks
-from core.studio import home, runs
+from core.studio import home
+from core.studio.codebooks import codebook as codebooks
 from core.studio.lab import guard, history, rendered, samples, templates, trying
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import until
 

@@ -10,9 +10,9 @@ from core.codebook import Label
 from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import Seat
-from core.studio import codebook as codebooks
-from core.studio import runs
+from core.studio.codebooks import codebook as codebooks
 from core.studio.lab import rewriting, samples, suggesting, trying
+from core.studio.running import runs
 from tests.core.studio.desks import BOOK, make, studio, until
 from tests.servers.scripted import Scripted, saying
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.runs import Seat
-from core.studio import costs, home
+from core.studio import home
 from core.studio.lab import sweeping, templates
 from core.studio.lab.grid import MOST_CELLS, Spec, asks, cells, rungs, survivors
+from core.studio.running import costs
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import until
 from tests.servers.scripted import Scripted, debating

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.studio import runs
 from core.studio.lab import templates
+from core.studio.running import runs
 from tests.core.studio.desks import make, studio
 
 

@@ -7,11 +7,12 @@ import pytest
 from core.documents import Document
 from core.errors import CodebookError, NothingChanged, PromptError
 from core.runs import Seat
-from core.studio import codebook as codebooks
-from core.studio import runs, samples
+from core.studio.codebooks import codebook as codebooks
+from core.studio.datasets import samples
 from core.studio.lab import samples as draws
 from core.studio.lab import templates, trying
 from core.studio.lab.forecasting import forecast
+from core.studio.running import runs
 from core.studio.workspace import Workspace
 from tests.core.studio.desks import studio, until
 from tests.servers.scripted import Scripted, debating, role_of

@@ -1,0 +1,1 @@
+"""What the Codebook room is drawn with."""

@@ -1,0 +1,1 @@
+"""What the Data room is drawn with."""

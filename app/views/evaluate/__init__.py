@@ -1,0 +1,1 @@
+"""What the rooms Evaluate and Compare are drawn with."""

@@ -1,0 +1,1 @@
+"""What the Lab is drawn with."""

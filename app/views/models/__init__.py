@@ -1,0 +1,1 @@
+"""What the Models room is drawn with."""

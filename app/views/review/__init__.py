@@ -1,0 +1,1 @@
+"""What the Review room is drawn with."""

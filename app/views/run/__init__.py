@@ -1,0 +1,1 @@
+"""What the Run room is drawn with."""

@@ -1,0 +1,145 @@
+"""Can a run's certainty be believed? What the student says of itself, or what a share of votes says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.evaluation.arrays import Mask
+from core.evaluation.calibration import Calibration, calibration
+from core.llm.builtin.taught import NAME
+from core.runs import BUILTIN, RunRow
+from core.studio.desk import Desk
+from core.studio.evaluation import counted, looked, repeats, stages
+from core.studio.evaluation.counted import Counted, Reason
+from core.studio.evaluation.grids import Grid, Truth
+
+Kind: TypeAlias = Literal["votes", "student"]
+LEAST_VOTES = 3
+"""Answers under which a share of votes is no certainty."""
+READ_AGAIN = 3_000
+"""Documents that the student is asked again about at most, drawn at random but always the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How far what a value rests on can be believed: a share of votes, or the student's own certainty. ``whose`` says
+    in words who voted; ``why_not`` in plain words why there is nothing to tell, empty where there is."""
+
+    kind: Kind
+    whose: str
+    calibration: Calibration | None
+    counted: Counted | None
+    why_not: str
+
+
+def certainty(desk: Desk, run: RunRow, truth: Truth = "gold") -> Certainty:
+    """Calibration of the verdicts' values. Where the student decides, of the certainty it gives its values; else of the
+    share of votes: of the iterations when there are three or more, else of the agents who spoke side by side last."""
+    codebook = run.settings.codebook
+    if codebook.kind == "rating":
+        return Certainty("votes", "", None, None, "Ratings have a distance and no certainty.")
+    if hash := _student(run):
+        return _of_student(desk, run, truth, hash)
+    rows = repeats.siblings(desk, run)
+    own = looked.verdicts(desk, run, truth)
+    if len(rows) >= LEAST_VOTES:
+        _, voters = repeats.aligned([own, *(looked.verdicts(desk, row, truth) for row in rows)])
+        return _told(desk, run, truth, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
+    panels = [stage for stage in looked.steps(desk, run) if len(stage.members) >= LEAST_VOTES]
+    if panels:
+        members = list(panels[-1].members.values())
+        return _told(desk, run, truth, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members))
+    why = "Nobody said how certain they are. With three iterations, or three agents side by side, the votes tell."
+    return Certainty("votes", "", None, None, why)
+
+
+def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
+    """The most frequent value of each cell (NaN where nobody gave one) and its share of the votes. Of values given
+    equally often the smallest."""
+    stack = np.stack(voters)
+    known = ~np.isnan(stack)
+    best, most = np.full(stack.shape[1:], np.nan), np.zeros(stack.shape[1:])
+    for value in np.unique(stack[known]):
+        own = (stack == value).sum(axis=0)
+        better = own > most
+        best[better], most[better] = value, own[better]
+    share = np.full(best.shape, np.nan)
+    np.divide(most, known.sum(axis=0), out=share, where=known.any(axis=0))
+    return best, share
+
+
+def to_json(told: Certainty) -> dict[str, Any]:
+    """The part ``certainty`` of ``moot evaluate --json``."""
+    found = told.calibration
+    if found is None or told.counted is None:
+        return {"why_not": told.why_not}
+    return {
+        "of": told.kind,
+        "votes_of": told.whose,
+        "documents": told.counted.n,
+        "n": found.n,
+        "excluded": found.excluded,
+        "ece": found.ece,
+        "brier": found.brier,
+        "bins": [
+            {"from": one.low, "to": one.high, "n": one.n, "certainty": one.certainty, "right": one.right.value}
+            for one in found.bins
+        ],
+    }
+
+
+def _student(run: RunRow) -> str:
+    """The hash of the student who decides in this run; empty when somebody else does."""
+    seats = run.settings.seats
+    seat = seats.get(stages.decider(run)) or (next(iter(seats.values())) if len(seats) == 1 else None)
+    name, _, hash = seat.model.partition("@") if seat is not None else ("", "", "")
+    return hash if seat is not None and seat.connection == BUILTIN and name == NAME else ""
+
+
+def _of_student(desk: Desk, run: RunRow, truth: Truth, hash: str) -> Certainty:
+    """The student is asked again (it says the same), on documents that it had not been taught when it was made."""
+    loaded = looked.verdicts(desk, run, truth)
+    gold, said = loaded.truth, loaded.of(VERDICT)
+    known = desk.store.learning.taught(hash)
+    taught = np.array([document in known for document in loaded.documents], dtype=np.bool_)
+    fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(said), axis=1) & ~taught).tolist()
+    asked = fit if len(fit) <= READ_AGAIN else sorted(random.Random(0).sample(fit, READ_AGAIN))
+    if not asked:
+        why = "The student was taught every document that has this truth. Review further ones, or compare with gold."
+        return Certainty("student", "", None, None, why)
+    ids = [loaded.documents[row] for row in asked]
+    texts = {one.id: one.text for one in desk.store.documents.load(ids, gold=False)}
+    opinion = desk.tutor.opinion(hash, run.settings.codebook, [texts[id] for id in ids])
+    if opinion is None:
+        return Certainty("student", "", None, None, "The student of this run is gone, or was taught other labels.")
+    sure = np.full(gold.shape, np.nan)
+    sure[asked] = np.where(opinion.values == said[asked], opinion.certainty, np.nan)
+    undrawn = np.zeros_like(taught)
+    undrawn[fit] = True
+    undrawn[asked] = False
+    reasons: dict[Reason, Mask] = {"undrawn": undrawn, "taught": taught}
+    return _told(desk, run, truth, "student", "on documents that it was not taught", said, sure, reasons)
+
+
+def _told(
+    desk: Desk,
+    run: RunRow,
+    truth: Truth,
+    kind: Kind,
+    whose: str,
+    said: Grid,
+    sure: Grid,
+    further: Mapping[Reason, Mask] | None = None,
+) -> Certainty:
+    gold = looked.verdicts(desk, run, truth).truth
+    right = np.where(np.isnan(gold) | np.isnan(said), -1, said == gold)
+    drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
+    found = calibration(sure, right)
+    why_not = "" if found.n else "No document has both a certainty and a truth."
+    return Certainty(kind, whose, found, counted.among(desk, run, truth, drawn, further), why_not)

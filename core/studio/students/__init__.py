@@ -1,0 +1,1 @@
+"""The student: taught by decisions in the background, shown, taken along in a file."""
