@@ -36,7 +36,7 @@ STATE = f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM document
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One file that was read in. ``added`` documents of it are new; ``repeated`` ids were in the project already."""
+    """One file that was read in. ``counts`` are those of ``Documents.add``."""
 
     id: int
     file_name: str
@@ -73,9 +73,10 @@ class Documents:
     ) -> Import:
         """Take in documents with their gold, all in one transaction; positions go on from the last one.
 
-        An id that the project has already is left as it was and counted as ``repeated``. With ``replace`` the
-        documents and gold before are dropped in the same transaction; runs and reviews stay. ``counts`` of the
-        returned import holds ``documents``, ``repeated`` and ``rejected``. Nothing is kept when the iterable raises.
+        An id that the project has already is left as it was and counted as ``repeated``, but for gold that it lacks;
+        gold that says otherwise is not taken and counted as ``otherwise``, in values. With ``replace`` the documents
+        and gold before are dropped in the same transaction; runs and reviews stay. ``counts`` of the returned import
+        holds ``documents``, ``repeated``, ``otherwise`` and ``rejected``. Nothing is kept when the iterable raises.
         """
         at = time.time()
         chunks: list[tuple[pa.Table, pa.Table]] = []
@@ -91,7 +92,8 @@ class Documents:
                 _clear(cursor)
             number = _one(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
             added = sum(_add_chunk(cursor, number, *chunk) for chunk in chunks)
-            counts = {"documents": added, "repeated": read - added, "rejected": len(rejected)}
+            otherwise = sum(_complete_gold(cursor, gold) for _, gold in chunks) if added < read else 0
+            counts = {"documents": added, "repeated": read - added, "otherwise": otherwise, "rejected": len(rejected)}
             made = Import(number, clean(file_name), at, dict(options or {}), counts)
             cursor.execute(
                 "INSERT INTO imports VALUES (?, ?, ?, ?, ?)",
@@ -125,25 +127,6 @@ class Documents:
             insert(cursor, "gold", _GOLD, rows)
 
         self._writer.do(run)
-
-    def complete_gold(self, documents: Sequence[Document]) -> int:
-        """Add the gold of these documents that the project lacks: what no rater of this name said of the item yet. What
-        is there stays; the number of values that it says otherwise. Documents must be in the project."""
-        table = table_of(_GOLD, _gold_rows(documents))
-
-        def run(cursor: Cursor) -> int:
-            with incoming(cursor, table):
-                cursor.execute(
-                    f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} FROM incoming "
-                    "ANTI JOIN gold USING (document_id, rater, item)"
-                )
-                return _one(
-                    cursor,
-                    "SELECT count(*) FROM incoming JOIN gold USING (document_id, rater, item) "
-                    "WHERE incoming.value <> gold.value",
-                )
-
-        return self._writer.do(run) if table.num_rows else 0
 
     def state(self) -> tuple[Any, ...]:
         """A value that differs whenever the documents or their gold may: after an import, after columns were mapped
@@ -301,8 +284,23 @@ def _gold_rows(documents: Sequence[Document]) -> list[tuple[str, str, str, str |
     ]
 
 
+def _complete_gold(cursor: Cursor, gold: pa.Table) -> int:
+    """Add the gold that the project lacks: what no rater of this name said of the item yet. What is there stays; the
+    number of values that are otherwise."""
+    with incoming(cursor, gold):
+        cursor.execute(
+            f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} FROM incoming "
+            "ANTI JOIN gold USING (document_id, rater, item)"
+        )
+        return _one(
+            cursor,
+            "SELECT count(*) FROM incoming JOIN gold USING (document_id, rater, item) "
+            "WHERE incoming.value <> gold.value",
+        )
+
+
 def _add_chunk(cursor: Cursor, import_id: int, documents: pa.Table, gold: pa.Table) -> int:
-    """Add what is new; the number of documents added. A repeated id's gold stays out with it."""
+    """Add what is new; the number of documents added. Gold of a repeated id is left to ``_complete_gold``."""
     base = _one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
     with incoming(cursor, documents):
         cursor.execute(

@@ -1,7 +1,8 @@
 """The schema of a project file and how an older one becomes today's.
 
 ``schema/<number>_<name>.sql`` are the migrations: append-only, each applied in one transaction together with its row
-in ``moot_schema``. A file whose number is higher than the newest one here was made by a newer Moot.
+in ``moot_schema``. A file whose number is higher than the newest one here was made by a newer Moot; one whose scripts
+were others, by a Moot in the making.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from core.errors import ProjectError
+from core.hashing import digest
 
 _FOLDER = Path(__file__).parent / "schema"
 _NAME = re.compile(r"^(\d{4})_\w+\.sql$")
@@ -49,7 +51,8 @@ def version_of(cursor: DuckDBPyConnection) -> int | None:
 def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -> None:
     """Bring the open file to version ``upto`` (the newest when None), leaving one that is already there untouched.
 
-    Raises ProjectError when the file is another program's or was made by a newer Moot; DuckDB's own errors pass.
+    Raises ProjectError when the file is another program's or was made by a newer Moot, or with scripts that were
+    changed since; DuckDB's own errors pass.
     """
     version = version_of(cursor)
     if version is None:
@@ -62,19 +65,30 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
             f"{path} was made by a newer Moot (schema {version}, this one knows {newest()}).",
             "Update Moot to open it.",
         )
+    if version and _applied(cursor) != {number: digest(script) for number, script in scripts() if number <= version}:
+        raise ProjectError(
+            f"{path} was made by another state of Moot's development.",
+            "Open it with the Moot that made it, export what you need, and import that into a new project.",
+        )
     for number, script in scripts():
         if version < number <= (upto or newest()):
             _apply(cursor, number, script)
+
+
+def _applied(cursor: DuckDBPyConnection) -> dict[int, str]:
+    """The digests of the scripts that made the file, by number."""
+    return {row[0]: str(row[2]) if len(row) > 2 else "" for row in cursor.execute("FROM moot_schema").fetchall()}
 
 
 def _apply(cursor: DuckDBPyConnection, number: int, script: str) -> None:
     cursor.execute("BEGIN")
     try:
         cursor.execute(
-            "CREATE TABLE IF NOT EXISTS moot_schema (version INTEGER PRIMARY KEY, unix_time DOUBLE NOT NULL)"
+            "CREATE TABLE IF NOT EXISTS moot_schema "
+            "(version INTEGER PRIMARY KEY, unix_time DOUBLE NOT NULL, digest VARCHAR NOT NULL)"
         )
         cursor.execute(script)
-        cursor.execute("INSERT INTO moot_schema VALUES (?, ?)", [number, time.time()])
+        cursor.execute("INSERT INTO moot_schema VALUES (?, ?, ?)", [number, time.time(), digest(script)])
         cursor.execute("COMMIT")
     except BaseException:
         cursor.execute("ROLLBACK")

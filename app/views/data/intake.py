@@ -148,7 +148,9 @@ class Preview:
                 )
             elif trial is not None and trial.known:
                 notice(
-                    "info", f"{trial.known:,} of these documents are in the project already", "They stay as they are."
+                    "info",
+                    f"{trial.known:,} of these documents are in the project already",
+                    "They stay as they are; gold that they lack is added.",
                 )
 
     def options(self) -> None:
@@ -282,7 +284,9 @@ def under_way(job: Importing) -> None:
     counts = made.counts
     text = f"{_rows(counts['rejected'])} rejected." if counts["rejected"] else ""
     if counts["repeated"]:
-        text += f" {counts['repeated']:,} were in the project already and stay as they are."
+        text += f" {counts['repeated']:,} were in the project already; gold that they lacked was added."
+    if counts["otherwise"]:
+        text += f" {counts['otherwise']:,} gold values differ from those of the project, which stay."
     prepare.keep_intake(None)
     state.forget(prepare.NEW_NAME)
     state.look_at_project(desk.path)

@@ -101,7 +101,8 @@ class Trial:
     codebook: Codebook | None
     made: bool
     known: int
-    """Documents whose id the project has already; they stay as they are unless all are replaced."""
+    """Documents whose id the project has already; they stay as they are, but for gold that they lack, unless all are
+    replaced."""
     changed: tuple[str, ...]
     """Ids of those among them whose text differs, at most some."""
     seconds: float = 0.0
@@ -257,8 +258,6 @@ def take_in(desk: Desk, draft: Draft, codebook: Codebook | None = None, progress
         replace=draft.where == "replace",
         progress=prepared,
     )
-    if made.counts["repeated"]:
-        desk.store.documents.complete_gold(documents)
     if found.made and found.codebook is not None:
         desk.store.codebooks.save(found.codebook, note=f"from the gold columns of {draft.name}")
     tell(1.0, "Done")

@@ -78,8 +78,7 @@ def take_in(desk: Desk, imported: Imported, file_name: str) -> Taken:
             _check_same(document, there.get(document.id), desk.path)
     rejected = [RejectedRow(row.line, row.reason, row.raw) for row in imported.rejected]
     made = desk.store.documents.add(documents, file_name=file_name, rejected=rejected)
-    otherwise = desk.store.documents.complete_gold(documents) if made.counts["repeated"] else 0
-    return Taken(tuple(document.id for document in documents), _kept_gold(otherwise, desk.path))
+    return Taken(tuple(document.id for document in documents), _kept_gold(made.counts["otherwise"], desk.path))
 
 
 def _kept_gold(otherwise: int, path: Path) -> str:

@@ -30,8 +30,19 @@ def test_the_oldest_file_is_brought_up_and_keeps_what_it_holds(path):
 def test_a_newer_file_is_refused(path):
     with duckdb.connect(str(path)) as connection:
         migrations.migrate(connection, path="p")
-        connection.execute("INSERT INTO moot_schema VALUES (9999, 0)")
+        connection.execute("INSERT INTO moot_schema VALUES (9999, 0, '')")
     with pytest.raises(ProjectError, match="made by a newer Moot"):
+        Project.open(path)
+
+
+@pytest.mark.parametrize(
+    "spoil", ["UPDATE moot_schema SET digest = 'other' WHERE version = 1", "ALTER TABLE moot_schema DROP digest"]
+)
+def test_a_file_that_other_scripts_made_is_refused(path, spoil):
+    with duckdb.connect(str(path)) as connection:
+        migrations.migrate(connection, path="p")
+        connection.execute(spoil)
+    with pytest.raises(ProjectError, match="another state of Moot's development"):
         Project.open(path)
 
 

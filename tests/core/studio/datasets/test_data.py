@@ -62,7 +62,7 @@ def test_import_and_what_is_there_then(desk: Desk) -> None:
     told: list[tuple[float, str]] = []
     draft = with_id(data.read(CSV, "soup.csv", CODEBOOK))
     made = data.take_in(desk, draft, CODEBOOK, lambda share, what: told.append((share, what)))
-    assert made.counts == {"documents": 4, "repeated": 0, "rejected": 3}
+    assert made.counts == {"documents": 4, "repeated": 0, "otherwise": 0, "rejected": 3}
     assert [share for share, _ in told] == sorted(share for share, _ in told)
     assert told[-1] == (1.0, "Done")
 
@@ -134,7 +134,7 @@ def test_more_documents_are_added_and_changed_ones_are_refused(desk: Desk) -> No
     data.take_in(desk, data.read(b"id,text\n1,one\n2,two\n", "a.csv"))
     again = data.read(b"id,text\n2,two\n3,three\n", "b.csv")
     assert data.trial(again, None, desk).known == 1
-    assert data.take_in(desk, again).counts == {"documents": 1, "repeated": 1, "rejected": 0}
+    assert data.take_in(desk, again).counts == {"documents": 1, "repeated": 1, "otherwise": 0, "rejected": 0}
 
     other = data.read(b"id,text\n3,drei\n", "c.csv")
     assert data.trial(other, None, desk).changed == ("3",)
