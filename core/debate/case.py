@@ -18,9 +18,10 @@ from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import evidence, parsing
 from core.debate.decisions import spoken
 from core.debate.roles import family
-from core.debate.turns import Ask, Expect, Fault, Message, Reply, Said, Step, T, Verdict
+from core.debate.turns import Ask, Expect, Fault, Reply, Said, Step, T, Verdict
 from core.documents import Document, Value
 from core.hashing import digest
+from core.prompts.messages import Message
 from core.runs import RunSettings
 
 Protocol: TypeAlias = "Callable[[Case], Step[Verdict]]"

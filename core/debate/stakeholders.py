@@ -24,8 +24,9 @@ from core.debate.decisions import spoken
 from core.debate.jsonblocks import blocks_in, lookup
 from core.debate.locating import Haystack
 from core.debate.personas import Cast, Group, Persona, Quote
-from core.debate.turns import Ask, Message, Reply, Step
+from core.debate.turns import Ask, Reply, Step
 from core.errors import UsageError
+from core.prompts.messages import Message
 from core.runs import Template
 
 SCOUT, MERGER, AUTHOR = "scout", "merger", "author"

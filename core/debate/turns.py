@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
+from core.prompts.messages import Message
 
 Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
 """What a reply must hold. ``text`` can always be read; a list in it is welcome but optional."""
@@ -16,16 +17,6 @@ Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
 Course: TypeAlias = Literal["", "short", "audited", "full"]
 """How far an adaptive debate went: decided on what was said first; debated in full although it could have been decided
 so, to see what is lost; debated in full as it had to be."""
-
-Speaker: TypeAlias = Literal["system", "user", "assistant"]
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One chat message."""
-
-    role: Speaker
-    content: str
 
 
 @dataclass(frozen=True, slots=True)

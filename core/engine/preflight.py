@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from core.codebook import Codebook, Label
 from core.debate.parsing import read
-from core.debate.turns import Ask, Message
+from core.debate.turns import Ask
 from core.documents import Document
 from core.engine.limits import retried
 from core.engine.ports import Models
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
 from core.llm.reply import ModelReply
+from core.prompts.messages import Message
 from core.runs import RunSettings, Seat
 
 PROBE_ATTEMPTS = 3

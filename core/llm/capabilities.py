@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-from core.debate.turns import Message
 from core.llm.connections import Connection
+from core.prompts.messages import Message
 
 SchemaLevel: TypeAlias = Literal["", "full", "plain", "ignored", "none"]
 """How a server takes a JSON schema: not tried yet, as it is, only without lengths and counts, without keeping to it,

@@ -9,10 +9,11 @@ from typing import Any
 import orjson
 
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask, Message
+from core.debate.turns import Ask
 from core.errors import ModelError
 from core.llm.capabilities import Known
 from core.llm.reply import ModelReply
+from core.prompts.messages import Message
 from core.runs import Sampling
 
 WORDS = Ask("annotator", (Message("user", "Write eight words that have nothing to do with each other."),))

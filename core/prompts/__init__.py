@@ -15,11 +15,11 @@ from typing import Any, cast
 
 from core import resources
 from core.codebook import Codebook
-from core.debate.turns import Message, Speaker
 from core.documents import Document
 from core.errors import PromptError
 from core.hashing import digest
 from core.prompts import isolation, rendering
+from core.prompts.messages import Message, Speaker
 from core.prompts.rendering import Parts, Trouble
 from core.runs import Template as FrozenTemplate
 

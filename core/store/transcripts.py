@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.annotations import Evidence
-from core.debate.turns import Fault, Message, Reading, Usage, Verdict
+from core.debate.turns import Fault, Reading, Usage, Verdict
 from core.documents import Value
 from core.engine.ports import AttemptRow, StoredReply, VerdictRow
+from core.prompts.messages import Message
 from core.runs import Seat
 from core.store.connection import Connection
 from core.store.replies import REPLY, reply_of

@@ -37,9 +37,10 @@ from core.debate.card import PER_CHOICE, Asks, Param, Params, Preset, ProtocolCa
 from core.debate.case import Case, conduct, together
 from core.debate.lengths import cut, fits, sentences
 from core.debate.shown import stated
-from core.debate.turns import Ask, Message, Reply, Said, Step, Verdict
+from core.debate.turns import Ask, Reply, Said, Step, Verdict
 from core.debate.votes import council
 from core.documents import Document, Value
+from core.prompts.messages import Message
 
 SEQUENCE, PARALLEL = "sequence", "parallel"
 DISPUTED, ALL = "disputed", "all"

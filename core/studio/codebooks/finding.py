@@ -11,10 +11,10 @@ from functools import lru_cache
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
-from core.debate.turns import Message
 from core.documents import Document
 from core.llm import builtin
 from core.llm.reply import estimated
+from core.prompts.messages import Message
 from core.runs import RunSettings, Template
 from core.studio import memo
 from core.studio.codebooks.differences import Piece, lines

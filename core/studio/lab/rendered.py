@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import prompts
-from core.debate.turns import Message
 from core.documents import Document
 from core.llm.reply import estimated
+from core.prompts.messages import Message
 from core.runs import RunSettings, Template
 from core.studio.lab.templates import Slot, Version
 from core.studio.lab.trying import with_template

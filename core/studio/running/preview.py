@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate import protocols
 from core.debate.case import Case, conduct
-from core.debate.turns import Ask, Message, Reading, Reply
+from core.debate.turns import Ask, Reading, Reply
 from core.documents import Document, Value
+from core.prompts.messages import Message
 from core.runs import RunSettings
 
 MOST_ASKS = 400

@@ -7,9 +7,10 @@ from collections.abc import Generator
 
 import pytest
 
-from core.debate.turns import Ask, Message, Reply
+from core.debate.turns import Ask, Reply
 from core.engine import alone
 from core.errors import Unauthorised
+from core.prompts.messages import Message
 from tests.core.engine.fakes import World, settings
 
 

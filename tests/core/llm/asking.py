@@ -10,12 +10,13 @@ from typing import Any
 from aiohttp import web
 
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask, Expect, Message
+from core.debate.turns import Ask, Expect
 from core.documents import Document
 from core.llm.capabilities import Known
 from core.llm.connections import Dialect, connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
+from core.prompts.messages import Message
 from core.runs import Handling, RunSettings, Sampling, Seat
 from tests.servers.scripted import Behaviour, Scripted
 

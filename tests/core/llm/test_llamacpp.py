@@ -9,12 +9,13 @@ import pytest
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask, Message
+from core.debate.turns import Ask
 from core.documents import Document
 from core.llm.catalogue import list_models
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
+from core.prompts.messages import Message
 from core.runs import RunSettings, Sampling, Seat
 from tests.servers.running import llama_cpp
 

@@ -10,13 +10,14 @@ from aiohttp import web
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask, Message
+from core.debate.turns import Ask
 from core.documents import Document
 from core.llm import streams
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
 from core.llm.request import packed
+from core.prompts.messages import Message
 from core.runs import RunSettings, Sampling, Seat
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
 

@@ -10,11 +10,12 @@ import pytest
 
 from core import errors
 from core.codebook import Codebook
-from core.debate.turns import Ask, Message
+from core.debate.turns import Ask
 from core.documents import Document
 from core.llm import reaching, streams
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
+from core.prompts.messages import Message
 from core.runs import RunSettings, Seat
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask, Message
+from core.debate.turns import Ask
 from core.documents import Document
 from core.llm import lines, ollama_chat, openai_chat, streams
 from core.llm.connections import Dialect, connection
@@ -27,6 +27,7 @@ from core.llm.failures import from_event, from_status, redacted, retry_after
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
 from core.llm.request import Request
+from core.prompts.messages import Message
 from core.runs import RunSettings, Seat
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.debate.turns import Message, Usage
+from core.debate.turns import Usage
 from core.engine.ports import AttemptRow
+from core.prompts.messages import Message
 from core.store.project import Project
 from tests.core.store.helpers import SEAT, make_documents, make_reply, make_settings, make_turn, make_verdict, written
 
