@@ -1,0 +1,1 @@
+"""Runs in motion: debates driven live, in batches or over Ray, paid once and never lost."""

@@ -1,0 +1,1 @@
+"""Statistics on arrays and counts. No store, no screen."""

@@ -1,0 +1,1 @@
+"""The student, its precedents and its queue, on arrays and texts."""

@@ -1,0 +1,1 @@
+"""Whoever can be asked: servers in two dialects, the built-in models, prices and limits."""

@@ -1,0 +1,1 @@
+"""What a project file holds, and the only SQL."""
