@@ -108,6 +108,8 @@ def follow_address(project: str) -> None:
         compare_with(named["truth"])
     if named.get("view") in VIEWS:
         look_through(named["view"])
+    if named.get("part") in PARTS:
+        st.session_state[PART] = named["part"]
 
 
 def enter(room: str) -> None:
@@ -121,6 +123,16 @@ def enter(room: str) -> None:
 
 TRUTH = "truth"
 """What Evaluate compares with: gold or reviewed."""
+PART = "evaluate_part"
+"""Widget: which part of an evaluation is shown."""
+PARTS = {
+    "scores": "Scores",
+    "debate": "Debate",
+    "errors": "Errors",
+    "stability": "Stability",
+    "who": "People and seats",
+}
+"""The parts of an evaluation, as they are called on the screen."""
 COMPARED = "compared_runs"
 """Ids of the runs that Compare shows, in order."""
 CELL = "evaluate_cell"

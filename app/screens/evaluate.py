@@ -18,13 +18,6 @@ from core.studio.evaluation.grids import Truth
 from core.studio.evaluation.scoring import Evaluation
 from core.studio.reviewing import review
 
-VIEWS = {
-    "scores": "Scores",
-    "debate": "Debate",
-    "errors": "Errors",
-    "stability": "Stability",
-    "who": "People and seats",
-}
 AT_A_GLANCE = 3  # truths that are shown side by side; more go into a list
 
 
@@ -67,15 +60,15 @@ def main() -> None:
             return
     view = st.segmented_control(
         "what to look at",
-        list(VIEWS),
+        list(state.PARTS),
         default="scores",
-        format_func=VIEWS.__getitem__,
+        format_func=state.PARTS.__getitem__,
         required=True,
         label_visibility="collapsed",
-        key="evaluate-view",
-        bind="query-params",
+        key=state.PART,
         persist_state="session",
     )
+    address.keep(part=view)
     match view:
         case "debate":
             told = evaluated.debate(desk, run, truth)

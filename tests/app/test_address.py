@@ -43,6 +43,8 @@ def test_document_compared_runs_and_truth_are_named_too():
 def test_a_view_that_there_is_is_followed():
     from app import state
 
+    assert begun(part="debate").session_state[state.PART] == "debate"
+    assert state.PART not in begun(part="nonsense").session_state
     assert begun(view="Grid").session_state[state.VIEW] == "Grid"
     assert state.VIEW not in begun(view="Nonsense").session_state
 

@@ -235,6 +235,13 @@ def test_reload_and_back_come_to_the_same_document(page):
     page.wait_for_url(f"**document={first}**")
     visit(page, "Evaluate")
     page.locator(".numbers").wait_for()
+    debate = page.get_by_role("radio", name="Debate")
+    debate.click()
+    page.wait_for_url("**part=debate**")
+    page.go_back()
+    expect(shown).to_have_text(first)
+    page.go_forward()
+    expect(debate).to_be_checked()
     page.go_back()
     expect(shown).to_have_text(first)
     page.get_by_role("radio", name="Grid").click()  # a view that is turned to after going back stays, too
@@ -245,6 +252,12 @@ def test_reload_and_back_come_to_the_same_document(page):
     page.goto(re.sub(r"(document|view)=[^&]*&?", "", page.url) + "&document=gone")
     expect(shown).not_to_have_text("gone")
     expect(page.locator(".qi.on")).to_have_count(1)
+
+    visit(page, "Evaluate")
+    debate.click()
+    page.wait_for_url("**part=debate**")
+    page.reload()
+    expect(debate).to_be_checked()
 
 
 def test_the_grid_says_nothing_while_its_page_is_left(browser, entrance):
