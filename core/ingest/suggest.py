@@ -30,6 +30,10 @@ _CHOICES = re.compile(
     r"(?:^|[ _-])(?:label|class|category|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|tag)$"
 )
 _MAX_CHOICES = 30
+_PEOPLE = r"(?:annotator|anno|ann|coder|expert|judge|rater|reader|reviewer|worker)"
+_BY_RATER = re.compile(
+    rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{_PEOPLE}|[acr])[ _.-]?)?\d+|{_PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
+)
 
 
 def suggest_mapping(table: Table, codebook: Codebook | None = None) -> Mapping:
@@ -37,8 +41,9 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> Mapping:
 
     Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is called
     like one, is filled and unique; else row numbers. Gold: with a codebook the columns called like its labels (or like
-    a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of 0/1 or yes/no, or a column
-    called like labels with few values. Context is never guessed. UsageError when no column holds text.
+    a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of 0/1 or yes/no (by raters
+    where all are called so: ``price_A1``, ``price_coder2``), or a column called like labels with few values. Context is
+    never guessed. UsageError when no column holds text.
     """
     # not every n-th row, as files have periods
     chosen = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
@@ -140,6 +145,9 @@ def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...
         if kinds[name] == "list" and (named or _is_json_list(column)) and _few(column, 200):
             return (GoldSource(name, "list"),), f"'{name}' is gold: it lists labels."
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
+    if rated := _by_rater(binaries):
+        of, by = len({source.label for source in rated}), len({source.rater for source in rated})
+        return rated, f"Gold for {of} labels by {by} raters: columns called like a label and a rater."
     if binaries:
         labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
         return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."
@@ -147,6 +155,16 @@ def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...
         if _CHOICES.search(name.casefold()) and kinds[name] in ("names", "rating") and _few(column, _MAX_CHOICES):
             return (GoldSource(name, "choice"),), f"'{name}' is gold: it holds one of few labels."
     return (), "No column looks like gold."
+
+
+def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
+    """The columns as those of several raters; none unless each is called like a label and one of them, and every label
+    has a column by each."""
+    found = [match for column in columns if (match := _BY_RATER.fullmatch(column))]
+    labels, raters = ({match[part] for match in found} for part in ("label", "rater"))
+    if len(found) < len(columns) or min(len(labels), len(raters)) < 2 or len(found) < len(labels) * len(raters):
+        return ()
+    return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in found)
 
 
 def _is_json_list(column: Sequence[Any]) -> bool:

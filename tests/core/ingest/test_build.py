@@ -461,6 +461,29 @@ def test_suggestion_without_a_codebook() -> None:
     assert suggest_mapping(table("text,city\nabc,x\ndef,y\n")).gold == ()
 
 
+@pytest.mark.parametrize(
+    ("columns", "labels", "raters"),
+    [
+        ("good food_A1,good food_A2,bar_A1,bar_A2", "good food,good food,bar,bar", "A1,A2,A1,A2"),
+        ("a_coder 1,a_coder 2,b_coder 1,b_coder 2", "a,a,b,b", "coder 1,coder 2,coder 1,coder 2"),
+        ("a_rater_x,b_rater_x,a_rater_y,b_rater_y", "a,b,a,b", "rater_x,rater_x,rater_y,rater_y"),
+        ("food_1,food_2,bar_1", "", ""),  # not every label by each
+        ("food_price,food_taste,bar_price,bar_taste", "", ""),  # nobody is called so
+        ("q_1,q_2,q_3", "", ""),  # one label would be left
+        ("food_A1,bar_A1", "", ""),  # and one rater
+        ("food_A1,food_A2,bar_A1,bar_A2,vegan", "", ""),  # not all are
+    ],
+)
+def test_suggestion_of_raters_without_a_codebook(columns: str, labels: str, raters: str) -> None:
+    names = columns.split(",")
+    rows = (",".join(str((n + row) % 2) for n in range(len(names))) for row in range(2))
+    found = suggest_mapping(table("\n".join([f"text,{columns}", *(f"abc,{row}" for row in rows)]) + "\n"))
+    assert ",".join(source.column for source in found.gold) == columns
+    assert ",".join(source.name for source in found.gold) == (labels or columns)
+    assert ",".join(source.rater for source in found.gold) == (raters or ",".join([GOLD_RATER] * len(names)))
+    assert ("by 2 raters" in found.reasons[2]) is bool(raters)
+
+
 def test_no_text_column() -> None:
     with pytest.raises(UsageError, match=r"data\.csv has no text column\. It has: id, n"):
         suggest_mapping(table("id,n\n1,2\n2,3.5\n"))
