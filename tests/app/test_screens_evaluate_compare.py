@@ -52,7 +52,7 @@ def draw(desk, name, **session):
     app = AppTest.from_file(str(SCREENS / f"{name}.py"), default_timeout=60)
     app.session_state["project"] = desk.path
     for key, value in session.items():
-        app.session_state[key.replace("__", "-")] = value
+        app.session_state[key] = value
     app.run()
     assert not app.exception, [error.value for error in app.exception]
     return app
@@ -96,7 +96,7 @@ def two_runs(project):
 )
 def test_views_of_a_multilabel_run(desk, project, view, words):
     two_runs(project)
-    shown = texts(draw(desk, "evaluate", evaluate__view=view))
+    shown = texts(draw(desk, "evaluate", evaluate_part=view))
     for each in words:
         assert each in shown
 
@@ -112,7 +112,7 @@ def test_views_of_the_other_kinds(desk, project, view, kind):
         gold = {f"d{n}": {"c": n} for n in range(1, 5)}
         said = {f"d{n}": ({"c": 3}, {"c": n}) for n in range(1, 5)}
         debates(project, RATING, gold, said)
-    shown = texts(draw(desk, "evaluate", evaluate__view=view))
+    shown = texts(draw(desk, "evaluate", evaluate_part=view))
     if view == "scores":
         assert ("Confusion" if kind == "choice" else "Where they meet") in shown
 
@@ -121,7 +121,7 @@ def test_a_run_without_a_single_verdict_says_what_it_lacks(desk, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
     project.store.runs.create(make_settings(rooms_world.CODEBOOK), ["d0"])
     for view in ("scores", "debate", "errors", "stability", "who"):
-        draw(desk, "evaluate", evaluate__view=view)
+        draw(desk, "evaluate", evaluate_part=view)
 
 
 def test_compare_needs_two_runs(desk, project):
@@ -130,7 +130,7 @@ def test_compare_needs_two_runs(desk, project):
 
 def test_compare_shows_what_was_fixed_and_broken(desk, project):
     first, second = two_runs(project)
-    app = draw(desk, "compare", compare__runs=[first, second])
+    app = draw(desk, "compare", compared_runs=(first, second))
     shown = texts(app)
     assert f"{second} and {first} may be equally good on 4 shared documents" in shown
     for head in ("Side by side", "Cost against quality", "Document by document", "How sure"):
@@ -146,7 +146,7 @@ def test_compare_shows_what_was_fixed_and_broken(desk, project):
 
 def test_compare_opens_both_debates_of_a_document(desk, project):
     first, second = two_runs(project)
-    app = draw(desk, "compare", compare__runs=[first, second], evaluate_document="d1")
+    app = draw(desk, "compare", compared_runs=(first, second), evaluate_document="d1")
     names = [element.proto.component_name for element in app.get("bidi_component")]
     assert names.count("moot_transcript") == 2
 

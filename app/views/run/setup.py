@@ -54,7 +54,10 @@ def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
         about = cost if cost.startswith("under") else f"about {cost}"
         return f"A pilot of {few:,} costs {about} and tells what the rest will cost."
     if builtin and plan.pace > 0:
-        return f"It costs nothing. The built-in baseline speaks {plan.pace:g} words a second, so that you can follow."
+        return (
+            f"It costs nothing. The built-in baseline speaks {plan.pace:g} words a second, so that you can follow; "
+            "a pace of 0, set on Models, is instant."
+        )
     return "It costs nothing."
 
 
