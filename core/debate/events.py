@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from core.runs import State
+from core.runs import Reason, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class RunStatus:
 
     ``rate`` is documents a minute over the last minute, ``eta_seconds`` None while unknown; ``cost_usd`` None when a
     price is unknown. ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches.
+    ``reason`` is why it stands, ``message`` the words for that.
     """
 
     run_id: str
@@ -125,6 +126,7 @@ class RunStatus:
     eta_seconds: float | None
     message: str = ""
     cached_tokens: int = 0
+    reason: Reason = ""
     kind: Literal["run_status"] = "run_status"
 
 

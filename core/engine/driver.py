@@ -110,7 +110,7 @@ class Driver(ABC):
             with contextlib.suppress(Exception):  # the error that ended the run must not be hidden by a second one
                 await self.sink.state(self.run_id, state, halt, time.monotonic() - began)
             self.progress.in_flight = 0
-            status = self.progress.status(state, time.monotonic(), halt.words)
+            status = self.progress.status(state, time.monotonic(), halt)
             self.publish(status)
         return status
 
@@ -194,5 +194,5 @@ class Driver(ABC):
 
     async def _tick(self) -> None:
         while True:
-            self.publish(self.progress.status("running", time.monotonic(), self.note))
+            self.publish(self.progress.status("running", time.monotonic(), Halt("", self.note)))
             await asyncio.sleep(STATUS_SECONDS)

@@ -16,7 +16,7 @@ from core.store.annotators import source_of
 from core.store.counts import ItemCounts, by_item
 from core.studio import tables
 from core.studio.desk import Desk
-from core.studio.evaluation import compared, overlaps, raters
+from core.studio.evaluation import common_cells, overlaps, raters
 from core.studio.evaluation.grids import Truth
 from core.studio.memo import remembered
 
@@ -117,7 +117,7 @@ def _scores(desk: Desk, run: RunRow, truth: Truth, annotator: str) -> dict[str, 
         return multilabel.to_json(label_scores(desk, run, annotator, truth))
     if codebook.kind == "choice":
         return choice.to_json(choice_scores(desk, run, annotator, truth))
-    return rating.to_json(rating.evaluate(*compared.pair(desk, run, annotator, truth), codebook.names))
+    return rating.to_json(rating.evaluate(*common_cells.pair(desk, run, annotator, truth), codebook.names))
 
 
 def choice_scores(desk: Desk, run: RunRow, annotator: str, truth: Truth) -> ChoiceScores:

@@ -11,7 +11,7 @@ from core.evaluation.agreement import krippendorff_alpha
 from core.evaluation.arrays import codes
 from core.runs import RunRow
 from core.studio.desk import Desk
-from core.studio.evaluation import compared, grids, looked
+from core.studio.evaluation import common_cells, grids, looked
 
 
 def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def against_each(desk: Desk, run: RunRow, annotator: str) -> dict[str, Any]:
         return {}
 
     def scored(gold: grids.Grid) -> dict[str, Any]:
-        return scores(run, *compared.against(desk, run, annotator, gold))
+        return scores(run, *common_cells.against(desk, run, annotator, gold))
 
     told: dict[str, Any] = {"raters": {name: scored(gold) for name, gold in golds.items()}}
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"

@@ -14,7 +14,7 @@ from core.studio.desk import Desk
 from core.studio.evaluation import (
     advice,
     certainty,
-    compared,
+    common_cells,
     drift,
     evaluate,
     mistakes,
@@ -103,7 +103,7 @@ def _intervals(desk: Desk, run: RunRow, truth: Truth, annotator: str, told: Mapp
     """Of each score under its own key. What counts whole documents (the accuracy of a choice, all labels right) has
     Wilson's interval; the others those of ``bootstrap.scores``."""
     codebook = run.settings.codebook
-    gold, said = (scoring.present(codebook, each) for each in compared.pair(desk, run, annotator, truth))
+    gold, said = (scoring.present(codebook, each) for each in common_cells.pair(desk, run, annotator, truth))
     drawn = bootstrap.scores(gold, said, codebook.names)
 
     def three(summary: bootstrap.Summary) -> dict[str, list[float] | None]:

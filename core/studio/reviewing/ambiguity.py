@@ -13,7 +13,7 @@ from core.errors import NoSuchRun, UsageError
 from core.evaluation.ambiguity import THETA, Ambiguity, K, of_document
 from core.runs import RunRow, RunSettings
 from core.studio.desk import Desk
-from core.studio.evaluation import compared, counted, looked, raters
+from core.studio.evaluation import common_cells, counted, looked, raters
 from core.studio.evaluation.counted import Counted
 from core.studio.evaluation.grids import Grid, Truth
 from core.studio.running.runs import Plan
@@ -98,7 +98,7 @@ def apart(
         raise NoSuchRun(run_id)
     known = rates(desk, prepass_id)
     documents = looked.verdicts(desk, run, truth).documents
-    sides = compared.pair(desk, run, annotator, truth)
+    sides = common_cells.pair(desk, run, annotator, truth)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
     told = np.array([document in known for document in documents])
     return {

@@ -1,4 +1,4 @@
-"""Who is compared with whom, cell by cell: what every score stands on that is not made in the file."""
+"""The cells that a truth and an annotator have in common: what every score stands on that is not made in the file."""
 
 from __future__ import annotations
 
