@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import state, wiring
+from app.components import APP, tokens
 from app.views import address, chart_library, theme
-from app.views.component import APP, tokens
 from app.views.notice import error_box, notice
 from core.errors import MootError, ProjectError
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from app.views.component import component
+from app.components import component
 from app.views.run.board import label_data
 from core.annotations import Evidence
 from core.codebook import Codebook

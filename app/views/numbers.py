@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from app.views.component import component
+from app.components import component
 from core.evaluation.intervals import Estimate
 
 _NUMBERS = component("numbers")

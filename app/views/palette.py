@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import itemgetter
 
-from app.views.component import tokens
+from app.components import tokens
 
 _BOTH = r"light-dark\((#\w+),\s*(#\w+)\)"
 _PAIR = re.compile(rf"--([\w-]+):\s*{_BOTH}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.component import APP
+from app.components import APP
 
 
 def styles() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.views.component import component
+from app.components import component
 
 _THEME = component("theme", "staying")
 

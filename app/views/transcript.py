@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from app.views.component import component
+from app.components import component
 from app.views.run.board import label_data, role_data
 from core.codebook import Codebook
 from core.studio.board import Replay, told_from_store

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.views.component import APP
+from app.components import APP
 from app.views.labels import tag_html, tags
 from app.views.notice import Tone, badge_html
 from app.views.roles import colour_name, tile_html

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from app.views.component import component
+from app.components import component
 from core.codebook import COLOURS, Codebook
 
 _LABELS = component("labels")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.views.component import component
+from app.components import component
 from core.studio.codebooks.finding import RolePreview
 
 _PROMPT = component("prompt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from app.views.component import component
+from app.components import component
 from app.views.run.board import role_data
 from core.codebook import Codebook
 from core.evaluation.counts import Counts

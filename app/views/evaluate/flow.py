@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.views.component import component
+from app.components import component
 from core.codebook import Codebook
 from core.evaluation.flips import Ledger
 from core.studio import tables

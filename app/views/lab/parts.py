@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app import wiring
-from app.views.component import component
+from app.components import component
 from app.views.run.board import label_data, role_data
 from core.codebook import Codebook, Kind
 from core.prompts.checking import Problem

@@ -13,8 +13,8 @@ from typing import Any
 import streamlit as st
 
 from app import wiring
+from app.components import FOLDER, read
 from app.live import REVIEW
-from app.views.component import PARTS, read
 from app.views.review.grid_options import LINE, disarmed, head, options_of
 from app.views.review.grid_rows import cells_of
 from core.codebook import Codebook
@@ -66,7 +66,7 @@ def grid(
         allow_unsafe_jscode=True,
         show_toolbar=False,
         theme="streamlit",
-        pro_assets=[{"js": "\n".join(read(PARTS / f"{name}.js") for name in ("staying", "teller", "grid"))}],
+        pro_assets=[{"js": "\n".join(read(FOLDER / f"{name}.js") for name in ("staying", "teller", "grid"))}],
         callback=None if on_told is None else lambda _: on_told(),
         key=key,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from app.components import FOLDER, read
 from app.views import palette
-from app.views.component import PARTS, read
 from core.codebook import Codebook, Label
 
 FONTS = {
@@ -225,4 +225,4 @@ def _css(upright: int) -> str:
         for name, (file, weight) in FONTS.items()
     )
     names = "; ".join(f"--{name}: {colour}" for name, colour in palette.colours().items())
-    return f":root {{ {names}; --upright: {upright}px }}{fonts}{read(PARTS / 'grid.css')}"
+    return f":root {{ {names}; --upright: {upright}px }}{fonts}{read(FOLDER / 'grid.css')}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app import wiring
-from app.views.component import component
+from app.components import component
 from core.codebook import Codebook
 
 _BOARD = component("board", "staying", "forms")
