@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app import acts, live, wiring
+from app import acts, components, live, wiring
 
 
 def explain(error: Exception) -> bool:
@@ -19,7 +19,11 @@ def explain(error: Exception) -> bool:
 asgi = st.App(
     Path(__file__).with_name("navigation.py"),
     lifespan=wiring.lifespan,
-    routes=[*live.routes(wiring.source, wiring.access()), *acts.routes(wiring.find, wiring.access())],
+    routes=[
+        *live.routes(wiring.source, wiring.access()),
+        *acts.routes(wiring.find, wiring.access()),
+        *components.routes(),
+    ],
     middleware=[Middleware(live.Guard)],
     on_script_error=explain,
 )

@@ -1,22 +1,35 @@
-"""Custom components and the HTML, CSS and JavaScript that they consist of.
+"""Custom components and the CSS and JavaScript that they consist of.
 
 A component is drawn in a shadow root, which does not see the style sheets of the page. So each component gets the
-design tokens and the shared classes together with its own CSS. Likewise the shared functions come before its script.
+design tokens and the shared classes together with its own CSS.
+
+The scripts are ES modules that import each other. Streamlit loads the script of a component from a ``blob:`` address,
+where imports by path fail. So the script that Streamlit gets only loads the module from ``/moot/components/HASH/``, a
+route of this app. The hash of all modules in the address lets the browser keep them until one of them changes.
 """
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from streamlit.components.v2.types import ComponentRenderer
 
 FOLDER = Path(__file__).parent
 APP = FOLDER.parent
+ADDRESS = "/moot/components"
+_LOADER = """
+const address = new URL({address!r}, location.origin).href;
+export default async (component) => (await import(address)).default(component);
+"""
 
 
 @cache
@@ -30,15 +43,55 @@ def tokens() -> str:
     return read(APP / "static" / "tokens.css")
 
 
-def component(name: str, *shared: str) -> ComponentRenderer:
-    """Declare the component ``name`` from ``NAME.html``, ``NAME.css`` and ``NAME.js``. The last two may be missing.
-
-    ``shared`` names further scripts that come before the component's own script.
-    """
-    css, js = FOLDER / f"{name}.css", FOLDER / f"{name}.js"
+def component(name: str) -> ComponentRenderer:
+    """Declare the component ``name``, which consists of ``NAME.js`` and, unless it shows nothing, ``NAME.css``."""
+    css = FOLDER / f"{name}.css"
     return st.components.v2.component(
         f"moot_{name}",
         html=read(FOLDER / f"{name}.html"),
         css="\n".join([tokens(), read(FOLDER / "common.css"), read(css) if css.exists() else ""]),
-        js="\n".join(read(FOLDER / f"{each}.js") for each in ("common", *shared, name)) if js.exists() else None,
+        js=_LOADER.format(address=module_address(name)),
     )
+
+
+def module_address(name: str) -> str:
+    """Return the path, within this app, of the module ``name``."""
+    return f"{ADDRESS}/{_version()}/{name}.js"
+
+
+def review_grid_loader() -> str:
+    """Return the classic script that loads ``review_grid.js`` into the frame of the review grid."""
+    return read(FOLDER / "review_grid_loader.js").replace("MODULE_ADDRESS", module_address("review_grid"))
+
+
+def routes() -> list[BaseRoute]:
+    """Return the route that serves the modules.
+
+    It needs no token, as the modules hold nothing but code that everybody may read. Other web sites cannot load them.
+    """
+
+    async def module(request: Request) -> Response:
+        script = _modules().get(request.path_params["name"])
+        if script is None or request.path_params["version"] != _version():
+            return PlainTextResponse("This module does not exist. Reload the page.", 404)
+        headers = {
+            "Cache-Control": "private, max-age=31536000, immutable",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
+        return Response(script, media_type="text/javascript", headers=headers)
+
+    return [Route(f"{ADDRESS}/{{version}}/{{name}}", module)]
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """Return the modules by file name."""
+    return {path.name: read(path) for path in sorted(FOLDER.glob("*.js"))}
+
+
+@cache
+def _version() -> str:
+    digest = hashlib.sha256()
+    for name, script in _modules().items():
+        digest.update(f"{name}\0{script}\0".encode())
+    return digest.hexdigest()[:16]

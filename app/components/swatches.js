@@ -1,5 +1,7 @@
 // The eight label colours; those of other labels are drawn lighter.
 
+import { el } from "./dom.js";
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const used = new Map((data.used || []).map(([colour, name]) => [colour, name]));
   const root = parentElement.querySelector(".swatches");

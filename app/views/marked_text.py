@@ -11,7 +11,7 @@ from app.views.run.board import label_data
 from core.annotations import Evidence
 from core.codebook import Codebook
 
-_MARKED = component("marked")
+_MARKED = component("highlighted_text")
 
 
 def evidence_rows(evidence: Iterable[Evidence | Mapping[str, Any]]) -> list[dict[str, Any]]:

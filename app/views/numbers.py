@@ -9,7 +9,7 @@ from typing import Any
 from app.components import component
 from core.evaluation.intervals import Estimate
 
-_NUMBERS = component("numbers")
+_NUMBERS = component("metrics")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.components import component
 
-_THEME = component("theme", "staying")
+_THEME = component("theme_observer")
 
 
 def follow() -> None:

@@ -9,7 +9,7 @@ from app.views.run.board import label_data, role_data
 from core.codebook import Codebook
 from core.studio.board import Replay, told_from_store
 
-_TRANSCRIPT = component("transcript", "held")
+_TRANSCRIPT = component("transcript")
 
 
 def transcript(

@@ -347,7 +347,7 @@ def main() -> None:
     from starlette.staticfiles import StaticFiles
 
     import app
-    from app import live, wiring
+    from app import components, live, wiring
 
     desk = FakeDesk(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
     access = live.Access(chosen.token)
@@ -369,6 +369,7 @@ def main() -> None:
         Path(__file__).with_name("fake_navigation.py"),
         routes=[
             *live.routes(wiring.source, access),
+            *components.routes(),
             Route("/play/{what}", play),
             # Streamlit looks beside the script, and this script is not in app/
             Mount("/app/static", StaticFiles(directory=folder / "static")),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from app.components import component
 from core.codebook import COLOURS, Codebook
 
-_LABELS = component("labels")
+_LABELS = component("label_list")
 _SWATCHES = component("swatches")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.components import component
 from core.studio.codebooks.finding import RolePreview
 
-_PROMPT = component("prompt")
+_PROMPT = component("prompt_preview")
 
 
 def prompt_preview(roles: Sequence[RolePreview], *, height: int = 620, key: str = "prompt") -> None:

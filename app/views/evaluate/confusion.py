@@ -10,8 +10,8 @@ from app.views.run.board import role_data
 from core.codebook import Codebook
 from core.evaluation.counts import Counts
 
-_CONFUSION = component("confusion")
-_CASES = component("cases")
+_CONFUSION = component("confusion_matrix")
+_CASES = component("document_list")
 
 WORDS = {
     "tp": ("present", "present"),

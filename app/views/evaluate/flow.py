@@ -9,8 +9,8 @@ from core.codebook import Codebook
 from core.evaluation.flips import Ledger
 from core.studio import tables
 
-_FLOW = component("flow")
-_LEDGER = component("ledger")
+_FLOW = component("flip_sankey")
+_LEDGER = component("flip_table")
 
 
 def flow(

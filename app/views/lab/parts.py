@@ -15,11 +15,11 @@ from core.studio.lab.history import Row
 from core.studio.lab.outcomes import Outcome
 from core.studio.lab.textdiff import Line
 
-_TEMPLATE = component("template")
-_TEXTDIFF = component("textdiff")
-_OUTCOME = component("outcome")
-_HISTORY = component("history")
-_TALK = component("talk", "staying")
+_TEMPLATE = component("template_editor")
+_TEXTDIFF = component("text_diff")
+_OUTCOME = component("trial_results")
+_HISTORY = component("version_history")
+_TALK = component("live_transcript")
 
 Told = Callable[[], None]
 

@@ -13,7 +13,7 @@ from core.codebook import Codebook
 from core.studio.reviewing.queue import Manner, Wanted
 from core.studio.reviewing.review import ERROR_TAGS
 
-_FOCUS = component("focus", "staying", "teller", "held", "focus_parts")
+_FOCUS = component("review_focus")
 
 
 def focus(

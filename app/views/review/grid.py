@@ -13,9 +13,9 @@ from typing import Any
 import streamlit as st
 
 from app import wiring
-from app.components import FOLDER, read
+from app.components import review_grid_loader
 from app.live import REVIEW
-from app.views.review.grid_options import LINE, disarmed, head, options_of
+from app.views.review.grid_options import LINE, css, disarmed, head, options_of
 from app.views.review.grid_rows import cells_of
 from core.codebook import Codebook
 from core.studio.reviewing.queue import Row
@@ -58,15 +58,15 @@ def grid(
         gridOptions=disarmed(options_of(codebook, roles, focus, teller, JsCode)),
         height=min(height, head(codebook) + LINE * max(len(rows), 2) + 3),
         data_return_mode="CUSTOM",
-        custom_jscode_for_grid_return=JsCode("moot.collect"),
-        should_grid_return=JsCode("moot.wanted"),
+        custom_jscode_for_grid_return=JsCode("moot.callback('collect')"),
+        should_grid_return=JsCode("moot.callback('wanted')"),
         update_on=["cellValueChanged", ("selectionChanged", 120), ("cellFocused", 350)],
         server_sync_strategy="server_wins",
         enable_enterprise_modules=False,
         allow_unsafe_jscode=True,
         show_toolbar=False,
         theme="streamlit",
-        pro_assets=[{"js": "\n".join(read(FOLDER / f"{name}.js") for name in ("staying", "teller", "grid"))}],
+        pro_assets=[{"js": review_grid_loader(), "css": css(codebook)}],
         callback=None if on_told is None else lambda _: on_told(),
         key=key,
     )

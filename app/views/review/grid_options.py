@@ -75,8 +75,9 @@ def options_of(
             "children": [
                 {
                     "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112,
-                    "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.short"), "cellClass": "id",
-                    "cellClassRules": {"shown": js("moot.shown")},
+                    "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.callback('short')"),
+                    "cellClass": "id",
+                    "cellClassRules": {"shown": js("moot.callback('shown')")},
                 },
                 {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 100, "cellClass": "text",
                  "tooltipField": "_text"},
@@ -130,8 +131,8 @@ def options_of(
                  "tooltipField": "_why"},
                 {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
                  "cellClassRules": {"quiet": js("function(p){return p.value==='Pending'}")}},
-                {"field": "_act", "colId": "_act", "hide": True, "valueGetter": js("moot.get"),
-                 "valueSetter": js("moot.set")},
+                {"field": "_act", "colId": "_act", "hide": True, "valueGetter": js("moot.callback('get')"),
+                 "valueSetter": js("moot.callback('set')")},
             ],
         },
     ]  # fmt: skip
@@ -145,21 +146,22 @@ def options_of(
         "defaultColDef": {
             "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
             "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
-            "suppressKeyboardEvent": js("moot.keyed"),
+            "suppressKeyboardEvent": js("moot.callback('keyed')"),
         },
         "columnTypes": {
             "moot": {
-                "valueGetter": js("moot.get"), "valueSetter": js("moot.set"), "cellRenderer": "box", "editable": False,
-                "resizable": False,
-                "cellClassRules": {"gold": js("moot.flag('g')"), "split": js("moot.flag('d')"),
-                                   "edited": js("moot.flag('e')")},
+                "valueGetter": js("moot.callback('get')"), "valueSetter": js("moot.callback('set')"),
+                "cellRenderer": "box", "editable": False, "resizable": False,
+                "cellClassRules": {"gold": js("moot.callback('flag', 'g')"),
+                                   "split": js("moot.callback('flag', 'd')"),
+                                   "edited": js("moot.callback('flag', 'e')")},
             }
         },
         "components": {
-            "box": js("moot.Box"), "squares": js("moot.Squares"), "badge": js("moot.Badge"), "head": js("moot.Head"),
+            "box": js("moot.renderer('drawDecision')"), "squares": js("moot.renderer('drawSquares')"),
+            "badge": js("moot.renderer('drawBadge')"), "head": js("moot.renderer('drawHeader')"),
         },
         "context": {
-            "css": _css(_names(codebook)),
             "focus": focus,
             "kind": codebook.kind,
             **teller,
@@ -172,10 +174,10 @@ def options_of(
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
         },
         "getRowId": js("function(p){return p.data._id}"),
-        "onCellClicked": js("moot.clicked"),
-        "onGridReady": js("moot.ready"),
-        "onFirstDataRendered": js("moot.fitted"),
-        "onGridSizeChanged": js("moot.roomed"),
+        "onCellClicked": js("moot.listener('clicked')"),
+        "onGridReady": js("moot.listener('ready')"),
+        "onFirstDataRendered": js("moot.listener('fitted')"),
+        "onGridSizeChanged": js("moot.listener('roomed')"),
         "rowSelection": {
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
         },
@@ -219,10 +221,11 @@ def _values(codebook: Codebook) -> list[str]:
     return ["1", "0"]
 
 
-def _css(upright: int) -> str:
+def css(codebook: Codebook) -> str:
+    """Return the style sheet of the grid's frame, which sees none of the page's."""
     fonts = "".join(
         f'@font-face {{ font-family: "{name}"; src: url("/app/static/{file}"); font-weight: {weight}; }}'
         for name, (file, weight) in FONTS.items()
     )
     names = "; ".join(f"--{name}: {colour}" for name, colour in palette.colours().items())
-    return f":root {{ {names}; --upright: {upright}px }}{fonts}{read(FOLDER / 'grid.css')}"
+    return f":root {{ {names}; --upright: {_names(codebook)}px }}{fonts}{read(FOLDER / 'review_grid.css')}"

@@ -9,7 +9,7 @@ from app import wiring
 from app.components import component
 from core.codebook import Codebook
 
-_BOARD = component("board", "staying", "forms")
+_BOARD = component("live_run")
 
 
 def label_data(codebook: Codebook) -> list[dict[str, Any]]:

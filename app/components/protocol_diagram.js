@@ -1,5 +1,10 @@
 // The form of a debate, drawn above what is said: rows of seats with what each says, the holder of the floor marked.
 
+import { el, icon } from "./dom.js";
+import { numeral, several } from "./format.js";
+import { labelOf } from "./labels.js";
+import { avatar, roleOf } from "./roles.js";
+
 // One seat: its letter, what its list names, whether it has the floor.
 function seatOf(turn, roles, labels, kind) {
   const role = roleOf(roles, turn.role);
@@ -67,7 +72,7 @@ function arrows(nodes) {
   return nodes.flatMap((node, index) => (index ? [icon("chevron"), node] : [node]));
 }
 
-function shapeOf(form, turns, roles, labels, kind) {
+export function shapeOf(form, turns, roles, labels, kind) {
   const seat = (turn) => seatOf(turn, roles, labels, kind);
   const about = (item) => (item ? labelOf(labels, item).name : "");
   if (form === "round") {

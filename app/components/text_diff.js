@@ -1,5 +1,7 @@
 // Two versions of a text as one, with the line numbers of both.
 
+import { el } from "./dom.js";
+
 const SIGN = { same: "", added: "+", removed: "−" };
 const WRAP = { same: "span", added: "ins", removed: "del" };
 

@@ -1,17 +1,23 @@
 // The pieces of the Focus view, each a function of plain data to a node. Texts reach the page through textContent only.
 
-const key = (text) => el("span", "kbd", text);
+import { el } from "./dom.js";
+import { numeral } from "./format.js";
+import { drawDocument } from "./highlighting.js";
+import { labelOf } from "./labels.js";
+import { avatar, roleOf } from "./roles.js";
 
-function badgeOf(reason) { return el("span", `badge ${reason.tone || ""}`, reason.word); }
+export const key = (text) => el("span", "kbd", text);
 
-function button(cls, label, keyName, act) {
+export function badgeOf(reason) { return el("span", `badge ${reason.tone || ""}`, reason.word); }
+
+export function button(cls, label, keyName, act) {
   const node = el("button", `btn ${cls}`, label, keyName ? key(keyName) : null);
   node.type = "button";
   node.onclick = act;
   return node;
 }
 
-function queueItem(row, on, open) {
+export function queueItem(row, on, open) {
   const settled = row.status === "Submitted" || row.status === "Discarded";
   const time = settled && row.at ? ` ${new Date(row.at * 1000).toTimeString().slice(0, 5)}` : "";
   const badges = row.reasons.map(badgeOf);
@@ -30,7 +36,7 @@ function queueItem(row, on, open) {
 }
 
 // The text with its evidence. Quotes that are not in it are struck through in the table below.
-function textOf(doc, labels, disputed) {
+export function textOf(doc, labels, disputed) {
   const fields = Object.entries(doc.fields);
   const nodes = [];
   for (const [name, text] of fields) {
@@ -43,7 +49,7 @@ function textOf(doc, labels, disputed) {
   return el("div", "text", ...nodes);
 }
 
-function evidenceOf(doc, labels, roles, kind) {
+export function evidenceOf(doc, labels, roles, kind) {
   const rows = new Map();
   for (const e of doc.evidence) {
     const id = [e.item, e.field, e.start, e.quote].join("\u0000");
@@ -129,7 +135,7 @@ function switchOf(options, value, change, cls) {
   return node;
 }
 
-function formRows(doc, book, at, change) {
+export function formRows(doc, book, at, change) {
   const { labels, roles, kind, scale } = book;
   const all = [...labels.values()];
   if (kind === "choice") {
@@ -168,7 +174,7 @@ function formRows(doc, book, at, change) {
 
 // ---- what folds out below the text
 
-function guidelineOf(told, labels, focused) {
+export function guidelineOf(told, labels, focused) {
   const nodes = told.text ? [el("p", "", told.text)] : [];
   for (const one of told.labels) {
     const label = labelOf(labels, one.id);
@@ -181,7 +187,7 @@ function guidelineOf(told, labels, focused) {
   return el("div", "gl", ...nodes);
 }
 
-function historyOf(entries) {
+export function historyOf(entries) {
   if (!entries.length) return el("div", "gl", "Nobody has changed anything here.");
   return el("div", "hist", ...entries.flatMap((entry) => {
     const when = new Date(entry.at * 1000);

@@ -1,7 +1,7 @@
 // How a page of Review asks and tells. Acts go out in the order in which they were done, whatever is waiting in one
 // request; what got no answer is told again, under the same names, until it has one: the studio does nothing twice.
 
-class Teller {
+export class Teller {
   constructor(address, head) {
     this.address = address;
     this.head = head; // {run, actor}, sent with everything

@@ -1,5 +1,16 @@
 // The live board. It talks to /moot/live on its own, so that reruns of the page's script neither stop nor slow it.
 
+import { Debate, normal } from "./debate.js";
+import { el, icon, put } from "./dom.js";
+import { count, money, numeral, several, span } from "./format.js";
+import { drawDocument } from "./highlighting.js";
+import { inSmall, labelBook, labelOf, present } from "./labels.js";
+import { shapeOf } from "./protocol_diagram.js";
+import { avatar, roleBook, roleOf } from "./roles.js";
+import { whenStaying } from "./streamlit_bridge.js";
+import { TurnView } from "./turn_view.js";
+import { ruling } from "./verdict.js";
+
 const RETRY = [0.3, 0.6, 1.2, 2.5, 5, 8];
 const DWELL = 2600;   // ms on a debate that has ended before the next one is shown
 const PACE = { strip: 500, wall: 250 }; // ms between two drawings of what is only glanced at
@@ -8,7 +19,6 @@ const LONGEST_REST = 250;
 const DWELL_KEYS = 9000;
 const RELIST = 4000;   // ms between two looks at the list of finished debates while it is open
 const WORDS = 26;     // a second, in a replay
-const ENDED = { done: "ok", stopped: "warn", failed: "bad", paused: "warn" };
 
 class BoardView {
   constructor(root) {

@@ -1,5 +1,9 @@
 // What each role changed: one post a role, its upper part right, its lower part wrong, and ribbons between them.
 
+import { SVG, el, icon } from "./dom.js";
+import { count } from "./format.js";
+import { roleColour } from "./roles.js";
+
 const TOP = 42, GAP = 14, POST = 13;
 
 function shape(tag, attributes, text) {

@@ -1,6 +1,15 @@
 // Focus: one document at a time, by keyboard. The page tells which run and which filters; everything else is asked and
 // told over a route of its own (teller.js), so that a key is on disk and on the screen without a rerun.
 
+import { el, icon } from "./dom.js";
+import { count, several, span } from "./format.js";
+import { labelBook, labelOf } from "./labels.js";
+import { Teller } from "./review_client.js";
+import { badgeOf, button, evidenceOf, formRows, guidelineOf, historyOf, key, queueItem, textOf } from "./review_panels.js";
+import { roleBook } from "./roles.js";
+import { whenStaying } from "./streamlit_bridge.js";
+import { heldDebate } from "./transcript.js";
+
 const SIZE = 50;
 const IDLE = 60_000; // milliseconds without a sign of the person after which time no longer counts
 const views = new WeakMap();

@@ -1,5 +1,13 @@
 // The debate of one run on one document, as it is held: fed by /moot/live, from the store when it has been held.
 
+import { Debate, normal } from "./debate.js";
+import { el } from "./dom.js";
+import { labelBook } from "./labels.js";
+import { roleBook } from "./roles.js";
+import { whenStaying } from "./streamlit_bridge.js";
+import { TurnView } from "./turn_view.js";
+import { ruling } from "./verdict.js";
+
 const WAITS = [0.3, 0.8, 2, 5];
 
 class Talk {

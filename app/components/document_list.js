@@ -1,5 +1,8 @@
 // The documents behind a number. A click tells the page which one to show.
 
+import { el } from "./dom.js";
+import { avatar, roleBook, roleOf } from "./roles.js";
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const place = parentElement.querySelector(".cases");
   const held = place.contains(place.getRootNode().activeElement) ? place.getRootNode().activeElement.dataset.id : null;

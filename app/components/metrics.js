@@ -1,5 +1,7 @@
 // Key numbers, each a share from 0 to 1 with its interval drawn on that scale.
 
+import { el } from "./dom.js";
+
 function share(x) { return x === null || x === undefined ? "–" : x.toFixed(3); }
 
 function figure(row) {

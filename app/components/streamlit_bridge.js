@@ -10,14 +10,14 @@ const nowLeaving = () => { left = performance.now(); };
 PAGE.document.addEventListener("click", (event) => { if (event.target.closest("a[href]")) nowLeaving(); }, true);
 PAGE.addEventListener("popstate", nowLeaving);
 
-function leaving() {
+export function leaving() {
   const app = PAGE.document.querySelector('[data-testid="stApp"]');
   const runs = app && ["running", "rerunRequested"].includes(app.dataset.testScriptState);
   return runs || performance.now() - left < LEAVING;
 }
 
 // Say it (once) as soon as the page stays, unless the place it comes from has gone by then.
-function whenStaying(place, word) {
+export function whenStaying(place, word) {
   if (!place.isConnected) return;
   if (leaving()) setTimeout(() => whenStaying(place, word), 100);
   else word();

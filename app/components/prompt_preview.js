@@ -1,5 +1,9 @@
 // What each role is sent, with the lines that an edit added or took away. All of it is text, none of it is markup.
 
+import { el, put } from "./dom.js";
+import { count } from "./format.js";
+import { roleBook } from "./roles.js";
+
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".prompt");
   const drawn = JSON.stringify(data);

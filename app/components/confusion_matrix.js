@@ -1,5 +1,8 @@
 // A matrix for each label: rows are the truth, columns what the annotator said, shares are of the row.
 
+import { el } from "./dom.js";
+import { count, several } from "./format.js";
+
 const WHAT = { tp: ["TP", "ok"], fn: ["FN", "bad"], fp: ["FP", "bad"], tn: ["TN", "ok"] };
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -1,5 +1,9 @@
 // What a change did: counts, a cell for each document, the documents to read with the broken ones first, and intervals.
 
+import { el, icon } from "./dom.js";
+import { count } from "./format.js";
+import { labelBook, labelOf } from "./labels.js";
+
 const HEADS = { broken: "Broken", fixed: "Fixed", changed: "Changed, no truth to compare with", wrong: "Still wrong", same: "Unchanged" };
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -1,6 +1,8 @@
 // The editor of a template: a text area with its colours painted behind it. What is typed is told when typing rests; the
 // text that the page sends is taken only when it begins another life (another slot, a reset), never while one types.
 
+import { el } from "./dom.js";
+
 const REST = 450;
 const TOKEN = /(\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}|\{#[\s\S]*?#\})/g;
 const KIND = { "{{": "v", "{%": "t", "{#": "c" };

@@ -1,5 +1,8 @@
 // Versions as a tree: where each was made from, how it did on the development side and where nobody may look twice.
 
+import { el } from "./dom.js";
+import { count, money } from "./format.js";
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".history");
   const drawn = JSON.stringify(data);

@@ -1,5 +1,9 @@
 // A document with its evidence, drawn at once. Evidence that is not in the text is listed below it.
 
+import { el } from "./dom.js";
+import { drawDocument } from "./highlighting.js";
+import { labelBook, labelOf } from "./labels.js";
+
 export default function (component) {
   const root = component.parentElement.querySelector(".marked-root");
   const data = component.data || {};

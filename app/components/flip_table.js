@@ -1,5 +1,8 @@
 // Who changed what: for each label, what each role after the first mended and broke.
 
+import { el } from "./dom.js";
+import { count } from "./format.js";
+
 export default function ({ data, parentElement }) {
   const roles = data.roles || [];
   const head = el("tr", "", el("th", "", "Who changed what"));

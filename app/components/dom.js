@@ -1,0 +1,44 @@
+// Build DOM nodes. Documents and replies reach the page through textContent and text nodes only.
+
+
+export const SVG = "http://www.w3.org/2000/svg";
+const ICONS = {
+  check: "M5 12.5l4.5 4.5L19 7.5",
+  close: "M6.5 6.5l11 11M17.5 6.5l-11 11",
+  pin: "M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v5",
+  eye: "M2.5 12S6 5.5 12 5.5 21.500 12 21.500 12 18 18.500 12 18.500 2.500 12 2.500 12zM12 9.200a2.800 2.800 0 1 0 0 5.600 2.800 2.800 0 0 0 0-5.600z",
+  chevron: "M9.500 6l6 6-6 6",
+  clock: "M12 3.500a8.500 8.500 0 1 0 0 17 8.500 8.500 0 0 0 0-17zM12 7.500V12l3 2",
+  help: "M12 3.500a8.500 8.500 0 1 0 0 17 8.500 8.500 0 0 0 0-17zM9.600 9.600a2.500 2.500 0 1 1 3.500 2.300c-.8.4-1.100.9-1.100 1.800M12 16.600v.1",
+  done: "M12 3.500a8.500 8.500 0 1 0 0 17 8.500 8.500 0 0 0 0-17zM8.300 12.300l2.600 2.600 4.900-5.300",
+  fail: "M12 3.500a8.500 8.500 0 1 0 0 17 8.500 8.500 0 0 0 0-17zM12 8v4.700M12 15.900v.1",
+  reply: "M9 6L4.500 10.500 9 15M4.500 10.500H15a4.500 4.500 0 0 1 4.500 4.500v3",
+  play: "M8 5.500v13l10.500-6.500z",
+  stop: "M7 7h10v10H7z",
+  pause: "M8.500 6v12M15.500 6v12",
+  picture: "M4.500 5.500h15v13h-15zM4.500 15.500l4-4 3.500 3.500 2.500-2.500 5 4.500M14.500 8.800v.1",
+  download: "M12 4.500v10M7.500 10.500l4.500 4.500 4.500-4.500M5 19.500h14",
+  search: "M10.500 4.500a6 6 0 1 0 0 12 6 6 0 0 0 0-12zM15 15l5 5",
+};
+
+export function el(tag, cls, ...children) {
+  const node = document.createElement(tag);
+  if (cls) node.className = cls;
+  for (const child of children) if (child !== null && child !== undefined && child !== false) node.append(child);
+  return node;
+}
+
+export function icon(name, cls) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", "i" + (cls ? " " + cls : ""));
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+export function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}

@@ -1,0 +1,56 @@
+"""The route of the components' modules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
+
+from app import components, live
+
+MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    app = Starlette(routes=components.routes(), middleware=[Middleware(live.Guard)])
+    with TestClient(app, base_url="http://127.0.0.1:8501") as client:
+        yield client
+
+
+def test_serves_modules_as_javascript_that_browsers_keep(client: TestClient) -> None:
+    answer = client.get(components.module_address("live_run"))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert "immutable" in answer.headers["cache-control"]
+    assert answer.text == (components.FOLDER / "live_run.js").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "live_run.css", "..%2F__init__.py", "missing.js"])
+def test_serves_nothing_but_modules(client: TestClient, name: str) -> None:
+    address = components.module_address("live_run").replace("live_run.js", name)
+    assert client.get(address).status_code == 404
+
+
+def test_refuses_modules_of_another_version(client: TestClient) -> None:
+    assert client.get(f"{components.ADDRESS}/0000/live_run.js").status_code == 404
+
+
+def test_refuses_foreign_hosts(client: TestClient) -> None:
+    answer = client.get(components.module_address("live_run"), headers={"host": "evil.example"})
+    assert answer.status_code == 421
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_import_only_each_other(name: str) -> None:
+    script = (components.FOLDER / name).read_text("utf-8")
+    imported = re.findall(r'^(?:import|export) .*?from "(.*?)"', script, re.MULTILINE | re.DOTALL)
+    assert {address.removeprefix("./") for address in imported} <= set(MODULES)
+
+
+def test_names_the_module_in_the_loader_of_the_grid() -> None:
+    assert f'"{components.module_address("review_grid")}"' in components.review_grid_loader()
