@@ -7,9 +7,9 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from app.views.rooms import bound
+from app.widgets.common import bound
 from core.errors import MootError
-from core.studio.lab.trying import DEFINITIONS
+from core.services.lab.trials import DEFINITIONS
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ TROUBLE = "lab_trouble"
 ERRORS = "lab_errors_of"
 """Widget: the run whose errors suggestions are mined from; None for the latest try or run."""
 PROPOSED = "lab_proposed"
-"""What a model proposed (``core.studio.lab.rewriting.Proposal``), until it is taken or left."""
+"""What a model proposed (``core.services.lab.rewrite.Proposal``), until it is taken or left."""
 
 
 def _get(key: str, default: T) -> T:

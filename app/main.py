@@ -5,12 +5,13 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from app import acts, components, live, wiring
+from app import components, context
+from app.api import live, review
 
 
 def explain(error: Exception) -> bool:
     """What a person sees of a mistake in this program; the traceback goes to the terminal. True: it is shown."""
-    from app.views.frame import mishap
+    from app.widgets.frame import mishap
 
     mishap(error)
     return True
@@ -18,10 +19,10 @@ def explain(error: Exception) -> bool:
 
 asgi = st.App(
     Path(__file__).with_name("navigation.py"),
-    lifespan=wiring.lifespan,
+    lifespan=context.lifespan,
     routes=[
-        *live.routes(wiring.source, wiring.access()),
-        *acts.routes(wiring.find, wiring.access()),
+        *live.routes(context.source, context.access()),
+        *review.routes(context.find, context.access()),
         *components.routes(),
     ],
     middleware=[Middleware(live.Guard)],

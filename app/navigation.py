@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from app import state
-from app.views import frame
+from app.widgets import frame
 from core.errors import MootError
 
 APP = Path(__file__).parent
@@ -38,20 +38,22 @@ frame.chrome()
 
 pages = {
     section: [
-        st.Page(SCREENS / f"{file}.py", title=title, icon=f":material/{icon}:", default=file == "home", url_path=file)
+        st.Page(
+            SCREENS / file / "page.py", title=title, icon=f":material/{icon}:", default=file == "home", url_path=file
+        )
         for file, title, icon in rooms
-        if (SCREENS / f"{file}.py").exists()
+        if (SCREENS / file / "page.py").exists()
     ]
     for section, rooms in ROOMS.items()
 }
 chosen = st.navigation(pages, position="hidden")
 
 with st.sidebar:
-    desk = frame.project_switcher(chosen.url_path)
+    session = frame.project_switcher(chosen.url_path)
     state.enter(chosen.url_path)
     frame.rooms(pages, chosen)
-    if desk is not None:
-        frame.foot(desk)
+    if session is not None:
+        frame.foot(session)
 
 try:
     frame.waiting_notice(state.said())

@@ -7,17 +7,17 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from app import desks, state
-from core.studio.datasets.data import Draft
-from core.studio.datasets.importing import Importing
-from core.studio.datasets.waiting import Intake
+from app import context, state
+from core.services.data.import_job import Importing
+from core.services.data.importing import Draft
+from core.services.data.pending_imports import PendingImport
 
 T = TypeVar("T")
 
 INTAKE = "intake"
-"""Id of the file that this tab looks at and that is not imported yet (``core.studio.datasets.waiting``)."""
+"""Id of the file that this tab looks at and that is not imported yet (``core.services.data.pending_imports``)."""
 TRIAL = "intake_trial"
-"""(what it was made for, ``core.studio.datasets.data.Trial`` or the error that it met)."""
+"""(what it was made for, ``core.services.data.importing.ImportPreview`` or the error that it met)."""
 UPLOADER = "uploader_life"
 """Number of times that an uploader was emptied; part of its key."""
 NEW_NAME = "new_project_name"
@@ -25,7 +25,7 @@ NEW_NAME = "new_project_name"
 SEARCH = "data_search"
 """Widget: what is looked for in the documents."""
 REMAP = "data_remap"
-"""The documents whose gold is being mapped anew (``core.studio.datasets.data.Draft``)."""
+"""The documents whose gold is being mapped anew (``core.services.data.importing.Draft``)."""
 LABEL = "codebook_label"
 """Id of the label that the Codebook screen edits."""
 REFUSED = "codebook_refused"
@@ -35,7 +35,7 @@ DRAFTED = "codebook_saved_at"
 PREVIEWED = "codebook_document"
 """Widget: position of the document that the prompts are shown for."""
 CASTING = "personas_job"
-"""The making of personas that runs (``core.studio.personas.Job``)."""
+"""The making of personas that runs (``core.services.personas.Job``)."""
 PERSONA = "persona_edited"
 """Name of the persona that the Personas screen edits."""
 HEADING = "heading_for"
@@ -46,14 +46,14 @@ def _get(key: str, default: T) -> T:
     return cast(T, st.session_state.get(key, default))
 
 
-def intake() -> Intake | None:
+def intake() -> PendingImport | None:
     """The file that this tab looks at and that is not imported yet, after F5 the one that the address names."""
     id = _get(INTAKE, st.query_params.get("intake", ""))
-    found = desks.workspace().waiting.get(id) if id else None
+    found = context.workspace().waiting.get(id) if id else None
     return found if found is not None and found.project == state.project() else None
 
 
-def take_up(intake: Intake | None) -> None:
+def take_up(intake: PendingImport | None) -> None:
     """Look at a file that waits to be imported; None looks at none."""
     st.session_state.pop(TRIAL, None)
     st.session_state[INTAKE] = "" if intake is None else intake.id
@@ -61,12 +61,12 @@ def take_up(intake: Intake | None) -> None:
 
 def bring(draft: Draft) -> None:
     """Look at a file that was just read."""
-    take_up(desks.workspace().waiting.add(draft, state.project()))
+    take_up(context.workspace().waiting.add(draft, state.project()))
 
 
 def keep_intake(draft: Draft | None) -> None:
     """Keep the file that is looked at as it is mapped now; None forgets it."""
-    waiting, known = desks.workspace().waiting, intake()
+    waiting, known = context.workspace().waiting, intake()
     if known is not None and draft is not None:
         waiting.change(known.id, draft)
     elif known is not None:
@@ -78,7 +78,7 @@ def keep_job(job: Importing | None) -> None:
     """Remember the import of the file that runs; None when it ended badly."""
     known = intake()
     if known is not None:
-        desks.workspace().waiting.work(known.id, job)
+        context.workspace().waiting.work(known.id, job)
 
 
 def trial(made_for: Any) -> Any:
@@ -160,7 +160,7 @@ def heading_for() -> str | None:
 
 
 def casting() -> Any:
-    """The making of personas that runs (``core.studio.personas.Job``), or None."""
+    """The making of personas that runs (``core.services.personas.Job``), or None."""
     return _get(CASTING, None)
 
 

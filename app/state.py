@@ -104,8 +104,8 @@ def follow_address(project: str) -> None:
         focus_on(named["document"])
     if "runs" in named:
         compare(named["runs"].split(","))
-    if "truth" in named:
-        compare_with(named["truth"])
+    if "reference" in named:
+        compare_with(named["reference"])
     if named.get("view") in VIEWS:
         look_through(named["view"])
     if named.get("part") in PARTS:
@@ -121,7 +121,7 @@ def enter(room: str) -> None:
 
 # -- Review and Evaluate
 
-TRUTH = "truth"
+REFERENCE = "reference"
 """What Evaluate compares with: gold or reviewed."""
 PART = "evaluate_part"
 """Widget: which part of an evaluation is shown."""
@@ -164,14 +164,14 @@ def actor(default: str) -> str:
     return _get(REVIEWER, "").strip() or default
 
 
-def truth() -> str:
+def reference() -> str:
     """What Evaluate compares with; gold until something else was chosen."""
-    return _get(TRUTH, "gold")
+    return _get(REFERENCE, "gold")
 
 
-def compare_with(truth: str) -> None:
+def compare_with(reference: str) -> None:
     """Have Evaluate compare with ``gold`` or ``reviewed``."""
-    st.session_state[TRUTH] = truth
+    st.session_state[REFERENCE] = reference
 
 
 def compared() -> tuple[str, ...]:
@@ -327,7 +327,7 @@ LESSON = "review_lesson"
 
 
 def change_words(lesson: Any) -> None:
-    """Have Review open a correction's words (``core.studio.reviewing.teaching.Lesson``)."""
+    """Have Review open a correction's words (``core.services.review.codebook_examples.CodebookExample``)."""
     st.session_state[LESSON] = lesson
 
 

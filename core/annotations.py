@@ -32,13 +32,11 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Words that an agent offers for a label, located in the document and in the agent's own reply.
+    """Words that an agent offers for a label, located in the document.
 
     ``start`` and ``end`` are character offsets into ``field``'s stored text (end exclusive); both are -1 when the words
     are not there (``match`` ``missing``), which is shown as unsupported. ``exact`` means the very characters, ``fuzzy``
     the same words after Unicode, case, quote and white-space normalisation or a near-identical alignment.
-    ``reply_start`` and ``reply_end`` are character offsets of the quoted words in the text of the reply. Both are -1
-    where the reply does not hold these very characters, as in JSON with escapes.
     """
 
     item: str
@@ -47,8 +45,6 @@ class Evidence:
     start: int
     end: int
     match: str
-    reply_start: int = -1
-    reply_end: int = -1
 
     @property
     def supported(self) -> bool:
@@ -56,11 +52,11 @@ class Evidence:
         return self.match != "missing"
 
 
-def differs(value: Value, truth: Value) -> bool:
+def differs(value: Value, reference: Value) -> bool:
     """Whether a value is not what the truth says: for ratings one point of the scale or more away from it."""
-    if isinstance(value, bool | str) or isinstance(truth, bool | str):
-        return value != truth
-    return abs(value - truth) >= NEAR
+    if isinstance(value, bool | str) or isinstance(reference, bool | str):
+        return value != reference
+    return abs(value - reference) >= NEAR
 
 
 def agreed(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dict[str, Value]:

@@ -35,14 +35,14 @@ it is left unresolved for a person."""
 
 
 @dataclass(frozen=True, slots=True)
-class Halt:
+class StopReason:
     """Why a run ends before it is done: the reason for programs, the words for people."""
 
     reason: Reason
     words: str
 
 
-UNHALTED = Halt("", "")
+UNHALTED = StopReason("", "")
 """Of a run that goes on, or is done."""
 
 
@@ -72,7 +72,7 @@ class Handling(_Frozen):
     tokens_per_minute: int | None = Field(default=None, ge=1)
 
 
-class Seat(_Frozen):
+class RoleModel(_Frozen):
     """Who sits on a role: a model at a connection, and how it samples. ``base_url`` is frozen in with the run, so that
     a connection renamed later does not change what a stored reply was an answer to (empty for the built-in)."""
 
@@ -137,14 +137,14 @@ def _clean_params(value: Any) -> Any:
 class RunSettings(_Frozen):
     """Everything that decides what a run asks. Frozen at the start; a resumed run uses these, not today's.
 
-    ``templates`` maps a role to the template it speaks from, ``seats`` a role to who sits on it. ``iteration`` is the
-    sibling index (0 for the first) within the experiment.
+    ``templates`` maps a role to the template it speaks from, ``role_models`` a role to who sits on it. ``iteration``
+    is the sibling index (0 for the first) within the experiment.
     """
 
     protocol: str
     codebook: Codebook
     codebook_version: int = 0
-    seats: dict[str, Seat]
+    role_models: dict[str, RoleModel]
     templates: dict[str, Template]
     params: Annotated[dict[str, Any], BeforeValidator(_clean_params)] = Field(default_factory=dict)
     seed: int = 0

@@ -6,7 +6,7 @@ import { count, several } from "./format.js";
 const WHAT = { tp: ["TP", "ok"], fn: ["FN", "bad"], fp: ["FP", "bad"], tn: ["TN", "ok"] };
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const truth = data.truth || "gold";
+  const truth = data.reference || "gold";
   const cell = (label, kind) => {
     const n = label[kind];
     const row = kind === "tp" || kind === "fn" ? label.tp + label.fn : label.fp + label.tn;

@@ -1,1 +1,1 @@
-"""One script for each page."""
+"""One package per page: the page script and everything that only this page draws."""

@@ -10,9 +10,9 @@ import click
 from click.core import ParameterSource
 
 from core import __version__
-from core.cli.again import rerun
+from core.cli.annotate import rerun_command
 from core.cli.console import DOLLARS, Explaining, print_json, say
-from core.cli.opening import open_desk, open_workspace
+from core.cli.opening import open_session, open_workspace
 from core.errors import UsageError
 
 PROJECT = click.Path(dir_okay=False, path_type=Path)
@@ -62,7 +62,7 @@ def studio(project: Path | None, port: int | None, no_browser: bool) -> None:
 
 
 def _studio(project: Path | None, port: int | None, no_browser: bool) -> None:
-    from core.cli.launch import launch
+    from core.cli.studio import launch
 
     launch(project, port, browser=not no_browser)
 
@@ -74,19 +74,19 @@ def demo(as_json: bool) -> None:
     import tempfile
 
     from core import resources
-    from core.cli.annotating import annotate_file
-    from core.studio.annotate import read_codebook
-    from core.studio.datasets.intake import Source
-    from core.studio.evaluation import evaluate
-    from core.studio.running import runs
+    from core.cli.annotate import annotate_file
+    from core.services.data.file_import import SourceFile
+    from core.services.evaluation import evaluate
+    from core.services.pipeline import read_codebook
+    from core.services.runs import planning
 
     samples = resources.folder("sample_data")
     with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
-        source = Source(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
+        source = SourceFile(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")
         with open_workspace() as workspace:
-            outcome = annotate_file(workspace, source, codebook, runs.Plan(), Path(folder) / "demo.duckdb")
-            report = evaluate.report(outcome.desk, outcome.rows[0].run_id)
+            outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
+            report = evaluate.report(outcome.session, outcome.rows[0].run_id)
     result = outcome.result | {"evaluation": report}
     if as_json:
         print_json(result)
@@ -135,10 +135,10 @@ def demo(as_json: bool) -> None:
 @_json_option
 def annotate(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Debate every document of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and keep the verdicts in a project."""
-    from core.cli.annotating import annotate_file, extend_run, plan_of, resume_run, told_what_stays
-    from core.studio.annotate import default_project, parse_pairs, read_codebook
-    from core.studio.datasets.intake import Source
-    from core.studio.running.costs import Price
+    from core.cli.annotate import annotate_file, extend_run, plan_of, resume_run, told_what_stays
+    from core.services.data.file_import import SourceFile
+    from core.services.pipeline import default_project, parse_pairs, read_codebook
+    from core.services.runs.prices import Price
 
     with open_workspace(options["connections"]) as workspace:
         path = project or default_project(options["input"])
@@ -146,7 +146,7 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
             say(f"moot: the project is {path}")
         for spec, price in parse_pairs(options["prices"], "--price").items():
             workspace.models.prices.own[spec] = Price.parse(price)
-        source = Source(
+        source = SourceFile(
             path=options["input"],
             text=options["text"],
             id_column=options["id_column"],
@@ -172,16 +172,16 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
     raise SystemExit(outcome.exit_code)
 
 
-main.add_command(rerun)
+main.add_command(rerun_command)
 
 
 @main.command("evaluate")
 @_project_option(required=True)
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Only this run. Repeatable.")
 @click.option(
-    "--truth", default="gold", show_default=True, help="gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE]."
+    "--reference", default="gold", show_default=True, help="gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE]."
 )
-@click.option("--annotator", default="verdict", show_default=True, help="A role, the verdict, or like --truth.")
+@click.option("--annotator", default="verdict", show_default=True, help="A role, the verdict, or like --reference.")
 @click.option("--errors", is_flag=True, help="Analyse the errors of each label too, with cue words.")
 @click.option("--html", "page", type=PROJECT, help="Write a page to print of the (last) run.")
 @click.option("--ambiguity", "prepass", metavar="RUN", help="Tell ambiguous and normal documents apart by this run.")
@@ -190,7 +190,7 @@ main.add_command(rerun)
 def evaluate_command(
     project: Path,
     runs: tuple[str, ...],
-    truth: str,
+    reference: str,
     annotator: str,
     errors: bool,
     page: Path | None,
@@ -199,22 +199,22 @@ def evaluate_command(
     as_json: bool,
 ) -> None:
     """Compare verdicts with the truth: scores per label, what the debate changed, how stable it is."""
-    from core.studio.annotate import known_run
-    from core.studio.evaluation import evaluate, printout, reports
-    from core.studio.reviewing import ambiguity
+    from core.services.evaluation import evaluate, html_report, reports
+    from core.services.pipeline import known_run
+    from core.services.review import ambiguity
 
-    with open_desk(project) as desk:
-        chosen = [known_run(desk, run) for run in runs] if runs else desk.store.runs.all()
-        evaluate.require_annotator(desk, chosen, annotator)
-        told = [reports.full(desk, row.run_id, truth, annotator, errors=errors) for row in chosen]
+    with open_session(project) as session:
+        chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
+        evaluate.require_annotator(session, chosen, annotator)
+        told = [reports.full(session, row.run_id, reference, annotator, errors=errors) for row in chosen]
         for report in told if prepass is not None else ():
-            report["ambiguity"] = ambiguity.apart(desk, report["run_id"], str(prepass), theta, annotator, truth)
-        seats = reports.seats(desk, chosen, truth)
+            report["ambiguity"] = ambiguity.apart(session, report["run_id"], str(prepass), theta, annotator, reference)
+        role_models = reports.role_models(session, chosen, reference)
         if page is not None and chosen:
-            printout.save(desk, chosen[-1].run_id, page, truth)
+            html_report.save(session, chosen[-1].run_id, page, reference)
             say(f"moot: wrote {page}")
     if as_json:
-        print_json({"runs": told, "seats": seats})
+        print_json({"runs": told, "role_models": role_models})
         return
     for report in told:
         click.echo(f"{report['run_id']} {report['protocol']}: n {report['n']}, left out {report['excluded']}")
@@ -242,15 +242,15 @@ def _mistakes(label: Mapping[str, Any]) -> str:
 @_project_option(required=True)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option(
-    "--truth", default="gold", show_default=True, help="gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE]."
+    "--reference", default="gold", show_default=True, help="gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE]."
 )
 @_json_option
-def compare_command(project: Path, runs: tuple[str, ...], truth: str, as_json: bool) -> None:
+def compare_command(project: Path, runs: tuple[str, ...], reference: str, as_json: bool) -> None:
     """Compare runs with the first on the documents that they share: differences, tests, fixed and broken, cost."""
-    from core.studio.evaluation.outcomes import told
+    from core.services.evaluation.run_diff import told
 
-    with open_desk(project) as desk:
-        result = told(desk, runs, truth)
+    with open_session(project) as session:
+        result = told(session, runs, reference)
     if as_json:
         print_json(result)
         return
@@ -264,10 +264,10 @@ def compare_command(project: Path, runs: tuple[str, ...], truth: str, as_json: b
 @_json_option
 def runs_command(project: Path, as_json: bool) -> None:
     """List the runs of a project, oldest first."""
-    from core.studio.annotate import listing
+    from core.services.pipeline import listing
 
-    with open_desk(project) as desk:
-        rows = [listing(row) for row in desk.store.runs.all()]
+    with open_session(project) as session:
+        rows = [listing(row) for row in session.store.runs.all()]
     if as_json:
         print_json({"runs": rows})
         return
@@ -291,17 +291,17 @@ def runs_command(project: Path, as_json: bool) -> None:
 @click.option("--output", required=True, type=PROJECT, help="The file to write.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
     """Write a run's labels, evidence and source columns to a file, the project to a bundle, or the student."""
-    from core.studio import bundle, export
-    from core.studio.annotate import known_run
-    from core.studio.students import student
+    from core.services import bundle, export
+    from core.services.classifier import classifier
+    from core.services.pipeline import known_run
 
-    with open_desk(project) as desk:
+    with open_session(project) as session:
         if form.strip().lower() == bundle.NAME:
-            bundle.write_bundle(desk, output)
-        elif form.strip().lower() == student.FORMAT:
-            student.save(desk, output)
+            bundle.write_bundle(session, output)
+        elif form.strip().lower() == classifier.FORMAT:
+            classifier.save(session, output)
         else:
-            export.export(desk, known_run(desk, run).run_id, form, output)
+            export.export(session, known_run(session, run).run_id, form, output)
     say(f"moot: wrote {output}")
 
 
@@ -310,7 +310,7 @@ def export_command(project: Path, run: str | None, form: str, output: Path) -> N
 @_project_option(required=True)
 def import_command(file: Path, project: Path) -> None:
     """Make a project of a bundle that export wrote."""
-    from core.studio import bundle
+    from core.services import bundle
 
     with file.open("rb") as packed:
         bundle.open_bundle(packed, project)
@@ -323,7 +323,7 @@ def import_command(file: Path, project: Path) -> None:
 @_json_option
 def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> None:
     """List what each connection offers, and say what is wrong where one does not answer."""
-    from core.studio import models
+    from core.services import models
 
     with open_workspace(connections) as workspace:
         named = [pair.partition("=")[0].strip() for pair in connections]

@@ -15,8 +15,8 @@ from core.errors import StorageFull
 def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
     """A workspace with these connections, closed at the end. A disk without room for the project's checkpoint is told,
     and changes nothing else: what was acknowledged is in its log."""
-    from core.studio.annotate import parse_pairs
-    from core.studio.workspace import Workspace
+    from core.services.pipeline import parse_pairs
+    from core.services.workspace import Workspace
 
     places = parse_pairs(connections, "--connection")
     workspace = Workspace()
@@ -32,7 +32,7 @@ def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
 
 
 @contextmanager
-def open_desk(project: Path) -> Iterator[Any]:
+def open_session(project: Path) -> Iterator[Any]:
     """The desk of a project that is there already."""
     with open_workspace() as workspace:
         yield workspace.open(project, create=False)

@@ -1,1 +1,1 @@
-"""Debates as generators: protocols ask, replies are read, evidence is located. No I/O, no clock."""
+"""Debates as generators: protocols, reading of replies, evidence. No I/O, no clock."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from rapidfuzz import fuzz
 
 from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook, normalise
-from core.debate.decisions import Page, open_page
-from core.debate.folding import fold
-from core.debate.jsonblocks import Block, entry_name, lookup
-from core.debate.locating import Haystack, locate
-from core.debate.names import Names, names_of
-from core.debate.parsing import read
-from core.debate.quotes import Span, double_quoted, outermost, single_quoted
+from core.debate.reading.json_blocks import Block, entry_name, lookup
+from core.debate.reading.label_names import Names, names_of
+from core.debate.reading.markers import MarkedReply, open_page
+from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
+from core.debate.reading.parse import read
+from core.debate.reading.quotations import Span, double_quoted, outermost, single_quoted
 from core.documents import storable
 
 __all__ = ["gather", "locate", "quotations"]
@@ -44,15 +47,6 @@ class _Name:
     strong: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Quotation:
-    """Words that are offered for a label. ``start`` is their position in what was said aloud, or -1."""
-
-    item: str
-    quote: str
-    start: int
-
-
 def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
     """(item, quote) for every quotation in a reply that is offered for a label, in the order of the reply.
 
@@ -62,53 +56,38 @@ def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
     entry. In a choice the item is ``"label"``, and where the reply decides, only the words for the label it chooses
     count. Empty text has none.
     """
-    return tuple((found.item, found.quote) for found in _quotations(text, codebook, open_page(text, codebook)))
-
-
-def _quotations(text: str, codebook: Codebook, page: Page) -> list[_Quotation]:
+    page = open_page(text, codebook)
     names = names_of(codebook)
     found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
-    offered = [quotation for _, quotation in found]
+    offered = [(item, quote) for _, item, quote in found]
     if codebook.kind == "choice":
         chosen = read(text, "choice", codebook).values.get(CHOICE_ITEM)
-        offered = [replace(one, item=CHOICE_ITEM) for one in offered if chosen in (None, one.item)]
-    return offered[:MOST]
+        offered = [(CHOICE_ITEM, quote) for item, quote in offered if chosen in (None, item)]
+    return tuple(offered[:MOST])
 
 
 def gather(text: str, codebook: Codebook, fields: Mapping[str, str]) -> tuple[Evidence, ...]:
-    """Return the quotations of a reply, each located in the document's ``fields`` and in the reply, in its order.
+    """The quotations of a reply, each located in the document's ``fields``, in the order of the reply.
 
     The same passage for the same label counts once, however it was quoted.
     """
-    page = open_page(text, codebook)
-    skipped = len(text) - len(page.text)  # the thinking at the start of the reply
     haystack = Haystack(fields)
     found: dict[tuple[object, ...], Evidence] = {}
-    for each in _quotations(text, codebook, page):
-        item, quote = each.item, each.quote
+    for item, quote in quotations(text, codebook):
         field, start, end, match = haystack.locate(quote)
         key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
-        said = (-1, -1) if each.start < 0 else (skipped + each.start, skipped + each.start + len(quote))
-        found.setdefault(key, Evidence(item, quote, field, start, end, match, *said))
+        found.setdefault(key, Evidence(item, quote, field, start, end, match))
     return tuple(found.values())
 
 
-def _from_blocks(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], _Quotation]]:
-    kept = 0
+def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
     for block in page.blocks:
-        position = block.start
         for number, (entry, words) in enumerate(_entries(block)):
             name = entry_name(entry)
             item = names.find(name) if isinstance(name, str) else names.find_code(name) if name is not None else None
             quote = _tidy(words)
             if item is not None and quote:
-                start = page.text.find(quote, position, block.end)
-                if start >= 0:
-                    position = start + len(quote)
-                yield (block.start, number), _Quotation(item, quote, start)
-                kept += 1
-                if kept == MOST:
-                    return
+                yield (block.start, number), item, quote
 
 
 def _entries(block: Block) -> Iterator[tuple[Any, str]]:
@@ -155,7 +134,7 @@ class _Spoken:
         self.above, self.meant, self.word = self.meant or self.above or self.word, None, None
 
 
-def _from_lines(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], _Quotation]]:
+def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
     decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
     spans = [(s.start, s.end) for s in _spans(page) if not _within(s.start, decided)]
     if not spans:
@@ -188,7 +167,7 @@ def _from_lines(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], _Qu
                 spoken.meant = own  # "Service": "friendly staff"
             elif quote and spoken.item is not None:
                 kept += 1
-                yield (start, 0), _Quotation(spoken.item, quote, page.text.find(quote, start + 1, stop - 1))
+                yield (start, 0), spoken.item, quote
         while name is not None:
             spoken.hear(name)
             name = next(ahead)
@@ -198,7 +177,7 @@ def _from_lines(page: Page, names: Names) -> Iterator[tuple[tuple[int, int], _Qu
         position = end + 1
 
 
-def _spans(page: Page) -> tuple[Span, ...]:
+def _spans(page: MarkedReply) -> tuple[Span, ...]:
     doubles = [s for s in double_quoted(page.lines) if not _CROSSING.search(page.lines, s.start, s.end)]
     outer = outermost(doubles)
     return tuple(sorted((*outer, *single_quoted(page.lines, outer))))
@@ -209,7 +188,7 @@ def _within(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
     return index >= 0 and position < ranges[index][1]
 
 
-def _names_in(page: Page, names: Names, position: int, end: int) -> Iterator[_Name]:
+def _names_in(page: MarkedReply, names: Names, position: int, end: int) -> Iterator[_Name]:
     text = page.text
     head = _BULLET.match(text, position, end)
     first = head.end() if head else position
@@ -225,7 +204,7 @@ def _names_in(page: Page, names: Names, position: int, end: int) -> Iterator[_Na
         yield _Name(mention.item, start, stop, strong)
 
 
-def _stands_alone(page: Page, name: _Name, position: int, end: int) -> bool:
+def _stands_alone(page: MarkedReply, name: _Name, position: int, end: int) -> bool:
     """Whether the line is the label's name and nothing else: a heading for what follows."""
     head = _BULLET.match(page.text, position, end)
     return bool(head and head.end() >= name.start and _ALONE.match(page.text, name.end, end))
@@ -235,3 +214,170 @@ def _tidy(words: str) -> str:
     """The quote without white space around it; empty when there is no letter or digit in it."""
     words = storable(words[:LONGEST]).strip()
     return words if any(character.isalnum() for character in words) else ""
+
+
+MISSING = ("", -1, -1, "missing")
+
+FUZZY_SCORE = 90.0
+FUZZY_SHORTEST = 12
+FUZZY_LONGEST = 2_000
+"""Below the one, words are alike by chance; beyond the other, an alignment takes time and nobody quotes so much."""
+GAP = 400
+"""How many characters an ellipsis inside a quotation may stand for."""
+_STARTS = 200
+_PART_SHORTEST = 3
+_WORD_REACH = 20
+
+_SWAP = {
+    **dict.fromkeys("‘’‚‛′´`", "'"),
+    **dict.fromkeys("“”„‟«»″", '"'),
+    **dict.fromkeys("‐‑‒–—―−⁃", "-"),
+    **dict.fromkeys(INVISIBLE + "*", ""),  # an asterisk is the agent's emphasis
+}
+_ELLIPSIS = re.compile(r"[\[(]?\s?(?:\.\s?){2,}\.[\])]?")
+
+
+class Haystack:
+    """The fields of one document, folded once for any number of quotes."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._fields = fields
+
+    @cached_property
+    def _folded(self) -> dict[str, Folded]:
+        return {name: fold(text, _SWAP) for name, text in self._fields.items()}
+
+    def locate(self, quote: str) -> tuple[str, int, int, str]:
+        """See ``locate``."""
+        quote = quote.strip()
+        if not quote:
+            return MISSING
+        return self._exact(quote) or self._normalised(quote) or MISSING
+
+    def _exact(self, quote: str) -> tuple[str, int, int, str] | None:
+        for name, text in self._fields.items():
+            at = _whole_words(text, quote)
+            if at >= 0:
+                return name, at, at + len(quote), "exact"
+        return None
+
+    def _normalised(self, quote: str) -> tuple[str, int, int, str] | None:
+        words = fold(quote, _SWAP).text.strip()
+        bare = _bare(words)
+        parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _PART_SHORTEST]
+        for wanted in dict.fromkeys(filter(None, (words, bare))):
+            for name, folded in self._folded.items():
+                at = _whole_words(folded.text, wanted)
+                if at >= 0:
+                    return name, *folded.source(at, at + len(wanted)), "fuzzy"
+        if len(parts) > 1:
+            for name, folded in self._folded.items():
+                span = _in_order(folded.text, parts)
+                if span is not None:
+                    return name, *folded.source(*span), "fuzzy"
+        if FUZZY_SHORTEST <= len(bare) <= FUZZY_LONGEST:
+            return self._aligned(bare)
+        return None
+
+    def _aligned(self, bare: str) -> tuple[str, int, int, str] | None:
+        best: tuple[float, str, int, int] | None = None
+        for name, folded in self._folded.items():
+            # A text shorter than the quote would be looked for inside it: the wrong way round.
+            if len(folded.text) < len(bare):
+                score = fuzz.ratio(bare, folded.text, score_cutoff=FUZZY_SCORE)
+                begin, end = 0, len(folded.text)
+            else:
+                found = fuzz.partial_ratio_alignment(bare, folded.text, score_cutoff=FUZZY_SCORE)
+                score, begin, end = (found.score, found.dest_start, found.dest_end) if found else (0.0, 0, 0)
+            if score >= FUZZY_SCORE and begin < end and (best is None or score > best[0]):
+                best = (score, name, *folded.source(begin, end))
+        if best is None:
+            return None
+        _, name, start, stop = best
+        return name, *_to_words(self._fields[name], start, stop), "fuzzy"
+
+
+def locate(quote: str, fields: Mapping[str, str]) -> tuple[str, int, int, str]:
+    """Field, start, end and ``match`` of a quote, such that ``fields[field][start:end]`` is what was quoted.
+
+    In this order, each over all fields, the first field first: the very characters (``exact``); the same words after
+    folding case, Unicode forms, quotation marks, dashes and white space, with or without punctuation at the ends; the
+    parts around an ellipsis, in order and not more than ``GAP`` characters apart; and for 12 characters or more a
+    near-identical passage, snapped to whole words (all ``fuzzy``). Whole words are preferred to parts of words. An
+    empty quote, and one that is nowhere, is ``missing``: no field, -1, -1.
+    """
+    return Haystack(fields).locate(quote)
+
+
+def _whole_words(text: str, wanted: str) -> int:
+    """Where ``wanted`` stands as whole words, else where it stands at all, else -1."""
+    first = at = text.find(wanted)
+    for _ in range(_STARTS):
+        if at < 0 or not (joined(text, at) or joined(text, at + len(wanted))):
+            break
+        at = text.find(wanted, at + 1)
+    else:
+        return first
+    return at if at >= 0 else first
+
+
+def _bare(words: str) -> str:
+    """Without white space, ellipses, quotation marks and punctuation at either end; what may be part of a figure or an
+    address stays."""
+    start, end = 0, len(words)
+    while start < end and _strippable(words[start]):
+        start += 1
+    while start < end and _strippable(words[end - 1]):
+        end -= 1
+    return words[start:end]
+
+
+def _strippable(character: str) -> bool:
+    if character in "%&@#/\\":
+        return False
+    return character.isspace() or unicodedata.category(character) in {"Po", "Pd", "Pi", "Pf", "Pc"}
+
+
+def _in_order(text: str, parts: list[str]) -> tuple[int, int] | None:
+    """From the first part to the last, for the first occurrence of the first part that the others follow."""
+    for start in _occurrences(text, parts[0]):
+        end = start + len(parts[0])
+        for part in parts[1:]:
+            at = text.find(part, end, end + GAP + len(part))
+            if at < 0:
+                break
+            end = at + len(part)
+        else:
+            return start, end
+    return None
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    at = -1
+    for _ in range(_STARTS):
+        at = text.find(part, at + 1)
+        if at < 0:
+            return
+        yield at
+
+
+def _to_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move both ends to the nearer edge of the word they cut, then off white space and punctuation.
+
+    An alignment may be a character off. A range without any word is left as it is.
+    """
+    first, last = _nearer(text, start, -1), _nearer(text, end, 1)
+    while first < last and _strippable(text[first]):
+        first += 1
+    while first < last and _strippable(text[last - 1]):
+        last -= 1
+    return (first, last) if first < last else (start, end)
+
+
+def _nearer(text: str, at: int, outward: int) -> int:
+    """The nearest edge of a word, ``outward`` (-1 or 1) where two are as near."""
+    for distance in range(_WORD_REACH):
+        for edge in (at + outward * distance, at - outward * distance):
+            if 0 <= edge <= len(text) and not joined(text, edge):
+                return edge
+    return at

@@ -76,7 +76,7 @@ class Member:
     group: Group
 
 
-class Cast(_Frozen):
+class PersonaSet(_Frozen):
     """Everybody on a panel. ``task`` says what they judge and for whom; names are unique after ``normalise``."""
 
     task: str = ""
@@ -119,7 +119,7 @@ class Cast(_Frozen):
                 yield Member(f"{FAMILY}_{number}", persona, group)
 
 
-PAIR = Cast(
+PAIR = PersonaSet(
     groups=(
         Group(
             name="Readers",
@@ -142,12 +142,12 @@ PAIR = Cast(
 """Who sits on a panel for which nobody was chosen: two simple roles like those of ChatEval (Chan et al. 2023)."""
 
 
-def parse(data: Any, *, where: str = "the personas") -> Cast:
+def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
     """A cast from plain data. UsageError naming what is wrong."""
     if not isinstance(data, Mapping):
         raise UsageError(f"{where}: expected task and groups.", "See the sample personas for the layout.")
     try:
-        return Cast.model_validate(data)
+        return PersonaSet.model_validate(data)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = " > ".join(str(step) for step in problem["loc"])
@@ -155,18 +155,18 @@ def parse(data: Any, *, where: str = "the personas") -> Cast:
         raise UsageError(f"{where}: {f'{place}: ' if place else ''}{message}.", "Mend it and try again.") from error
 
 
-def load_yaml(text: str, *, where: str = "the personas") -> Cast:
+def load_yaml(text: str, *, where: str = "the personas") -> PersonaSet:
     """A cast from YAML or JSON. UsageError for anything else."""
     return parse(yamltext.parse(text, where, UsageError)[0], where=where)
 
 
-def dump_yaml(cast: Cast) -> str:
+def dump_yaml(cast: PersonaSet) -> str:
     """YAML that ``load_yaml`` reads back to an equal cast."""
     data = cast.model_dump(mode="json", exclude_defaults=True)
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
 @lru_cache(maxsize=32)
-def read(text: str) -> Cast:
+def read(text: str) -> PersonaSet:
     """The cast in a run's parameters; ``PAIR`` for empty text. UsageError for text that holds none."""
     return load_yaml(text) if text.strip() else PAIR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -11,10 +12,37 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 from core.prompts.messages import Message
 
+_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")
+
+
+def family(role: str) -> str:
+    """Return the family of a role: ``annotator`` of ``annotator_b``, ``judge`` of ``judge_2``; else the role itself.
+
+    Members of a family share their templates and can be given a model with one word.
+    """
+    match = _MEMBER.match(role)
+    return match["family"] if match else role
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role of a protocol. ``does`` says in a few words what the role is for, ``group`` which group it belongs to."""
+
+    name: str
+    title: str
+    does: str
+    group: str = ""
+
+    @property
+    def family(self) -> str:
+        """The role's family; its own name when it has none."""
+        return family(self.name)
+
+
 Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
 """What a reply must hold. ``text`` can always be read; a list in it is welcome but optional."""
 
-Course: TypeAlias = Literal["", "short", "audited", "full"]
+DecisionPath: TypeAlias = Literal["", "short", "audited", "full"]
 """How far an adaptive debate went: decided on what was said first; debated in full although it could have been decided
 so, to see what is lost; debated in full as it had to be."""
 
@@ -134,7 +162,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """A reply as others hear it: who said it, under the name that they know the speaker by, and in which round."""
 
     role: str
@@ -156,7 +184,7 @@ class Verdict:
     reasons: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     fault: Fault | None = None
-    course: Course = ""
+    course: DecisionPath = ""
 
     @property
     def status(self) -> Literal["verdict", "unresolved", "failed"]:

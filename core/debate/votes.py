@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.debate.case import Case
+from core.debate.context import DebateContext
 from core.debate.turns import Reply, Verdict
 from core.documents import Value
 
@@ -43,7 +43,7 @@ def elect(
     return values, reasons
 
 
-def council(case: Case, replies: Sequence[Reply], middle: Middle = "median") -> Verdict:
+def council(case: DebateContext, replies: Sequence[Reply], middle: Middle = "median") -> Verdict:
     """The verdict of several who were asked for one each.
 
     It stands when more than half of them gave a readable decision; those vote. Otherwise the document is failed if one

@@ -1,1 +1,1 @@
-"""Runs in motion: debates driven live, in batches or over Ray, paid once and never lost."""
+"""Engines that run debates: live, in batches, on Ray. Every reply is paid for once."""

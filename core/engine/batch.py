@@ -13,25 +13,24 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from core.debate.turns import Expect, Fault, Usage
-from core.engine import records
-from core.engine.calls import Place
+from core.engine import serialize
 from core.engine.debate import Placed
 from core.engine.driver import LOADED_AT_ONCE
 from core.engine.jobs import Batches, Job, Jobs
 from core.engine.limits import BudgetSpent
-from core.engine.outbox import Outbox
+from core.engine.model_calls import CallContext
 from core.engine.ports import AttemptRow, Ports, StoredReply, Work
 from core.engine.staged import StagedRun
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
-from core.llm.batches import MOST_REQUESTS, SHARE, BatchServer, BatchState, answers, line, read_row
-from core.runs import Halt, Seat
+from core.llm.batches import MOST_BYTES, MOST_REQUESTS, SHARE, BatchServer, BatchState, answers, line, read_row
+from core.runs import RoleModel, StopReason
 
 MOST_TRIES = 3
 """Files in which one request may be tried."""
@@ -96,7 +95,7 @@ class BatchRun(StagedRun):
                 for job in await self._jobs.out():
                     await self._take_up(job)
             except ModelError as error:
-                self.pause(Halt("faults", str(error)))
+                self.pause(StopReason("faults", str(error)))
             ids: Sequence[str] = list(self._todo)
             self._todo.clear()
             while ids and self.ending is None:
@@ -136,9 +135,9 @@ class BatchRun(StagedRun):
 
     async def _ask_now(self, key: str, placed: Placed) -> tuple[StoredReply, bool] | None:
         """A reply from a seat that takes no files; None for one that does."""
-        if self._batches.batchable(placed.seat):
+        if self._batches.batchable(placed.role_model):
             return None
-        place = Place(self.run_id, placed.document, placed.turn, placed.ask.role, placed.seat)
+        place = CallContext(self.run_id, placed.document, placed.turn, placed.ask.role, placed.role_model)
         return await self._caller.paid(key, placed.ask, place)
 
     # -- handing over
@@ -147,15 +146,15 @@ class BatchRun(StagedRun):
         """Put an ask into a file, unless it is out already."""
         asker = self._askers.get(key)
         if asker is None:
-            most = 0.0 if key in self._out_keys else self.ports.models.dearest(placed.seat, placed.ask) * SHARE
+            most = 0.0 if key in self._out_keys else self.ports.models.dearest(placed.role_model, placed.ask) * SHARE
             if not self._affordable(most):
                 self._deferred[placed.document.id] = None
                 return
             characters = sum(len(message.content) for message in placed.ask.messages)
             asker = self._askers[key] = _Asker(placed.ask.role, placed.ask.expects, characters, most)
             if key not in self._out_keys:
-                body = self._batches.body(placed.seat, placed.ask, self.settings)
-                await outbox.add(key, placed.seat, line(key, body))
+                body = self._batches.body(placed.role_model, placed.ask, self.settings)
+                await outbox.add(key, placed.role_model, line(key, body))
         asker.documents[placed.document.id] = None
 
     def _affordable(self, most: float) -> bool:
@@ -175,16 +174,16 @@ class BatchRun(StagedRun):
             return
         await self._jobs.begin(job)
         path = part.rename(part.with_suffix(".jsonl"))
-        server = await self._server(job.seat)
+        server = await self._server(job.role_model)
         try:
             remote = await self._submit(server, path, job.mark)
         except ModelError as error:
             await self._jobs.over(job.mark, f"refused: {error.message}")
             self._release(job.keys, self._deferred)
-            self.pause(Halt("faults", str(error)))
+            self.pause(StopReason("faults", str(error)))
             return
         await self._jobs.went(job.mark, remote)
-        self._hold(Job(job.mark, job.run_id, job.seat, job.keys, remote))
+        self._hold(Job(job.mark, job.run_id, job.role_model, job.keys, remote))
 
     async def _submit(self, server: BatchServer, path: Path, mark: str) -> str:
         """Hand a file over; after a fault look first whether it got there all the same."""
@@ -202,8 +201,8 @@ class BatchRun(StagedRun):
             wait *= 4
         raise AssertionError("unreachable: the last try returns or raises")  # pragma: no cover
 
-    async def _server(self, seat: Seat) -> BatchServer:
-        return await self._batches.server(seat, self.settings.engine.batch_dir)
+    async def _server(self, role_model: RoleModel) -> BatchServer:
+        return await self._batches.server(role_model, self.settings.engine.batch_dir)
 
     # -- collecting
 
@@ -211,14 +210,14 @@ class BatchRun(StagedRun):
         """A job that an earlier process handed over, or was about to."""
         if not job.remote:
             try:
-                remote = await (await self._server(job.seat)).find(job.mark)
+                remote = await (await self._server(job.role_model)).find(job.mark)
             except NoSuchModel:
                 remote = None
             if remote is None:
                 await self._jobs.over(job.mark, "never went out")
                 return
             await self._jobs.went(job.mark, remote)
-            job = Job(job.mark, job.run_id, job.seat, job.keys, remote)
+            job = Job(job.mark, job.run_id, job.role_model, job.keys, remote)
         self._hold(job)
 
     def _hold(self, job: Job) -> None:
@@ -241,7 +240,7 @@ class BatchRun(StagedRun):
                 return list(back | self._deferred)
             self.note = self._waiting_for(answered, asked)
             if time.monotonic() - began >= self.settings.engine.patience:
-                self.pause(Halt("batch", self.note))
+                self.pause(StopReason("batch", self.note))
             else:
                 await asyncio.sleep(wait)
                 wait = min(wait * 1.5, LONGEST_LOOK)
@@ -259,13 +258,13 @@ class BatchRun(StagedRun):
 
     async def _look(self, job: Job) -> BatchState | None:
         try:
-            state = await (await self._server(job.seat)).look(job.remote)
+            state = await (await self._server(job.role_model)).look(job.remote)
         except NoSuchModel:
             return BatchState(ended=True)
         except ModelError as error:
             self._silent += 1
             if isinstance(error, Unauthorised) or self._silent >= SILENT_LOOKS:
-                self.pause(Halt("faults", str(error)))
+                self.pause(StopReason("faults", str(error)))
             return None
         self._silent = 0
         return state
@@ -278,7 +277,7 @@ class BatchRun(StagedRun):
         missing = dict.fromkeys(job.keys)
         failed: dict[str, Mapping[str, Any]] = {}
         rows: list[tuple[str, Mapping[str, Any]]] = []
-        server = await self._server(job.seat)
+        server = await self._server(job.role_model)
         for output in state.outputs:
             async for raw in server.rows(output):
                 row = read_row(raw)
@@ -297,7 +296,9 @@ class BatchRun(StagedRun):
         if state.problem:
             self._refused(job, state.problem)
         else:
-            lost = TimedOut(f"{job.seat.model} at {job.seat.connection} sent no row for it in {job.mark}.", "")
+            lost = TimedOut(
+                f"{job.role_model.model} at {job.role_model.connection} sent no row for it in {job.mark}.", ""
+            )
             for key in (key for key in missing if key not in failed):
                 self._note_fault(job, key, lost)
         await self._jobs.over(job.mark, state.problem or "collected")
@@ -312,7 +313,9 @@ class BatchRun(StagedRun):
             asker = self._askers.get(key)
             try:
                 expects: Expect = asker.expects if asker else "labels"
-                reply = self._batches.reply(job.seat, row, self.settings, expects, asker.characters if asker else 0)
+                reply = self._batches.reply(
+                    job.role_model, row, self.settings, expects, asker.characters if asker else 0
+                )
             except ModelError as error:
                 self._note_fault(job, key, error)
                 continue
@@ -320,7 +323,7 @@ class BatchRun(StagedRun):
                 self.progress.paid(reply.usage, reply.cost_usd)
                 self.budget.spent += reply.cost_usd or 0.0
                 self._fresh.add(key)
-                stored = records.stored_reply(key, reply, seconds=0.0, at=time.time(), run_id=job.run_id)
+                stored = serialize.stored_reply(key, reply, seconds=0.0, at=time.time(), run_id=job.run_id)
                 commits.append(self.store.commit(stored))
         await asyncio.gather(*commits)
 
@@ -328,7 +331,7 @@ class BatchRun(StagedRun):
         """A request that was not answered: it goes out again, or its debate hears of the fault."""
         self._tries[key] += 1
         usage = Usage(*error.billed, estimated=True)
-        cost = self._batches.cost(job.seat, usage)
+        cost = self._batches.cost(job.role_model, usage)
         self.progress.billed(usage, cost)
         self.budget.spent += cost or 0.0
         if not error.retryable or self._tries[key] >= MOST_TRIES:
@@ -356,7 +359,7 @@ class BatchRun(StagedRun):
         if _CROWDED.search(problem) and len(job.keys) > 1:
             self._crowded, self._most = True, max(1, len(job.keys) // 2)
         else:
-            self.pause(Halt("faults", f"{job.seat.connection} refused the batch: {problem}"))
+            self.pause(StopReason("faults", f"{job.role_model.connection} refused the batch: {problem}"))
 
     def _release(self, keys: Iterable[str], documents: dict[str, None]) -> None:
         """These requests are out no longer; whoever waited for them is added to ``documents``."""
@@ -369,4 +372,65 @@ class BatchRun(StagedRun):
         for job in self._out.values():
             if job.run_id == self.run_id:
                 with suppress(ModelError):
-                    await (await self._server(job.seat)).cancel(job.remote)
+                    await (await self._server(job.role_model)).cancel(job.remote)
+
+
+Send = Callable[[Job, Path], Awaitable[None]]
+Name = Callable[[], Awaitable[str]]
+
+
+@dataclass(slots=True)
+class _Box:
+    mark: str
+    role_model: RoleModel
+    path: Path
+    file: IO[bytes]
+    keys: list[str] = field(default_factory=list)
+    size: int = 0
+
+
+class Outbox:
+    """Gathers requests and sends each file off when it is full, the rest on ``flush``.
+
+    A file carries another name until it is complete, so that nobody answers a part of it.
+    """
+
+    def __init__(self, folder: Path, run_id: str, most: int, name: Name, send: Send) -> None:
+        self._folder = folder
+        self._run_id = run_id
+        self._most = most
+        self._name = name
+        self._send = send
+        self._boxes: dict[tuple[str, str, str], _Box] = {}
+
+    async def add(self, key: str, role_model: RoleModel, line: bytes) -> None:
+        """Take one request."""
+        series = (role_model.connection, role_model.base_url, role_model.model)
+        box = self._boxes.get(series)
+        if box is not None and (len(box.keys) >= self._most or box.size + len(line) > MOST_BYTES):
+            await self._close(self._boxes.pop(series))
+            box = None
+        if box is None:
+            mark = await self._name()
+            path = self._folder / f"{mark}.part"
+            bare = RoleModel(connection=role_model.connection, model=role_model.model, base_url=role_model.base_url)
+            box = self._boxes[series] = _Box(mark, bare, path, path.open("wb"))
+        box.file.write(line)
+        box.keys.append(key)
+        box.size += len(line)
+
+    async def flush(self) -> None:
+        """Send off what has gathered."""
+        while self._boxes:
+            await self._close(self._boxes.popitem()[1])
+
+    def drop(self) -> None:
+        """Throw away what has gathered: nobody has been told of it."""
+        for box in self._boxes.values():
+            box.file.close()
+            box.path.unlink(missing_ok=True)
+        self._boxes.clear()
+
+    async def _close(self, box: _Box) -> None:
+        box.file.close()
+        await self._send(Job(box.mark, self._run_id, box.role_model, tuple(box.keys)), box.path)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.annotations import Precedents
 from core.debate import protocols
-from core.debate.case import Case, conduct, interpret
+from core.debate.context import DebateContext, conduct, interpret
 from core.debate.turns import Ask, Reply, Step, Verdict
 from core.documents import Document
-from core.engine import long
 from core.engine.keys import reply_key, request_hash
 from core.engine.ports import Models, StoredReply, TurnStore
 from core.errors import ContextTooLong
-from core.runs import RunSettings, Seat
+from core.runs import RoleModel, RunSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Placed:
     document: Document
     turn: int
     ask: Ask
-    seat: Seat
+    role_model: RoleModel
     request: str
     occurrence: int
 
@@ -75,7 +75,7 @@ class Debate:
         self._step.close()
 
     def _begun(self, document: Document) -> Step[Verdict]:
-        return conduct(protocols.of(self._settings).debate, Case(document, self._settings, self._precedents))
+        return conduct(protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents))
 
     def _advance(self, replies: tuple[Reply, ...] | None) -> None:
         try:
@@ -91,22 +91,22 @@ class Debate:
         on_long, fault = self._settings.handling.on_long, verdict.fault
         if fault is not None and fault.kind == ContextTooLong.kind and on_long != "fail":
             if on_long == "skip":
-                verdict = long.skipped(verdict)
-            elif (shorter := long.shortened(self._read, fault.message)) is not None and self._cuts < long.MOST_CUTS:
+                verdict = skipped(verdict)
+            elif (shorter := shortened(self._read, fault.message)) is not None and self._cuts < MOST_CUTS:
                 self._cuts += 1
                 self._read = shorter
                 self._step = self._begun(shorter)
                 self._advance(None)
                 return
         if self._cuts and verdict.fault is None:
-            verdict = replace(verdict, notes=(*verdict.notes, long.note_of_cut(self.document, self._read)))
+            verdict = replace(verdict, notes=(*verdict.notes, note_of_cut(self.document, self._read)))
         self.verdict = verdict
 
     def _placed(self, ask: Ask) -> Placed:
-        seat = self._settings.seats[ask.role]
-        salt = self._models.salt(seat, ask, self._settings)
-        request = request_hash(seat, ask, salt, self._settings.iteration)
-        placed = Placed(self._read, self._turns, ask, seat, request, self._seen[request])
+        role_model = self._settings.role_models[ask.role]
+        salt = self._models.salt(role_model, ask, self._settings)
+        request = request_hash(role_model, ask, salt, self._settings.iteration)
+        placed = Placed(self._read, self._turns, ask, role_model, request, self._seen[request])
         self._seen[request] += 1
         self._turns += 1
         return placed
@@ -136,3 +136,57 @@ def heard(stored: StoredReply, placed: Placed, settings: RunSettings) -> Reply:
         usage=stored.usage,
     )
     return interpret(placed.ask, reply, settings.codebook, placed.document)
+
+
+MOST_CUTS = 6
+"""Tries to make a document fit, each shorter than the one before."""
+
+MARGIN = 0.92
+"""What is kept of the share that should fit: prompts hold more than the document, and later roles hear more."""
+
+HALF = 0.5
+"""The share that is kept when the server does not say how much would fit."""
+
+_SHORTEST = 200
+"""Characters below which there is nothing left to cut."""
+
+_NUMBER = re.compile(r"\d{2,9}")
+_CONTEXT = re.compile(
+    r"(?:context|maximum|length|size|limit|allowed)\D{0,40}?(\d{2,9})|(\d{2,9})\s(?:tokens\s)?(?:maximum|max|limit)",
+    re.IGNORECASE,
+)
+
+
+def share_that_fits(message: str) -> float:
+    """The share of a prompt that would fit by a server's words: its context over what was asked for, with a margin. A
+    half where the words do not hold two such numbers. Between 0.1 and ``MARGIN``."""
+    words = message.partition(": ")[2] or message  # without the names of connection and model
+    context = _CONTEXT.search(words)
+    asked = max((int(number) for number in _NUMBER.findall(words)), default=0)
+    most = int(context[1] or context[2]) if context is not None else 0
+    return min(MARGIN, max(0.1, most / asked * MARGIN)) if 0 < most < asked else HALF
+
+
+def shortened(document: Document, message: str) -> Document | None:
+    """The document with the longest of its texts cut at its end to what the server's message leaves room for; None when
+    there is nothing to cut. What is kept stands where it stood, so that evidence still points into the whole."""
+    fields: Mapping[str, str] = document.fields
+    name = max(fields, key=lambda one: len(fields[one]))
+    text = fields[name]
+    keep = int(len(text) * share_that_fits(message))
+    if keep < _SHORTEST:
+        return None
+    return replace(document, fields={**fields, name: text[:keep]})
+
+
+def note_of_cut(whole: Document, cut: Document) -> str:
+    """What a reader should know of a verdict on a document that was cut."""
+    before = sum(map(len, whole.fields.values()))
+    after = sum(map(len, cut.fields.values()))
+    return f"the text was cut to its first {after:,} of {before:,} characters, to fit the model's context"
+
+
+def skipped(verdict: Verdict) -> Verdict:
+    """The verdict on a document that is left to a person: nothing failed, and nothing was decided."""
+    reason = "too long for the model's context: skipped, as this run was told to"
+    return replace(verdict, fault=None, reasons=dict.fromkeys(verdict.values, reason))

@@ -11,17 +11,17 @@ from collections import deque
 from core.debate.events import RunStatus, TurnStarted
 from core.debate.turns import Fault, Reply, Verdict
 from core.documents import Document
-from core.engine import records
-from core.engine.calls import Caller
+from core.engine import serialize
 from core.engine.debate import Debate, Placed
 from core.engine.limits import EQUAL_FAILURES, Budget, FailureStreak
+from core.engine.model_calls import ModelCaller
 from core.engine.ports import Ports, StoredReply, VerdictRow, Work
 from core.engine.progress import Progress
-from core.runs import UNHALTED, Halt, Seat, State
+from core.runs import UNHALTED, RoleModel, State, StopReason
 
 STATUS_SECONDS = 0.25
 OUT_OF_BUDGET = "what is left may not pay for a further call"
-INTERRUPTED = Halt("interrupted", "interrupted")
+INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
 
 
@@ -50,7 +50,7 @@ class Driver(ABC):
         self._loading = asyncio.Lock()
         self._streak = FailureStreak()
         self._held: list[VerdictRow] = []
-        self._ending: tuple[State, Halt] | None = None
+        self._ending: tuple[State, StopReason] | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -68,12 +68,12 @@ class Driver(ABC):
         """Documents whose debates have not been begun."""
         return len(self._todo) + len(self._loaded)
 
-    def pause(self, halt: Halt) -> None:
+    def pause(self, halt: StopReason) -> None:
         """Start no further call; what is in flight ends and is kept."""
         if self._ending is None:
             self._ending = ("paused", halt)
 
-    def stop(self, halt: Halt) -> None:
+    def stop(self, halt: StopReason) -> None:
         """Cancel what is in flight; what is committed is kept."""
         self._ending = ("stopped", halt)
         self._cancel()
@@ -85,7 +85,7 @@ class Driver(ABC):
 
     def pause_for_budget(self) -> None:
         """No call may start any more: the run's ceiling is reached."""
-        self.pause(Halt("budget", f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}"))
+        self.pause(StopReason("budget", f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}"))
 
     async def run(self) -> RunStatus:
         """Drive the run until it is done, paused or stopped; gives where it stands then.
@@ -99,7 +99,7 @@ class Driver(ABC):
             await self._move()
         except BaseException as error:
             failed = isinstance(error, Exception)
-            self._ending = ("failed", Halt("faults", str(error))) if failed else ("paused", INTERRUPTED)
+            self._ending = ("failed", StopReason("faults", str(error))) if failed else ("paused", INTERRUPTED)
             raise
         finally:
             ticker.cancel()
@@ -133,9 +133,9 @@ class Driver(ABC):
     async def _debate(self, document: Document) -> Debate:
         return Debate(document, self.settings, self.ports.models, await self.ports.library(document))
 
-    def _calls(self) -> Caller:
+    def _calls(self) -> ModelCaller:
         """Who makes the calls of a run that are made one by one."""
-        return Caller(
+        return ModelCaller(
             settings=self.settings,
             models=self.ports.models,
             store=self.store,
@@ -148,10 +148,10 @@ class Driver(ABC):
             on_lane=self._note_lane,
         )
 
-    def _note_lane(self, seat: Seat, at_once: int) -> None:
+    def _note_lane(self, role_model: RoleModel, at_once: int) -> None:
         """Say how far a server that turns calls away has slowed the run."""
         narrowed = at_once < self.settings.concurrency
-        self.note = f"{seat.connection} is rate limited: {at_once} calls at once" if narrowed else ""
+        self.note = f"{role_model.connection} is rate limited: {at_once} calls at once" if narrowed else ""
 
     def _turn(self, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> None:
         """Show a turn that has ended, and have it written."""
@@ -160,21 +160,21 @@ class Driver(ABC):
             ask = placed.ask
             self.publish(
                 TurnStarted(
-                    self.run_id, placed.document.id, placed.turn, ask.role, placed.seat.model, cached=True,
+                    self.run_id, placed.document.id, placed.turn, ask.role, placed.role_model.model, cached=True,
                     round=ask.round, answers=ask.answers, item=ask.item,
                 )
             )  # fmt: skip
-        self.publish(records.turn_done(self.run_id, placed, reply, stored, cached=cached))
-        self.sink.turn(records.turn_row(self.run_id, placed, reply, stored, self.settings.codebook, cached=cached))
+        self.publish(serialize.turn_done(self.run_id, placed, reply, stored, cached=cached))
+        self.sink.turn(serialize.turn_row(self.run_id, placed, reply, stored, self.settings.codebook, cached=cached))
 
     async def _conclude(self, document: Document, verdict: Verdict) -> None:
         """Write a verdict. Equal faults of the provider are held back until another debate ends well; when there are
         too many in a row, their documents are not failed but undone, and the run pauses."""
-        row = records.verdict_row(self.run_id, document, verdict, at=time.time())
+        row = serialize.verdict_row(self.run_id, document, verdict, at=time.time())
         if self._streak.saw(verdict.fault.kind if verdict.fault else None):
             self._held.clear()
             fault = verdict.fault or Fault("provider", "")
-            self.pause(Halt("faults", f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}"))
+            self.pause(StopReason("faults", f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}"))
             return
         if verdict.fault is not None and self._streak.length:
             self._held.append(row)
@@ -190,9 +190,9 @@ class Driver(ABC):
     async def _commit(self, row: VerdictRow) -> None:
         await self.sink.verdict(row)
         self.progress.ended(row.status, time.monotonic())
-        self.publish(records.verdict_reached(row))
+        self.publish(serialize.verdict_reached(row))
 
     async def _tick(self) -> None:
         while True:
-            self.publish(self.progress.status("running", time.monotonic(), Halt("", self.note)))
+            self.publish(self.progress.status("running", time.monotonic(), StopReason("", self.note)))
             await asyncio.sleep(STATUS_SECONDS)

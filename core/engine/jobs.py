@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from core.debate.turns import Ask, Expect, Usage
 from core.llm.batches import BatchServer
 from core.llm.reply import ModelReply
-from core.runs import RunSettings, Seat
+from core.runs import RoleModel, RunSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Job:
 
     mark: str
     run_id: str
-    seat: Seat
+    role_model: RoleModel
     keys: tuple[str, ...]
     remote: str = ""
 
@@ -46,21 +46,26 @@ class Jobs(Protocol):
 class Batches(Protocol):
     """What the batch driver needs of the models: who takes files, what a request looks like, what a row says."""
 
-    def batchable(self, seat: Seat) -> bool:
+    def batchable(self, role_model: RoleModel) -> bool:
         """Whether requests to this seat can go by the file."""
 
-    async def server(self, seat: Seat, folder: str) -> BatchServer:
+    async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
         """Who takes the files for a seat: its connection's Batch API, or with ``folder`` files answered by hand."""
 
-    def body(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, Any]:
+    def body(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, Any]:
         """The request for an ask."""
 
     def reply(
-        self, seat: Seat, row: Mapping[str, Any], settings: RunSettings, expects: Expect, prompt_characters: int
+        self,
+        role_model: RoleModel,
+        row: Mapping[str, Any],
+        settings: RunSettings,
+        expects: Expect,
+        prompt_characters: int,
     ) -> ModelReply:
         """What a row of an output file says, at what a batch costs. Raises a ModelError."""
 
-    def cost(self, seat: Seat, usage: Usage) -> float | None:
+    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Dollars of a request in a batch, None when no price is known."""
 
     async def close(self) -> None:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from core.debate.turns import Ask
 from core.hashing import digest
-from core.runs import Seat
+from core.runs import RoleModel
 
 
-def request_hash(seat: Seat, ask: Ask, salt: Mapping[str, object], iteration: int) -> str:
+def request_hash(role_model: RoleModel, ask: Ask, salt: Mapping[str, object], iteration: int) -> str:
     """Equal for asks that would put the same request to the same model, within one iteration."""
     return digest(
         {
-            "base_url": seat.base_url,
-            "model": seat.model,
+            "base_url": role_model.base_url,
+            "model": role_model.model,
             # Whether this very ask is held to a schema is in the salt: the seat's rule for it decides no reply.
-            "sampling": seat.sampling.model_dump(mode="json", exclude={"json_schema"}),
+            "sampling": role_model.sampling.model_dump(mode="json", exclude={"json_schema"}),
             "messages": [[message.role, message.content] for message in ask.messages],
             "expects": ask.expects,
             "iteration": iteration,

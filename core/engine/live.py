@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from core.debate.turns import Fault, Reply
 from core.documents import Document
-from core.engine.calls import Place
 from core.engine.debate import Placed, heard, look_up
 from core.engine.driver import Driver
 from core.engine.limits import BudgetSpent
+from core.engine.model_calls import CallContext
 from core.engine.ports import Ports, Work
 from core.errors import ModelError
 
@@ -72,7 +72,7 @@ class LiveRun(Driver):
         found = await look_up(self.store, placed, self.settings, self.retries)
         stored, reply, cached = found.stored, found.reply, True
         if stored is None:
-            place = Place(self.run_id, placed.document, placed.turn, placed.ask.role, placed.seat)
+            place = CallContext(self.run_id, placed.document, placed.turn, placed.ask.role, placed.role_model)
             try:
                 stored, cached = await self._caller.paid(found.key, placed.ask, place)
             except ModelError as error:

@@ -11,9 +11,9 @@ from core.annotations import Annotation, Precedents
 from core.debate.events import Event
 from core.debate.turns import Ask, Usage, Verdict
 from core.documents import Document
+from core.llm.limits import Limits
 from core.llm.reply import ModelReply, OnDelta
-from core.llm.terms import Limits
-from core.runs import UNHALTED, Halt, RunRow, RunSettings, Seat, State
+from core.runs import UNHALTED, RoleModel, RunRow, RunSettings, State, StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class TurnRow:
     role: str
     retry: int
     key: str
-    seat: Seat
+    role_model: RoleModel
     messages: tuple[Mapping[str, str], ...]
     cached: bool
     reading: Mapping[str, object]
@@ -118,7 +118,7 @@ class Sink(Protocol):
     def attempt(self, row: AttemptRow) -> None:
         """Queue a failed try; not waited for."""
 
-    async def state(self, run_id: str, state: State, halt: Halt = UNHALTED, seconds: float = 0.0) -> None:
+    async def state(self, run_id: str, state: State, halt: StopReason = UNHALTED, seconds: float = 0.0) -> None:
         """Return once the run's state, and all that was queued before, is on disk. ``seconds`` of work are added to the
         run's own."""
 
@@ -127,20 +127,20 @@ class Models(Protocol):
     """Whoever can be asked."""
 
     async def ask(
-        self, seat: Seat, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
+        self, role_model: RoleModel, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         """One request, one reply; raises a ModelError. No retries in here."""
 
-    def cost(self, seat: Seat, usage: Usage) -> float | None:
+    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Dollars for these tokens, None when no price is known."""
 
-    def dearest(self, seat: Seat, ask: Ask) -> float:
+    def dearest(self, role_model: RoleModel, ask: Ask) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
 
-    def limits(self, seat: Seat) -> Limits:
+    def limits(self, role_model: RoleModel) -> Limits:
         """What the seat's connection may be asked."""
 
-    def salt(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
+    def salt(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
         """What besides the messages decides the reply and so belongs in the key (the built-in's version, say)."""
 
 

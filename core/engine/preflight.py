@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.codebook import Codebook, Label
-from core.debate.parsing import read
+from core.debate.reading.parse import read
 from core.debate.turns import Ask
 from core.documents import Document
 from core.engine.limits import retried
@@ -16,7 +16,7 @@ from core.engine.ports import Models
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
 from core.llm.reply import ModelReply
 from core.prompts.messages import Message
-from core.runs import RunSettings, Seat
+from core.runs import RoleModel, RunSettings
 
 PROBE_ATTEMPTS = 3
 PROBE_SECONDS = 45.0
@@ -30,7 +30,7 @@ class Probe:
     """What one request told about a seat. ``error`` None: it answered; ``in_format``: with a decision line that can be
     read; ``dropped``: parameters that the server refused."""
 
-    seat: Seat
+    role_model: RoleModel
     roles: tuple[str, ...]
     seconds: float
     error: ModelError | None = None
@@ -43,34 +43,38 @@ class Probe:
         return isinstance(self.error, STOPPING)
 
 
-async def probe_seats(settings: RunSettings, models: Models) -> tuple[Probe, ...]:
+async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Probe, ...]:
     """Probe every distinct seat of a run, in parallel, with a few retries; 401, 403 and 404 are not retried. One that
     keeps silent is given up after ``PROBE_SECONDS``."""
-    seats: dict[Seat, list[str]] = {}
-    for role, seat in settings.seats.items():
-        seats.setdefault(seat, []).append(role)
-    return tuple(await asyncio.gather(*(_probe(seat, roles, settings, models) for seat, roles in seats.items())))
+    role_models: dict[RoleModel, list[str]] = {}
+    for role, role_model in settings.role_models.items():
+        role_models.setdefault(role_model, []).append(role)
+    return tuple(
+        await asyncio.gather(
+            *(_probe(role_model, roles, settings, models) for role_model, roles in role_models.items())
+        )
+    )
 
 
-async def _probe(seat: Seat, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
+async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
     ask, document, codebook = _tiny(settings.codebook)
     own = settings.model_copy(update={"codebook": codebook, "pace": 0.0})
     began = time.monotonic()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             reply: ModelReply = await retried(
-                lambda: models.ask(seat, ask, own, document, lambda _text, _is_reasoning: None), PROBE_ATTEMPTS
+                lambda: models.ask(role_model, ask, own, document, lambda _text, _is_reasoning: None), PROBE_ATTEMPTS
             )
     except ModelError as error:
-        return Probe(seat, tuple(roles), time.monotonic() - began, error)
+        return Probe(role_model, tuple(roles), time.monotonic() - began, error)
     except TimeoutError:
         silent = TimedOut(
-            f"{seat.model} at {seat.connection} did not answer within {PROBE_SECONDS:.0f} s.",
+            f"{role_model.model} at {role_model.connection} did not answer within {PROBE_SECONDS:.0f} s.",
             "It may still be loading, or the server hangs.",
         )
-        return Probe(seat, tuple(roles), time.monotonic() - began, silent)
+        return Probe(role_model, tuple(roles), time.monotonic() - began, silent)
     reading = read(reply.text, "labels", codebook, finish=reply.finish)
-    return Probe(seat, tuple(roles), time.monotonic() - began, None, reading.readable, reply.dropped)
+    return Probe(role_model, tuple(roles), time.monotonic() - began, None, reading.readable, reply.dropped)
 
 
 def _tiny(codebook: Codebook) -> tuple[Ask, Document, Codebook]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.debate.events import RunStatus
 from core.debate.turns import Usage
-from core.runs import Halt, RunRow, State
+from core.runs import RunRow, State, StopReason
 
 RATE_WINDOW = 60.0
 """Seconds over which the rate is taken."""
@@ -81,7 +81,7 @@ class Progress:
                 self.failed += 1
         self._ended.append(now)
 
-    def status(self, state: State, now: float, halt: Halt) -> RunStatus:
+    def status(self, state: State, now: float, halt: StopReason) -> RunStatus:
         """The progress as an event."""
         while self._ended and self._ended[0] < now - RATE_WINDOW:
             self._ended.popleft()

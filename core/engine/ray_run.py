@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 
 from core.debate.turns import Fault
 from core.engine.driver import LOADED_AT_ONCE
-from core.engine.journal import Journal, write
 from core.engine.ports import Ports, StoredReply, Work
 from core.engine.ray_worker import STOP, document_text, precedents_text
+from core.engine.reply_log import Journal, write
 from core.engine.staged import StagedRun
 from core.errors import UsageError
 from core.llm.connections import Connection
-from core.runs import BUILTIN, Halt
+from core.runs import BUILTIN, StopReason
 
 LOOK_SECONDS = 0.5
 ERROR_LINES = 5
@@ -46,8 +46,8 @@ class RayRun(StagedRun):
             raise UsageError(
                 "A budget cannot be kept over several machines.", "Leave it out, or use the live or batch engine."
             )
-        seated = {seat.connection for seat in self.settings.seats.values()}
-        self._connections = [one for one in connections if one.name in seated and one.name != BUILTIN]
+        resolve = {role_model.connection for role_model in self.settings.role_models.values()}
+        self._connections = [one for one in connections if one.name in resolve and one.name != BUILTIN]
         self._folder = folder
         self._journal = Journal(folder / "replies")
         self._known: list[StoredReply] = []
@@ -132,10 +132,10 @@ class RayRun(StagedRun):
             return
         stop = self._folder / STOP
         if stop.exists():
-            self.pause(Halt("faults", stop.read_text(encoding="utf-8")))
+            self.pause(StopReason("faults", stop.read_text(encoding="utf-8")))
         else:
             told = " ".join(words[-ERROR_LINES:]) or f"it ended with {process.returncode}"
-            self.pause(Halt("faults", f"the Ray job left {len(left)} documents undone: {told}"))
+            self.pause(StopReason("faults", f"the Ray job left {len(left)} documents undone: {told}"))
 
     async def _merge(self, left: set[str]) -> None:
         """Take in the replies, then conclude the debates that have ended since the last look."""

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from core.codebook import Codebook
 from core.export.interchange import TEXT, Named, fields_of, named, scale_of
 from core.export.jsontext import dumps
-from core.export.rows import ExportRow, Said
+from core.export.rows import AnnotatorValues, ExportRow
 
 QUESTION = "labels"
 """The question of a multilabel codebook; that of a choice is ``label``, a rating has one for each dimension."""
@@ -102,7 +102,7 @@ def _points(least: int, most: int) -> list[dict[str, int]]:
     return [{"value": value} for value in range(least, most + 1)]
 
 
-def _answers(said: Said, codebook: Codebook) -> list[tuple[str, Any]]:
+def _answers(said: AnnotatorValues, codebook: Codebook) -> list[tuple[str, Any]]:
     values: Named | None = named(said.values, codebook)
     match values:
         case list():

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook, Scale
 from core.documents import Value
-from core.export.rows import ExportRow, Said
+from core.export.rows import AnnotatorValues, ExportRow
 
 TEXT = "text"
 """The key of the first text field in every layout, whatever the file called it: the spans point into it."""
@@ -56,7 +56,7 @@ def named(values: Mapping[str, Value | None], codebook: Codebook) -> Named | Non
             return [names[item] for item in known if values[item] is True] if known else None
 
 
-def spans_of(said: Said, row: ExportRow, codebook: Codebook) -> list[dict[str, object]]:
+def spans_of(said: AnnotatorValues, row: ExportRow, codebook: Codebook) -> list[dict[str, object]]:
     """The quotes that stand in the first text field: ``{start, end, text, label}``, each place and label once.
 
     Offsets are characters (code points, as Python, Label Studio and Prodigy count them), the end exclusive. The quotes

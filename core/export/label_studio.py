@@ -10,7 +10,7 @@ from xml.etree import ElementTree as xml
 from core.codebook import COLOURS, Codebook
 from core.export.interchange import TEXT, fields_of, first_fields, named, scale_of, spans_of
 from core.export.jsontext import dumps
-from core.export.rows import ExportRow, Said, free_names
+from core.export.rows import AnnotatorValues, ExportRow, free_names
 from core.hashing import digest
 
 CHOICES, EVIDENCE = "aspect", "evidence"
@@ -105,7 +105,7 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
     return f"{xml.tostring(view, encoding='unicode')}\n".encode()
 
 
-def _annotation(said: Said, result: list[dict[str, Any]], number: int, person: int) -> dict[str, Any]:
+def _annotation(said: AnnotatorValues, result: list[dict[str, Any]], number: int, person: int) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     return {
@@ -119,7 +119,7 @@ def _annotation(said: Said, result: list[dict[str, Any]], number: int, person: i
     }
 
 
-def _result(said: Said, row: ExportRow, codebook: Codebook, controls: _Controls) -> list[dict[str, Any]]:
+def _result(said: AnnotatorValues, row: ExportRow, codebook: Codebook, controls: _Controls) -> list[dict[str, Any]]:
     values = named(said.values, codebook)
     regions: list[tuple[str, str, dict[str, Any]]] = []
     match values:

@@ -13,7 +13,7 @@ from core.documents import Document, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnnotatorValues:
     """What one annotator says of a document: a run's verdict, one of its roles, or a person.
 
     ``values`` holds what could be read; ``at`` is in Unix seconds, None where it is not known; ``status`` is a person's
@@ -48,9 +48,9 @@ class ExportRow:
     """Who sat on each role, as ``connection/model``."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why an item has no value."""
-    machine: tuple[Said, ...] = ()
+    machine: tuple[AnnotatorValues, ...] = ()
     """The verdict first, then each role in the order in which they spoke; none before the debate has ended."""
-    people: tuple[Said, ...] = ()
+    people: tuple[AnnotatorValues, ...] = ()
     """What persons decided, for layouts that keep suggestions and decisions apart."""
 
 

@@ -1,1 +1,1 @@
-"""Whoever can be asked: servers in two dialects, the built-in models, prices and limits."""
+"""Clients for OpenAI-compatible servers and Ollama; capabilities, prices and limits."""

@@ -10,16 +10,21 @@ import codecs
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from core import errors
+from core.debate.turns import Ask, Expect, Usage
+from core.errors import ModelError
+from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
-from core.llm.failures import from_status, plain
-from core.llm.lines import maybe
+from core.llm.failures import from_status, hide_key, plain, redacted
+from core.llm.models import ModelLibrary
+from core.llm.reply import ModelReply, estimated
 from core.llm.request import packed
-from core.runs import Seat
+from core.llm.streaming import maybe
+from core.runs import RoleModel, RunSettings
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 WINDOW: Literal["24h"] = "24h"
@@ -139,7 +144,7 @@ class OpenAIBatches:
         """The package's errors as ours; the rest of a key that a server echoes is hidden by the caller."""
         import openai
 
-        seat = Seat(connection=self._place.name, model="the batch", base_url=self._place.base_url)
+        role_model = RoleModel(connection=self._place.name, model="the batch", base_url=self._place.base_url)
         try:
             yield
         except openai.APITimeoutError as error:
@@ -154,7 +159,7 @@ class OpenAIBatches:
                 "It may have no Batch API: use --engine live, or files by hand with --param batch_dir=FOLDER.",
             ) from error
         except openai.APIStatusError as error:
-            raise from_status(error.status_code, error.response.content, error.response.headers, seat) from error
+            raise from_status(error.status_code, error.response.content, error.response.headers, role_model) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             told = f"{self._place.name} did not {what} as expected: {plain(error)}"
             raise errors.MalformedStream(told, "") from error
@@ -233,7 +238,7 @@ def answers(row: Mapping[str, Any]) -> bool:
     return isinstance(body, dict) and not body.get("error")
 
 
-def body_of(row: Mapping[str, Any], seat: Seat) -> dict[str, Any]:
+def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
     """The chat completion in a row. Raises the ModelError that its error or status means."""
     response, error = row.get("response"), row.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), dict):
@@ -242,9 +247,89 @@ def body_of(row: Mapping[str, Any], seat: Seat) -> dict[str, Any]:
         if status in (None, 200):
             return body
         if isinstance(status, int):
-            raise from_status(status, packed(body), {}, seat)
+            raise from_status(status, packed(body), {}, role_model)
     inner = error.get("error", error) if isinstance(error, dict) else error
     text = plain(inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error")
     if "batch_expired" in str(error):
-        raise errors.TimedOut(f"{seat.model} at {seat.connection} was not asked within {WINDOW}: {text}", "")
-    raise errors.ServerFault(f"{seat.model} at {seat.connection}, in a batch: {text}", "")
+        raise errors.TimedOut(
+            f"{role_model.model} at {role_model.connection} was not asked within {WINDOW}: {text}", ""
+        )
+    raise errors.ServerFault(f"{role_model.model} at {role_model.connection}, in a batch: {text}", "")
+
+
+class BatchLibrary:
+    """The engine's ``Batches`` port over all connections."""
+
+    def __init__(self, library: ModelLibrary) -> None:
+        self._library = library
+        self._servers: dict[tuple[str, str], BatchServer] = {}
+        self._keys: dict[str, str | None] = {}
+
+    def batchable(self, role_model: RoleModel) -> bool:
+        """Whether the seat's connection speaks OpenAI's API."""
+        return self._library.place(role_model.connection).dialect == "openai"
+
+    async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
+        """Who takes the files for a seat: its connection's Batch API, or with ``folder`` files answered by hand."""
+        place = self._place(role_model)
+        name = (folder or place.name, place.base_url)
+        if name not in self._servers:
+            if not folder:
+                self._keys[place.base_url] = await self._library.key(place)
+            self._servers[name] = (
+                HandBatches(Path(folder).expanduser()) if folder else OpenAIBatches(place, self._keys[place.base_url])
+            )
+        return self._servers[name]
+
+    def body(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, Any]:
+        """The request of a live call, as the server is known to take it, not streamed."""
+        request = self._library.request(self._place(role_model), None, role_model, ask, settings)
+        known = self._library.capabilities.of(request.place, role_model.model)
+        refused = {*known.dropped, "stream", "stream_options"}
+        optional = {name: value for name, value in openai_chat.optional(request).items() if name not in refused}
+        return openai_chat.body(request, known, optional, request.schema_for(known))
+
+    def reply(
+        self,
+        role_model: RoleModel,
+        row: Mapping[str, Any],
+        settings: RunSettings,
+        expects: Expect,
+        prompt_characters: int,
+    ) -> ModelReply:
+        """What a row says, at half the list price. Raises a ModelError."""
+        place, key = self._place(role_model), self._keys.get(role_model.base_url)
+        request = self._library.request(place, key, role_model, Ask("", (), expects=expects), settings)
+        growing = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
+        try:
+            openai_chat.take(body_of(row, role_model), role_model, growing)
+            growing.finish = growing.finish or "stop"  # a row is whole, whether it says why it ends or not
+            reply = growing.finished(request, ())
+        except ModelError as error:
+            error.billed = growing.billed(prompt_characters)
+            hide_key(error, key)
+            raise
+        usage = reply.usage
+        if usage.estimated:
+            usage = estimated(prompt_characters, len(reply.text) + len(reply.reasoning))
+        return replace(
+            reply,
+            text=redacted(reply.text, key),
+            reasoning=redacted(reply.reasoning, key),
+            usage=usage,
+            cost_usd=self.cost(role_model, usage),
+        )
+
+    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
+        """Dollars of a request in a batch, None when no price is known."""
+        cost = self._library.cost(role_model, usage)
+        return None if cost is None else cost * SHARE
+
+    async def close(self) -> None:
+        """Close the connections to the servers."""
+        servers, self._servers = list(self._servers.values()), {}
+        for server in servers:
+            await server.close()
+
+    def _place(self, role_model: RoleModel) -> Connection:
+        return self._library.place(role_model.connection).model_copy(update={"base_url": role_model.base_url})

@@ -14,7 +14,7 @@ import orjson
 from core import errors
 from core.documents import storable
 from core.errors import ModelError
-from core.runs import Seat
+from core.runs import RoleModel
 
 _CONTEXT = re.compile(
     r"context.{0,20}(length|size|window)|exceed_context_size|maximum context|too many (input )?tokens|"
@@ -131,19 +131,19 @@ def _number(text: str) -> float | None:
     return None if math.isnan(number) else number
 
 
-def from_status(status: int, body: bytes, headers: Mapping[str, str], seat: Seat) -> ModelError:
+def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
     """The error for an HTTP status that is not 200."""
-    return _error(status, *told(body), headers, seat)
+    return _error(status, *told(body), headers, role_model)
 
 
-def _error(status: int, text: str, code: str, headers: Mapping[str, str], seat: Seat) -> ModelError:
-    error = _told_apart(status, text, f"{text} {code}", headers, seat)
+def _error(status: int, text: str, code: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
+    error = _told_apart(status, text, f"{text} {code}", headers, role_model)
     error.said = f"{text} {code}".strip()
     return error
 
 
-def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], seat: Seat) -> ModelError:
-    said = f"{seat.connection} answered {status} for {seat.model}" + (f": {text}" if text else "")
+def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
+    said = f"{role_model.connection} answered {status} for {role_model.model}" + (f": {text}" if text else "")
     said = said if said.endswith((".", "!", "?")) else f"{said}."
     rejected = status in (400, 403, 422)
     if status == 402 or ((rejected or status == 429) and _QUOTA.search(whole)):
@@ -180,17 +180,17 @@ def _too_long(status: int, whole: str) -> bool:
     return bool(_CONTEXT.search(whole))
 
 
-def from_event(event: Any, seat: Seat) -> ModelError:
+def from_event(event: Any, role_model: RoleModel) -> ModelError:
     """The error for an error event in a stream that had begun with 200."""
     text, code = _picked(event)
     status = event.get("code") if isinstance(event, dict) else None
     if isinstance(status, int) and 400 <= status < 600:
-        return _error(status, text, code, {}, seat)
+        return _error(status, text, code, {}, role_model)
     if _CONTEXT.search(f"{text} {code}"):
-        return _error(413, text, code, {}, seat)
+        return _error(413, text, code, {}, role_model)
     if "rate_limit" in code:
-        return errors.RateLimited(f"{seat.connection} stopped in mid-stream: {text}.")
-    return errors.ServerFault(f"{seat.connection} stopped in mid-stream: {text}.", _remedy(text))
+        return errors.RateLimited(f"{role_model.connection} stopped in mid-stream: {text}.")
+    return errors.ServerFault(f"{role_model.connection} stopped in mid-stream: {text}.", _remedy(text))
 
 
 def _remedy(said: str) -> str:

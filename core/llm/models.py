@@ -10,23 +10,24 @@ from typing import Any
 
 import aiohttp
 
+from core import baseline
+from core.baseline import classifier_model
 from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import builtin, examining, facts, ollama_chat, openai_chat, reaching, schemas, streams, wire
-from core.llm.builtin import taught
+from core.llm import diagnose_tls, model_info, ollama_chat, openai_chat, probe, schemas, streaming, wire
 from core.llm.capabilities import Capabilities, Known
 from core.llm.connections import PRESETS, Connection, find_key
 from core.llm.failures import hide_key, redacted
+from core.llm.limits import Limits
 from core.llm.prices import Prices
 from core.llm.reply import ModelReply, OnDelta, estimated
 from core.llm.request import Request
-from core.llm.terms import Limits
-from core.runs import BUILTIN, RunSettings, Sampling, Seat
+from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
 PLAIN = ("lexical",)
 """Built-in models that are the same in every project."""
-BUILTIN_MODELS = (*PLAIN, taught.NAME)
+BUILTIN_MODELS = (*PLAIN, classifier_model.NAME)
 SEEDS_APART = 1000
 """How far the seeds of two samples of one request lie apart: more than a run has iterations."""
 _NOTHING: Mapping[str, Any] = {}
@@ -44,7 +45,7 @@ class ModelLibrary:
         self.prices = Prices()
         self.own_limits: dict[str, Limits] = {}
         """By the name of the connection."""
-        self.students: list[taught.Lookup] = []
+        self.students: list[classifier_model.Lookup] = []
         """Where trained students are found: one lookup for each open project."""
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[str, str | None] = {}
@@ -70,68 +71,70 @@ class ModelLibrary:
                 f"Known are {known}; add it on Models, or with --connection {name}=URL.",
             ) from None
 
-    def seated(self, seat: Seat) -> Seat:
+    def resolve(self, role_model: RoleModel) -> RoleModel:
         """The seat with its connection's address frozen in. UsageError for an unknown connection, NoSuchModel for a
         built-in that does not exist."""
-        place = self.place(seat.connection)
-        if place.dialect == "builtin" and seat.model.partition("@")[0] not in BUILTIN_MODELS:
-            raise NoSuchModel(f"There is no built-in model '{seat.model}'.", f"There is {', '.join(BUILTIN_MODELS)}.")
-        return seat.model_copy(update={"base_url": place.base_url})
+        place = self.place(role_model.connection)
+        if place.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:
+            raise NoSuchModel(
+                f"There is no built-in model '{role_model.model}'.", f"There is {', '.join(BUILTIN_MODELS)}."
+            )
+        return role_model.model_copy(update={"base_url": place.base_url})
 
     async def ask(
-        self, seat: Seat, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
+        self, role_model: RoleModel, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         """One request to whoever sits there; raises a ModelError. No retries in here."""
-        place = self._place_of(seat)
+        place = self._place_of(role_model)
         if place.dialect == "builtin":
-            pupil = None if seat.model in PLAIN else await asyncio.to_thread(self._pupil, seat.model)
+            pupil = None if role_model.model in PLAIN else await asyncio.to_thread(self._pupil, role_model.model)
             return await _ask_builtin(ask, settings, document, on_delta, pupil)
-        return await self._send(place, seat, ask, settings, on_delta)
+        return await self._send(place, role_model, ask, settings, on_delta)
 
-    def note_format(self, seat: Seat, in_format: bool) -> None:
+    def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Note whether a seat's model answered a probe in the form that was asked for."""
-        if seat.connection != BUILTIN:
-            self.capabilities.of(self._place_of(seat), seat.model).in_format = in_format
+        if role_model.connection != BUILTIN:
+            self.capabilities.of(self._place_of(role_model), role_model.model).in_format = in_format
 
-    async def look_up(self, seat: Seat) -> Known:
+    async def look_up(self, role_model: RoleModel) -> Known:
         """What is known of the seat's model after the server was asked for what it tells for nothing. Never fails."""
-        place = self._place_of(seat)
-        known = self.capabilities.of(place, seat.model)
-        told = await facts.facts(self.session, place, await self.key(place), seat.model)
+        place = self._place_of(role_model)
+        known = self.capabilities.of(place, role_model.model)
+        told = await model_info.facts(self.session, place, await self.key(place), role_model.model)
         known.context = told.context or known.context
         known.reasons = told.reasons if known.reasons is None else known.reasons
         return known
 
-    async def examine(self, seat: Seat, settings: RunSettings) -> Known:
+    async def examine(self, role_model: RoleModel, settings: RunSettings) -> Known:
         """What the seat's model can do, found out anew with four tiny asks. What fails stays unknown."""
-        place = self._place_of(seat)
-        known = self.capabilities.of(place, seat.model)
+        place = self._place_of(role_model)
+        known = self.capabilities.of(place, role_model.model)
         if place.dialect == "builtin":
             return known
-        own = settings.model_copy(update={"codebook": examining.BOOK})
+        own = settings.model_copy(update={"codebook": probe.BOOK})
 
         async def send(ask: Ask, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply:
-            probed = seat.model_copy(update={"sampling": sampling})
+            probed = role_model.model_copy(update={"sampling": sampling})
             return await self._send(place, probed, ask, own, lambda _text, _is_reasoning: None, more)
 
-        await examining.examine(send, known)
-        return await self.look_up(seat)
+        await probe.examine(send, known)
+        return await self.look_up(role_model)
 
-    def _place_of(self, seat: Seat) -> Connection:
-        return self.place(seat.connection).model_copy(update={"base_url": seat.base_url})
+    def _place_of(self, role_model: RoleModel) -> Connection:
+        return self.place(role_model.connection).model_copy(update={"base_url": role_model.base_url})
 
     async def _send(
         self,
         place: Connection,
-        seat: Seat,
+        role_model: RoleModel,
         ask: Ask,
         settings: RunSettings,
         on_delta: OnDelta,
         more: Mapping[str, Any] = _NOTHING,
     ) -> ModelReply:
         key = await self.key(place)
-        request = self.request(place, key, seat, ask, settings, more)
-        known = self.capabilities.of(place, seat.model)
+        request = self.request(place, key, role_model, ask, settings, more)
+        known = self.capabilities.of(place, role_model.model)
         dialect: wire.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
 
         def heard(text: str, is_reasoning: bool) -> None:
@@ -141,9 +144,9 @@ class ModelLibrary:
             reply = await wire.ask(self.session, dialect, request, known, heard)
         except ModelError as failed:
             # Only where nothing was ever heard: a server that has answered speaks what its address says.
-            error = failed if known.at else await reaching.explained(failed, place)
+            error = failed if known.at else await diagnose_tls.explained(failed, place)
             if place.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
-                error.remedy = f"If it is not there yet, get it: ollama pull {seat.model}"
+                error.remedy = f"If it is not there yet, get it: ollama pull {role_model.model}"
             hide_key(error, key)
             raise error from None
         known.at = time.time()
@@ -155,53 +158,53 @@ class ModelLibrary:
         self,
         place: Connection,
         key: str | None,
-        seat: Seat,
+        role_model: RoleModel,
         ask: Ask,
         settings: RunSettings,
         more: Mapping[str, Any] = _NOTHING,
     ) -> Request:
         """An ask on its way to a server, with ``more`` parameters by name."""
-        seed = seat.sampling.seed
+        seed = role_model.sampling.seed
         return Request(
             place=place,
             key=key,
-            seat=seat,
+            role_model=role_model,
             ask=ask,
             seed=None if seed is None else seed + settings.iteration + SEEDS_APART * ask.sample,
-            schema=schemas.wanted(seat.sampling, ask, settings.codebook),
-            silence=settings.handling.silence or streams.SILENCE_SECONDS,
-            price=lambda usage: self.prices.cost(place, seat.model, usage),
+            schema=schemas.wanted(role_model.sampling, ask, settings.codebook),
+            silence=settings.handling.silence or streaming.SILENCE_SECONDS,
+            price=lambda usage: self.prices.cost(place, role_model.model, usage),
             more=more,
         )
 
-    def dearest(self, seat: Seat, ask: Ask) -> float:
+    def dearest(self, role_model: RoleModel, ask: Ask) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
         characters = sum(len(message.content) for message in ask.messages)
-        usage = Usage(prompt_tokens=characters, completion_tokens=seat.sampling.max_tokens)
-        return self.cost(seat, usage) or 0.0
+        usage = Usage(prompt_tokens=characters, completion_tokens=role_model.sampling.max_tokens)
+        return self.cost(role_model, usage) or 0.0
 
-    def cost(self, seat: Seat, usage: Usage) -> float | None:
+    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Dollars for these tokens, None when no price is known."""
-        return self.prices.cost(self.place(seat.connection), seat.model, usage)
+        return self.prices.cost(self.place(role_model.connection), role_model.model, usage)
 
-    def priced(self, seat: Seat) -> bool:
+    def priced(self, role_model: RoleModel) -> bool:
         """Whether the price of this seat's replies is known."""
-        return self.prices.rates(self.place(seat.connection), seat.model) is not None
+        return self.prices.rates(self.place(role_model.connection), role_model.model) is not None
 
-    def limits(self, seat: Seat) -> Limits:
+    def limits(self, role_model: RoleModel) -> Limits:
         """What the seat's connection may be asked, as the person said."""
-        return self.own_limits.get(seat.connection, Limits())
+        return self.own_limits.get(role_model.connection, Limits())
 
-    def salt(self, seat: Seat, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
+    def salt(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
         """The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
         belong in the key; a server's reply depends on what was sent alone: the schema, where one was meant to be."""
-        if seat.connection != BUILTIN:
-            schema = schemas.wanted(seat.sampling, ask, settings.codebook)
+        if role_model.connection != BUILTIN:
+            schema = schemas.wanted(role_model.sampling, ask, settings.codebook)
             return {} if schema is None else {"schema": schema}
-        salt = {"builtin": builtin.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
-        return salt if seat.model in PLAIN else {**salt, "student": seat.model.partition("@")[2]}
+        salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
+        return salt if role_model.model in PLAIN else {**salt, "student": role_model.model.partition("@")[2]}
 
-    def _pupil(self, model: str) -> taught.Pupil:
+    def _pupil(self, model: str) -> classifier_model.ClassifierModel:
         """The student on a seat; NoSuchModel, which stops a run before it starts, when nothing was learned yet."""
         wanted = model.partition("@")[2]
         for find in tuple(self.students):
@@ -222,7 +225,7 @@ class ModelLibrary:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
-                trace_configs=[streams.noting_reuse()],
+                trace_configs=[streaming.noting_reuse()],
             )
         return self._session
 
@@ -247,14 +250,18 @@ class ModelLibrary:
 
 
 async def _ask_builtin(
-    ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta, pupil: taught.Pupil | None
+    ask: Ask,
+    settings: RunSettings,
+    document: Document,
+    on_delta: OnDelta,
+    pupil: classifier_model.ClassifierModel | None,
 ) -> ModelReply:
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
     codebook = ask.narrowed(settings.codebook)
     if pupil is None:
-        text = await asyncio.to_thread(builtin.answer, ask, codebook, document)
+        text = await asyncio.to_thread(baseline.answer, ask, codebook, document)
     else:
-        text = await asyncio.to_thread(taught.answer, ask, codebook, document, pupil)
+        text = await asyncio.to_thread(classifier_model.answer, ask, codebook, document, pupil)
     if settings.pace > 0:
         for piece in _words(text):
             on_delta(piece, False)

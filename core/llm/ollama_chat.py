@@ -9,13 +9,13 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm import lines, streams
+from core.llm import streaming
 from core.llm.capabilities import Known
 from core.llm.failures import from_event
 from core.llm.reply import count
 from core.llm.request import Request
 from core.llm.schemas import Schema
-from core.runs import Seat
+from core.runs import RoleModel
 
 PATH = "/api/chat"
 _OPTIONS = ("temperature", "top_p", "seed")
@@ -33,7 +33,7 @@ _SURELY = 8
 def optional(request: Request) -> dict[str, Any]:
     """The parameters that a server may refuse, as they are meant. How long it is to think is a level, for ``minimal``
     no; without an effort it is left to the model."""
-    sampling = request.seat.sampling
+    sampling = request.role_model.sampling
     effort = sampling.reasoning_effort
     think = None if effort is None else False if effort == "minimal" else effort
     chosen = {
@@ -47,9 +47,9 @@ def optional(request: Request) -> dict[str, Any]:
 
 def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
     """What goes out. Raises ContextTooLong where the model's context is known and cannot hold the prompt."""
-    limit = known.limited(request.seat.sampling.max_tokens)
+    limit = known.limited(request.role_model.sampling.max_tokens)
     made: dict[str, Any] = {
-        "model": request.seat.model,
+        "model": request.role_model.model,
         "messages": request.messages(known, schema),
         "stream": True,
         "truncate": False,  # newer versions say then that a prompt does not fit; others cut it without a word
@@ -67,15 +67,15 @@ def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Sc
     return made
 
 
-async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
+async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
     """Read the reply to its end."""
-    async for some in lines.Lines(response, seat):
+    async for some in streaming.Lines(response, role_model):
         for line in filter(bytes.strip, some):
-            take(lines.decoded(line, seat), seat, growing)
+            take(streaming.decoded(line, role_model), role_model, growing)
             if growing.finish:
-                await streams.read_out(response)
+                await streaming.read_out(response)
                 return
-        growing.wait(seat)
+        growing.wait(role_model)
 
 
 def _context(request: Request, limit: int, known: Known) -> int:
@@ -83,7 +83,7 @@ def _context(request: Request, limit: int, known: Known) -> int:
     anew whenever it changes; at most what the model has."""
     least = request.characters // _SURELY
     if known.context is not None and least > known.context:
-        model = request.seat.model
+        model = request.role_model.model
         raise errors.ContextTooLong(
             f"The prompt for {model} has at least {least} tokens, its context has {known.context} tokens."
         )
@@ -92,12 +92,12 @@ def _context(request: Request, limit: int, known: Known) -> int:
     return known.num_ctx if known.context is None else min(known.num_ctx, known.context)
 
 
-def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
+def take(event: dict[str, Any], role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
     if event.get("error"):
-        raise from_event(event["error"], seat)
+        raise from_event(event["error"], role_model)
     message = event.get("message") or {}
     if not isinstance(message, dict):
-        raise errors.MalformedStream(f"{seat.connection} sent a message that is not an object.", "")
+        raise errors.MalformedStream(f"{role_model.connection} sent a message that is not an object.", "")
     growing.told_model(event.get("model"))
     growing.add(message.get("content"), message.get("thinking"))
     if event.get("logprobs"):

@@ -9,20 +9,20 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm import lines, streams
+from core.llm import streaming
 from core.llm.capabilities import Known
 from core.llm.failures import from_event, plain
 from core.llm.reply import count
 from core.llm.request import Request
 from core.llm.schemas import NAME, Schema
-from core.runs import Seat
+from core.runs import RoleModel
 
 PATH = "/chat/completions"
 
 
 def optional(request: Request) -> dict[str, Any]:
     """The parameters that a server may refuse, as they are meant."""
-    sampling = request.seat.sampling
+    sampling = request.role_model.sampling
     chosen = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
@@ -35,79 +35,79 @@ def optional(request: Request) -> dict[str, Any]:
 
 def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
     """What goes out."""
-    made = {"model": request.seat.model, "messages": request.messages(known, schema), **optional}
+    made = {"model": request.role_model.model, "messages": request.messages(known, schema), **optional}
     if "stream" not in made:
         made.pop("stream_options", None)
     if known.limit:
-        made[known.limit] = known.limited(request.seat.sampling.max_tokens)
+        made[known.limit] = known.limited(request.role_model.sampling.max_tokens)
     if schema is not None:
         held = {"name": NAME, "strict": True, "schema": schema}
         made["response_format"] = {"type": "json_schema", "json_schema": held}
     return made
 
 
-async def receive(response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
+async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
     """Read the reply to its end, streamed or whole."""
     whole = response.content_type == "application/json"
     held = bytearray()
-    reading = lines.Lines(response, seat)
+    reading = streaming.Lines(response, role_model)
     async for some in reading:
         for line in some:
             if not line.startswith(b"data:"):
                 if line:
-                    _other(line, held, seat, whole=whole)
+                    _other(line, held, role_model, whole=whole)
                 elif held and not whole:
-                    _take_held(held, seat, growing)
+                    _take_held(held, role_model, growing)
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":
-                _take_held(held, seat, growing)
+                _take_held(held, role_model, growing)
                 growing.finish = growing.finish or "stop"
-                await streams.read_out(response)
+                await streaming.read_out(response)
                 return
             if not data:
                 continue
             # An event may go over several lines. One that is whole is not waited with, as not every server sends the
             # blank line after it.
-            if held or (event := lines.maybe(data)) is None:
-                _hold(data, held, seat)
+            if held or (event := streaming.maybe(data)) is None:
+                _hold(data, held, role_model)
             else:
-                take(event, seat, growing)
+                take(event, role_model, growing)
         if growing.finish:
             reading.last()
-        growing.wait(seat)  # some servers send comments for as long as what is behind them does not answer
+        growing.wait(role_model)  # some servers send comments for as long as what is behind them does not answer
     if held:
-        _take_held(held, seat, growing)
+        _take_held(held, role_model, growing)
         if whole:  # and read to its end, whether it says why it ends or not
             growing.finish = growing.finish or "stop"
 
 
-def _other(line: bytes, held: bytearray, seat: Seat, *, whole: bool) -> None:
+def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) -> None:
     """A line that is no data: one of another field, or of JSON that came as it is (``whole`` when it said so), as some
     servers send it when they do not stream, or fail."""
     field, colon, said = line.partition(b":")
     if field == b"error":
-        raise from_event(lines.maybe(said) or said.decode("utf-8", "replace").strip(), seat)
+        raise from_event(streaming.maybe(said) or said.decode("utf-8", "replace").strip(), role_model)
     if (whole or held or line.startswith(b"{")) and not (colon and field in (b"", b"event", b"id", b"retry")):
-        _hold(line, held, seat)
+        _hold(line, held, role_model)
 
 
-def _hold(data: bytes, held: bytearray, seat: Seat) -> None:
+def _hold(data: bytes, held: bytearray, role_model: RoleModel) -> None:
     held += data + b"\n"
-    if len(held) > lines.MAX_LINE:
-        raise errors.MalformedStream(f"{seat.connection} sent an event of more than {lines.MAX_LINE} bytes.")
+    if len(held) > streaming.MAX_LINE:
+        raise errors.MalformedStream(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE} bytes.")
 
 
-def _take_held(held: bytearray, seat: Seat, growing: streams.Growing) -> None:
+def _take_held(held: bytearray, role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
     if held:
-        take(lines.decoded(bytes(held), seat), seat, growing)
+        take(streaming.decoded(bytes(held), role_model), role_model, growing)
         held.clear()
 
 
-def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
+def take(event: dict[str, Any], role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
     """One event of a stream, or a whole reply that was not streamed: they differ in ``delta`` and ``message``."""
     if event.get("error") or event.get("object") == "error":
-        raise from_event(event.get("error") or event, seat)
+        raise from_event(event.get("error") or event, role_model)
     growing.told_model(event.get("model"))
     if isinstance(event.get("usage"), dict):
         growing.usage = _usage(event["usage"])
@@ -116,7 +116,7 @@ def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
         return
     for choice in choices:
         if not isinstance(choice, dict):
-            raise errors.MalformedStream(f"{seat.connection} sent a choice that is not an object.", "")
+            raise errors.MalformedStream(f"{role_model.connection} sent a choice that is not an object.", "")
         if choice.get("index"):
             continue  # a second reply that nobody asked for
         part = choice.get("delta") or choice.get("message") or {}
@@ -124,11 +124,11 @@ def take(event: dict[str, Any], seat: Seat, growing: streams.Growing) -> None:
             text, thought = _parts(part.get("content", choice.get("text")))
             growing.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
-                raise errors.Refused(f"{seat.model} declined: {plain(part['refusal'])}")
+                raise errors.Refused(f"{role_model.model} declined: {plain(part['refusal'])}")
         if choice.get("logprobs"):
             growing.logprobs = True
         if choice.get("error"):
-            raise from_event(choice["error"], seat)
+            raise from_event(choice["error"], role_model)
         growing.ended(choice.get("finish_reason"))
 
 

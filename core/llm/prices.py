@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from core.debate.turns import Usage
 from core.llm.connections import Connection
-from core.llm.terms import Price
+from core.llm.limits import Price
 
 _PROVIDERS = {
     "api.openai.com": "openai",

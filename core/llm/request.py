@@ -14,7 +14,7 @@ from core.documents import storable
 from core.llm.capabilities import Known
 from core.llm.connections import Connection
 from core.llm.schemas import Schema, instruction, without_bounds
-from core.runs import Seat
+from core.runs import RoleModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Request:
 
     place: Connection
     key: str | None
-    seat: Seat
+    role_model: RoleModel
     ask: Ask
     seed: int | None
     schema: Schema | None

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import aiohttp
 
 from core import errors
-from core.llm import streams
+from core.llm import streaming
 from core.llm.capabilities import Known
 from core.llm.reply import ModelReply, OnDelta
 from core.llm.request import Request
 from core.llm.schemas import Schema
-from core.runs import Seat
+from core.runs import RoleModel
 
 
 class Dialect(Protocol):
@@ -30,7 +30,9 @@ class Dialect(Protocol):
     ) -> dict[str, Any]:
         """What goes out; ``optional`` and ``schema`` hold what the server is not known to refuse."""
 
-    async def receive(self, response: aiohttp.ClientResponse, seat: Seat, growing: streams.Growing) -> None:
+    async def receive(
+        self, response: aiohttp.ClientResponse, role_model: RoleModel, growing: streaming.ReplyBuilder
+    ) -> None:
         """Read the reply to its end."""
 
 
@@ -48,7 +50,7 @@ async def ask(
         body = dialect.body(request, known, optional, schema)
         if refusal is not None and body == refused:  # a lesson that changes nothing would be learned for ever
             raise refusal
-        growing = streams.Growing(on_delta, request.silence)
+        growing = streaming.ReplyBuilder(on_delta, request.silence)
         try:
             reply = await _exchange(session, dialect, request, body, growing, request.unsent(known, meant))
         except errors.BadRequest as error:
@@ -73,15 +75,15 @@ async def _exchange(
     dialect: Dialect,
     request: Request,
     body: dict[str, Any],
-    growing: streams.Growing,
+    growing: streaming.ReplyBuilder,
     unsent: tuple[str, ...],
 ) -> ModelReply:
     """One request and its reply. A ModelError tells what had come before it, and what that was billed."""
     url = f"{request.place.base_url}{dialect.PATH}"
     try:
         try:
-            async with streams.post(session, url, body, request, growing) as response:
-                await dialect.receive(response, request.seat, growing)
+            async with streaming.post(session, url, body, request, growing) as response:
+                await dialect.receive(response, request.role_model, growing)
         except (errors.CutStream, errors.Stalled, errors.MalformedStream):
             if not growing.finish:  # else all was said, and only the usage or the last line did not come as it should
                 raise

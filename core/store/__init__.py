@@ -1,1 +1,1 @@
-"""What a project file holds, and the only SQL."""
+"""The project file: its schema and all SQL on it."""

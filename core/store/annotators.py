@@ -19,7 +19,7 @@ itself it names that source, too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AnnotationSource:
     """Whose annotations.
 
     Its name, which ``source_of`` reads: ``gold`` (of several raters the majority, of ratings the mean), ``gold@RATER``,
@@ -44,24 +44,24 @@ class Source:
         return f"{self.kind}{SEPARATOR}{self.who}" if self.who else self.kind
 
 
-def of_run(run_id: str, role: str = VERDICT) -> Source:
+def of_run(run_id: str, role: str = VERDICT) -> AnnotationSource:
     """A run's verdicts, or what one of its roles says."""
-    return Source(RUN, run_id, role)
+    return AnnotationSource(RUN, run_id, role)
 
 
-def source_of(name: str) -> Source:
+def source_of(name: str) -> AnnotationSource:
     """The source that a name means. UsageError for anything else; whether the rater or run exists is not asked."""
     if name == AUTHOR:
-        return Source(GOLD, AUTHOR)
+        return AnnotationSource(GOLD, AUTHOR)
     kind, at, who = name.partition(SEPARATOR)
     if kind == GOLD and bool(at) == bool(who):
-        return Source(GOLD, who)
+        return AnnotationSource(GOLD, who)
     if kind == REVIEWED and bool(at) == bool(who):
-        return Source(REVIEWED, who)
+        return AnnotationSource(REVIEWED, who)
     if name.startswith(f"{RUN}:"):
         run_id, _, role = name.removeprefix(f"{RUN}:").partition("/")
         if run_id:
-            return Source(RUN, run_id, role or VERDICT)
+            return AnnotationSource(RUN, run_id, role or VERDICT)
     raise UsageError(
         f"There is no truth '{name}'.", "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON or run:ID."
     )
@@ -79,7 +79,7 @@ GROUP BY document_id, item HAVING arg_max(after, seq) IS NOT NULL
 """
 
 
-def select(source: Source, prefix: str, *, raters: int) -> tuple[str, dict[str, Any]]:
+def select(source: AnnotationSource, prefix: str, *, raters: int) -> tuple[str, dict[str, Any]]:
     """SQL that gives (document_id, item, value) of a source, and its parameters, named with ``prefix``.
 
     ``raters`` is how many raters the gold has: one needs no vote.

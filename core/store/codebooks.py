@@ -8,7 +8,7 @@ from typing import Any
 
 from core.codebook import Codebook, parse_codebook
 from core.store.connection import Connection, Cursor
-from core.store.events import Deed, record
+from core.store.events import NewEvent, record
 from core.store.rows import clean, dump, load
 from core.store.settings import put
 from core.store.writer import Writer
@@ -55,7 +55,7 @@ class Codebooks:
             record(
                 cursor,
                 actor,
-                [Deed("codebook", before=version or None, after=version + 1, payload={"note": note})],
+                [NewEvent("codebook", before=version or None, after=version + 1, payload={"note": note})],
             )
             return int(version) + 1
 

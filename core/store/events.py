@@ -40,7 +40,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class NewEvent:
     """An event that is about to be made."""
 
     kind: str
@@ -54,7 +54,7 @@ class Deed:
     payload: Mapping[str, Any] | None = None
 
 
-def record(cursor: Cursor, actor: str, deeds: Sequence[Deed]) -> list[Event]:
+def record(cursor: Cursor, actor: str, deeds: Sequence[NewEvent]) -> list[Event]:
     """Append events as one act, inside a transaction of the writer; the events with their time and number."""
     if not deeds:
         return []

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from core.engine.jobs import Job
-from core.runs import Seat
+from core.runs import RoleModel
 from core.store.connection import Connection, Cursor
 from core.store.rows import clean, insert
 from core.store.writer import Writer
@@ -28,7 +28,7 @@ class BatchJobs:
             "JOIN batch_requests USING (mark) WHERE outcome IS NULL GROUP BY ALL ORDER BY min(unix_time)",
         )
         return [
-            Job(mark, run_id, Seat(connection=place, model=model, base_url=url), tuple(keys), remote)
+            Job(mark, run_id, RoleModel(connection=place, model=model, base_url=url), tuple(keys), remote)
             for mark, run_id, place, model, url, remote, keys in rows
         ]
 
@@ -41,10 +41,17 @@ class BatchJobs:
         """Return once it is on disk that these requests are about to go out."""
 
         def run(cursor: Cursor) -> None:
-            seat = job.seat
+            role_model = job.role_model
             cursor.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?, ?, '', ?, NULL)",
-                [job.mark, job.run_id, seat.connection, clean(seat.model), seat.base_url, time.time()],
+                [
+                    job.mark,
+                    job.run_id,
+                    role_model.connection,
+                    clean(role_model.model),
+                    role_model.base_url,
+                    time.time(),
+                ],
             )
             insert(cursor, "batch_requests", ("mark", "key"), [(job.mark, key) for key in job.keys])
 

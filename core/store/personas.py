@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.debate.personas import Cast, parse
+from core.debate.personas import PersonaSet, parse
 from core.hashing import digest
 from core.store.connection import Connection, Cursor
-from core.store.events import Deed, record
+from core.store.events import NewEvent, record
 from core.store.rows import clean, load
 from core.store.settings import put
 from core.store.writer import Writer
@@ -20,11 +20,11 @@ DRAFT = "personas draft"
 
 
 @dataclass(frozen=True, slots=True)
-class CastVersion:
+class PersonaSetVersion:
     """One saved version, numbered from 1."""
 
     version: int
-    cast: Cast
+    cast: PersonaSet
     note: str
     at: float
     actor: str
@@ -37,7 +37,7 @@ class Personas:
         self._connection = connection
         self._writer = writer
 
-    def save(self, cast: Cast, *, note: str = "", actor: str = "") -> int:
+    def save(self, cast: PersonaSet, *, note: str = "", actor: str = "") -> int:
         """Keep the cast as a new version and return its number; equal to the latest one, that one's number. Drops the
         draft."""
         body = cast.text
@@ -52,29 +52,31 @@ class Personas:
                 "INSERT INTO persona_versions VALUES (?, ?, ?, ?, ?, ?)",
                 [version + 1, digest(body), clean(body), clean(note), time.time(), clean(actor)],
             )
-            record(cursor, actor, [Deed("personas", before=version or None, after=version + 1, payload={"note": note})])
+            record(
+                cursor, actor, [NewEvent("personas", before=version or None, after=version + 1, payload={"note": note})]
+            )
             return int(version) + 1
 
         return self._writer.do(run)
 
-    def latest(self) -> CastVersion | None:
+    def latest(self) -> PersonaSetVersion | None:
         """The newest version, None before the first is saved."""
         return next(iter(self._read("ORDER BY version DESC LIMIT 1")), None)
 
-    def get(self, version: int) -> CastVersion | None:
+    def get(self, version: int) -> PersonaSetVersion | None:
         """One version, or None."""
         return next(iter(self._read("WHERE version = ?", [version])), None)
 
-    def history(self) -> list[CastVersion]:
+    def history(self) -> list[PersonaSetVersion]:
         """All versions, newest first."""
         return self._read("ORDER BY version DESC")
 
-    def save_draft(self, cast: Cast) -> None:
+    def save_draft(self, cast: PersonaSet) -> None:
         """Keep an edited cast until ``save`` or ``drop_draft``."""
         data = cast.model_dump(mode="json")
         self._writer.do(lambda cursor: put(cursor, DRAFT, data, actor="", event=False))
 
-    def draft(self) -> Cast | None:
+    def draft(self) -> PersonaSet | None:
         """The draft, None when there is none."""
         row = self._connection.row("SELECT value FROM settings WHERE name = ?", [DRAFT])
         return parse(load(row[0]), where="the draft") if row else None
@@ -101,11 +103,11 @@ class Personas:
         """The documents by name, in the order of their names."""
         return dict(self._connection.rows("SELECT name, text FROM persona_sources ORDER BY name"))
 
-    def _read(self, tail: str, params: list[Any] | None = None) -> list[CastVersion]:
+    def _read(self, tail: str, params: list[Any] | None = None) -> list[PersonaSetVersion]:
         rows = self._connection.rows(
             f"SELECT version, body, note, unix_time, actor FROM persona_versions {tail}", params or ()
         )
         return [
-            CastVersion(version, parse(load(body), where=f"personas version {version}"), note, at, actor)
+            PersonaSetVersion(version, parse(load(body), where=f"personas version {version}"), note, at, actor)
             for version, body, note, at, actor in rows
         ]

@@ -10,8 +10,8 @@ from typing import Self
 from core.store.connection import open_file
 from core.store.jobs import BatchJobs
 from core.store.replies import Replies
+from core.store.run_writer import RunWriter
 from core.store.store import Store
-from core.store.turns import RunSink
 from core.store.writer import Writer
 
 
@@ -30,7 +30,7 @@ class Project:
             self.store = Store(self._connection, self._writer)
             self.store.runs.recover()
             self.turn_store = self._replies = Replies(self._connection, self._writer)
-            self.sink = RunSink(self._connection, self._writer)
+            self.sink = RunWriter(self._connection, self._writer)
             self.jobs = BatchJobs(self._connection, self._writer)
         except BaseException:
             self.close()

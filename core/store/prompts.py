@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.prompts import OWN
 from core.store.connection import Connection, Cursor
-from core.store.events import Deed, record
+from core.store.events import NewEvent, record
 from core.store.rows import clean
 from core.store.settings import put
 from core.store.writer import Writer
@@ -70,7 +70,7 @@ class Prompts:
                 "INSERT INTO prompt_versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [name, slot, number, parent, clean(text), clean(note), time.time(), clean(actor)],
             )
-            record(cursor, actor, [Deed(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
+            record(cursor, actor, [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
             return name
 
         name = self._writer.do(run)

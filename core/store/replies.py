@@ -12,7 +12,7 @@ from core.debate.turns import Usage
 from core.engine.ports import StoredReply
 from core.errors import StorageFull
 from core.store.connection import Connection, Cursor
-from core.store.replylog import ReplyLog, beside
+from core.store.reply_log import ReplyLog, beside
 from core.store.rows import append_keyed, dump, load
 from core.store.writer import Writer
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
 from core.store.connection import Connection, Cursor
-from core.store.events import COLUMNS, Deed, Event, event_of, record
+from core.store.events import COLUMNS, Event, NewEvent, event_of, record
 from core.store.rows import clean, load, value_of
 from core.store.writer import Writer
 
@@ -30,7 +30,7 @@ _RECENT = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReviewChange:
     """One item's value ``before`` (as the person saw it) and ``after``; after None takes an earlier decision back."""
 
     item: str
@@ -54,7 +54,7 @@ class Decision:
     kept with the status. ``adjudicated`` changes decide between people."""
 
     document_id: str
-    changes: Sequence[Change] = ()
+    changes: Sequence[ReviewChange] = ()
     status: ReviewStatus | None = None
     marks: Sequence[Mark] = ()
     drawn: Mapping[str, Any] | None = None
@@ -111,17 +111,17 @@ class Reviews:
                 }  # fmt: skip
                 kind = ADJUDICATION if decision.adjudicated else REVIEW
                 deeds += [
-                    Deed(kind, item=change.item, before=change.before, after=change.after, **common)
+                    NewEvent(kind, item=change.item, before=change.before, after=change.after, **common)
                     for change in decision.changes
                 ]
                 deeds += [
-                    Deed(MARK, item=mark.name, before=mark.before, after=mark.after, **common)
+                    NewEvent(MARK, item=mark.name, before=mark.before, after=mark.after, **common)
                     for mark in decision.marks
                 ]
                 before = standing.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
                     common["payload"] |= decision.drawn or {}
-                    deeds.append(Deed(STATUS, before=before, after=decision.status, **common))
+                    deeds.append(NewEvent(STATUS, before=before, after=decision.status, **common))
             return record(cursor, actor, deeds)
 
         return self._writer.do(run)
@@ -138,7 +138,7 @@ class Reviews:
         codebook_version: int | None = None,
     ) -> Event:
         """``record`` for one cell."""
-        decision = Decision(document_id, (Change(item, before, after),))
+        decision = Decision(document_id, (ReviewChange(item, before, after),))
         return self.record([decision], actor=actor, run_id=run_id, codebook_version=codebook_version)[0]
 
     def set_status(self, document_id: str, status: ReviewStatus, *, actor: str, run_id: str | None = None) -> None:
@@ -227,7 +227,7 @@ class Reviews:
             act = _last_standing(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
             if act is None:
                 return []
-            record(cursor, actor, [Deed(kind, target=act, payload={"once": once} if once else None)])
+            record(cursor, actor, [NewEvent(kind, target=act, payload={"once": once} if once else None)])
             return _act(cursor, act)
 
         return self._writer.do(run)

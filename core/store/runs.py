@@ -9,9 +9,9 @@ from typing import Any
 from core.codebook import Codebook
 from core.engine.ports import Work
 from core.errors import NoSuchRun, UsageError
-from core.runs import Halt, Purpose, RunRow, RunSettings, State
+from core.runs import Purpose, RunRow, RunSettings, State, StopReason
 from core.store.connection import Connection, Cursor
-from core.store.events import Deed, record
+from core.store.events import NewEvent, record
 from core.store.rows import clean, dump, insert, load
 from core.store.writer import Writer
 
@@ -183,7 +183,7 @@ class Runs:
         Kept as an event beside the frozen settings. Raises UsageError for an unknown run.
         """
         before = self.known(run_id).budget_usd
-        deed = Deed(BUDGET, before=before, after=budget_usd, run_id=run_id)
+        deed = NewEvent(BUDGET, before=before, after=budget_usd, run_id=run_id)
         self._writer.do(lambda cursor: record(cursor, actor, [deed]))
         return self.known(run_id)
 
@@ -200,7 +200,7 @@ class Runs:
         return [_run_of(row) for row in self._connection.rows(_COUNTED, {"run": run_id})]
 
 
-def set_state(run_id: str, state: State, halt: Halt, seconds: float) -> Any:
+def set_state(run_id: str, state: State, halt: StopReason, seconds: float) -> Any:
     """A function for the writer that puts a run into a state and adds ``seconds`` of work."""
 
     def run(cursor: Cursor) -> None:

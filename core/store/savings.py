@@ -18,7 +18,7 @@ class FromStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Courses:
+class DecisionPaths:
     """How far the debates of an adaptive run went. ``changed`` are those of the audited whose verdict differs from what
     the extractor said first. ``calls`` and ``cost_usd`` are what one debate took beyond its opening, on average over
     those that were held in full (None: none was, or a price is unknown)."""
@@ -71,6 +71,6 @@ class Savings:
         replies, tokens, cost = self._connection.rows(_FROM_STORE, {"run": run_id})[0]
         return FromStore(int(replies), int(tokens), cost)
 
-    def courses(self, run_id: str) -> Courses:
+    def courses(self, run_id: str) -> DecisionPaths:
         """How far the debates of a run went; zeros for one that is not adaptive."""
-        return Courses(*self._connection.rows(_COURSES, {"run": run_id})[0])
+        return DecisionPaths(*self._connection.rows(_COURSES, {"run": run_id})[0])

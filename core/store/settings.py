@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from core.store.connection import Connection, Cursor
-from core.store.events import Deed, record
+from core.store.events import NewEvent, record
 from core.store.rows import clean, dump, load
 from core.store.writer import Writer
 
@@ -19,7 +19,7 @@ def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> No
         return
     cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [clean(name), after, time.time()])
     if event:
-        deed = Deed("setting", item=name, before=None if before is None else load(before), after=value)
+        deed = NewEvent("setting", item=name, before=None if before is None else load(before), after=value)
         record(cursor, actor, [deed])
 
 

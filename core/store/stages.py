@@ -13,7 +13,7 @@ from core.store.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class Utterance:
     """A role in one round, with the place in the debate at which it usually spoke. ``lists``: debates in which it gave
     a list of its own."""
 
@@ -43,20 +43,20 @@ class Stages:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def speeches(self, run_id: str) -> list[Speech]:
+    def speeches(self, run_id: str) -> list[Utterance]:
         """The roles that spoke, round by round, in the order of the debate."""
         rows = self._connection.rows(
             "SELECT role, round, median(turn) AS place, count(says) FROM turns WHERE run_id = ? AND NOT superseded "
             "GROUP BY role, round ORDER BY place, role",
             [run_id],
         )
-        return [Speech(*row) for row in rows]
+        return [Utterance(*row) for row in rows]
 
     def values(
-        self, run_id: str, speeches: Sequence[Speech], items: Sequence[str], values: Sequence[str]
+        self, run_id: str, speeches: Sequence[Utterance], items: Sequence[str], values: Sequence[str]
     ) -> dict[str, npt.NDArray[Any]]:
         """(speech, row, column, value) of what was said, the last word of a role in a round: ``speech`` is the place in
-        ``speeches``, the others as in ``Evaluations.placed``."""
+        ``speeches``, the others as in ``ConfusionCounts.placed``."""
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
         params = {
             "run": run_id,
@@ -98,12 +98,12 @@ class Stages:
         )
         return found["status"]
 
-    def spent(self, run_id: str, truth: str | None = None) -> list[Spent]:
-        """What each role took in each round; with ``truth`` on documents that it speaks of."""
+    def spent(self, run_id: str, reference: str | None = None) -> list[Spent]:
+        """What each role took in each round; with ``reference`` on documents that it speaks of."""
         only, params = "", {"run": run_id}
-        if truth is not None:
+        if reference is not None:
             raters = self._connection.rows("SELECT count(DISTINCT rater) FROM gold")[0][0]
-            rows, more = select(source_of(truth), "truth", raters=raters)
+            rows, more = select(source_of(reference), "reference", raters=raters)
             only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
         found = self._connection.rows(
             f"""

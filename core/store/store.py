@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from core.store.agreement import ReviewerAgreement
+from core.store.classifiers import ClassifierStore
 from core.store.codebooks import Codebooks
+from core.store.confusion import ConfusionCounts
 from core.store.connection import Connection
-from core.store.counts import Evaluations
-from core.store.cues import Cues
+from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
-from core.store.dossiers import Dossiers
 from core.store.dump import Dump
-from core.store.ended import EndedDebates
 from core.store.events import Events
+from core.store.finished_debates import EndedDebates
 from core.store.lab import Lab
-from core.store.learning import Learning
-from core.store.pages import Pages
 from core.store.personas import Personas
 from core.store.precedents import PrecedentPools
 from core.store.prompts import Prompts
-from core.store.readers import Readers
+from core.store.review_pages import ReviewPages
+from core.store.review_reasons import ReviewReasons
 from core.store.reviews import Reviews
 from core.store.runs import Runs
 from core.store.savings import Savings
@@ -38,16 +38,16 @@ class Store:
         self.ended = EndedDebates(connection)
         self.reviews = Reviews(connection, writer)
         self.events = Events(connection)
-        self.readers = Readers(connection)
+        self.readers = ReviewerAgreement(connection)
         self.settings = Settings(connection, writer)
         self.savings = Savings(connection)
-        self.dossiers = Dossiers(connection)
+        self.dossiers = DocumentRecords(connection)
         self.dump = Dump(connection)
-        self.learning = Learning(connection, writer)
-        self.pages = Pages(connection)
+        self.learning = ClassifierStore(connection, writer)
+        self.pages = ReviewPages(connection)
         self.personas = Personas(connection, writer)
-        self.cues = Cues(connection, writer)
-        self.evaluations = Evaluations(connection)
+        self.cues = ReviewReasons(connection, writer)
+        self.evaluations = ConfusionCounts(connection)
         self.prompts = Prompts(connection, writer)
         self.precedents = PrecedentPools(connection, writer)
         self.lab = Lab(connection, writer)

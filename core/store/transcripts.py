@@ -11,7 +11,7 @@ from core.debate.turns import Fault, Reading, Usage, Verdict
 from core.documents import Value
 from core.engine.ports import AttemptRow, StoredReply, VerdictRow
 from core.prompts.messages import Message
-from core.runs import Seat
+from core.runs import RoleModel
 from core.store.connection import Connection
 from core.store.replies import REPLY, reply_of
 from core.store.rows import load
@@ -21,7 +21,7 @@ _TURN = (
     "turn",
     "role",
     "retry",
-    "seat",
+    "role_model",
     "messages",
     "cached",
     "reading",
@@ -43,7 +43,7 @@ class Turn:
     turn: int
     role: str
     retry: int
-    seat: Seat
+    role_model: RoleModel
     messages: tuple[Message, ...]
     cached: bool
     reading: Reading
@@ -130,7 +130,8 @@ def verdict_of(text: str) -> Verdict:
 
 def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
     (
-        document_id, turn, role, retry, seat, messages, cached, reading, says, evidence, superseded, round, answers,
+        document_id, turn, role, retry, role_model, messages, cached, reading, says, evidence, superseded,
+        round, answers,
         item,
     ) = row[: len(_TURN)]  # fmt: skip
     return Turn(
@@ -138,7 +139,7 @@ def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
         turn=turn,
         role=role,
         retry=retry,
-        seat=Seat.model_validate(load(seat)),
+        role_model=RoleModel.model_validate(load(role_model)),
         messages=tuple(_message(part, texts) for part in load(messages)),
         cached=cached,
         reading=_reading(load(reading)),

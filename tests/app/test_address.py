@@ -11,16 +11,16 @@ def screen():
     import streamlit as st
 
     from app import state
-    from app.views import address
+    from app.widgets import layout
 
     state.follow_address("hotels")
     st.text(f"looks at {state.run_id()}")
-    st.text(f"{state.focus()} {','.join(state.compared())} {state.truth()}")
+    st.text(f"{state.focus()} {','.join(state.compared())} {state.reference()}")
     if st.button("another"):
         state.look_at_run("r0009")
     if st.button("project"):
         state.look_at_project(Path("other.duckdb"))
-    address.keep("review", run="r</script>1", document=None)
+    layout.keep("review", run="r</script>1", document=None)
 
 
 def begun(**address):
@@ -35,8 +35,8 @@ def test_a_new_tab_looks_at_the_run_that_the_address_names():
     assert begun().text[0].value == "looks at None"
 
 
-def test_document_compared_runs_and_truth_are_named_too():
-    assert begun(document="d7", runs="r0001,r0003", truth="reviewed").text[1].value == "d7 r0001,r0003 reviewed"
+def test_document_compared_runs_and_reference_are_named_too():
+    assert begun(document="d7", runs="r0001,r0003", reference="reviewed").text[1].value == "d7 r0001,r0003 reviewed"
     assert begun().text[1].value == "None  gold"
 
 

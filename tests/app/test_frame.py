@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import wiring
+from app import context
 from core.debate.events import RunStatus
 from core.errors import ProjectLocked
-from core.studio.board import Board, DocumentText, FinishedPage, Replay
+from core.services.live_run import DocumentText, FinishedPage, LiveRunState, Replay
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
+NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 
 
-class Desk:
+class ProjectSession:
     """A project with one run, under way."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.board_ = Board("r1")
+        self.board_ = LiveRunState("r1")
         self.board_.publish(RunStatus("r1", "running", 1000, 403, 9, 0, 20, 94, 3, 0, 0, 0.83, 60.0, 31.0, 1140.0))
 
     @property
@@ -42,7 +42,7 @@ class Desk:
     def saved_at(self) -> float | None:
         return 1_700_000_000.0
 
-    def board(self, run_id: str) -> Board | None:
+    def board(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == "r1" else None
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
@@ -60,23 +60,23 @@ class Workspace:
 
     def __init__(self) -> None:
         self.paths = [Path("/p/hotel-aspects.duckdb"), Path("/p/clinic-letters.duckdb")]
-        self.open_ = [Desk(self.paths[0])]
+        self.open_ = [ProjectSession(self.paths[0])]
 
-    def desks(self) -> Sequence[Desk]:
+    def sessions(self) -> Sequence[ProjectSession]:
         return self.open_
 
     def recent(self) -> Sequence[Path]:
         return self.paths
 
-    def open(self, path: Path, *, create: bool = True) -> Desk:
+    def open(self, path: Path, *, create: bool = True) -> ProjectSession:
         raise ProjectLocked(str(path), 4127, "http://127.0.0.1:8501")
 
 
 @pytest.fixture
 def studio() -> Iterator[AppTest]:
-    wiring.install(Workspace())
+    context.install(Workspace())
     yield AppTest.from_file(NAVIGATION, default_timeout=20)
-    wiring.install(None)
+    context.install(None)
 
 
 def html(app: AppTest) -> str:
@@ -117,10 +117,10 @@ def test_turning_to_another_project_forgets_what_belonged_to_the_first(studio: A
 
 def test_small_views_escape_what_they_are_given() -> None:
     def page() -> None:
-        from app.views.empty import empty
-        from app.views.header import header
-        from app.views.labels import tags
-        from app.views.notice import notice, raw_text
+        from app.widgets.alerts import notice, raw_text
+        from app.widgets.empty_state import empty
+        from app.widgets.labels import tags
+        from app.widgets.layout import header
         from core.codebook import Label
 
         bad = "<img src=x onerror=alert(1)>"
@@ -140,7 +140,7 @@ def test_an_empty_state_says_which_button_was_pressed() -> None:
     def page() -> None:
         import streamlit as st
 
-        from app.views.empty import empty
+        from app.widgets.empty_state import empty
 
         st.text(str(empty("Nobody has spoken yet", "84 documents.", ["Start with 10", "Start all"], key="run")))
 

@@ -10,22 +10,22 @@ import pytest
 from aiohttp import web
 from streamlit.testing.v1 import AppTest
 
-from app import wiring
+from app import context
 from core.engine import limits
-from core.llm import streams
+from core.llm import streaming
 from core.llm.catalogue import ModelCard
-from core.runs import Seat
-from core.studio import models, preferences
-from core.studio.desk import Desk
-from core.studio.running import comparison, costs, runs, seats
-from core.studio.workspace import Workspace
-from tests.core.studio.desks import fill, make
+from core.runs import RoleModel
+from core.services import models, preferences
+from core.services.runs import comparison, planning, prices, role_models
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+from tests.core.services.sessions import fill, make
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending
 from tests.servers.ollama import THINKER, ollama
 from tests.servers.scripted import Scripted, debating, event, piece
 
-NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
-FAR = Seat(connection="far", model="m")
+NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
+FAR = RoleModel(connection="far", model="m")
 KEY = "sk-secret-Zx81kq0Pw7"
 
 
@@ -35,21 +35,21 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     made = Workspace()
     try:
         fill(made.open(tmp_path / "hotel.duckdb"))
-        wiring.install(made)
+        context.install(made)
         yield made
     finally:
-        wiring.install(None)
+        context.install(None)
         made.close()
 
 
 @pytest.fixture
-def desk(workspace: Workspace) -> Desk:
-    return workspace.desks()[0]
+def session(workspace: Workspace) -> ProjectSession:
+    return workspace.sessions()[0]
 
 
 def screen(name: str = "models") -> AppTest:
     at = AppTest.from_file(NAVIGATION, default_timeout=60).run()
-    return at.switch_page(f"screens/{name}.py").run()
+    return at.switch_page(f"screens/{name}/page.py").run()
 
 
 def html(at: AppTest) -> str:
@@ -61,9 +61,9 @@ def submit(at: AppTest, label: str) -> AppTest:
     return next(button for button in at.form_submit_button if button.label == label).click().run()
 
 
-def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace, desk: Desk) -> None:
+def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.example/v1")
-    runs.remember(desk, runs.Plan().everywhere(FAR))
+    planning.remember(session, planning.Plan().everywhere(FAR))
     at = screen()
     assert "price unknown" in html(at)
     at.selectbox(key="price-connection").select("far")
@@ -79,44 +79,46 @@ def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace,
     assert "A price has two numbers" in html(at)
 
 
-def test_models_above_the_ceiling_are_not_offered(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
-    runs.remember(desk, runs.Plan().everywhere(Seat(connection="openai", model="")))
+    planning.remember(session, planning.Plan().everywhere(RoleModel(connection="openai", model="")))
     at = screen()
     assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1", "gpt-4.1-mini"]
     at.number_input(key="price-ceiling").set_value(2.0).run()
     assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1-mini"]
 
 
-def test_limits_are_typed_shown_and_in_force(workspace: Workspace, desk: Desk) -> None:
+def test_limits_are_typed_shown_and_in_force(workspace: Workspace, session: ProjectSession) -> None:
     at = screen()
     at.number_input(key="limit-openai-requests_per_minute").set_value(500)
     at.number_input(key="limit-openai-at_once").set_value(4)
     at.form("limitsform-openai").form_submit_button[0].click().run()
     assert "At most 500 requests a minute, 4 at once" in html(at)
-    assert desk.models.limits(Seat(connection="openai", model="x")).at_once == 4
+    assert session.models.limits(RoleModel(connection="openai", model="x")).at_once == 4
 
 
-def test_presets_are_saved_applied_and_deleted(desk: Desk) -> None:
-    seated = runs.Plan().with_seat("judge", Seat(connection="openai", model="gpt-4.1"))
-    runs.remember(desk, seated)
+def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
+    resolve = planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
+    planning.remember(session, resolve)
     at = screen()
     at.text_input(key="preset-name").set_value("final")
     submit(at, "Save these seats")
-    assert "final" in seats.presets()
-    runs.remember(desk, runs.Plan())
+    assert "final" in role_models.presets()
+    planning.remember(session, planning.Plan())
     at = screen()
     at.button(key="preset-final").click().run()
-    assert runs.recall(desk).seat("judge").spec == "openai/gpt-4.1"
+    assert planning.recall(session).role_model("judge").spec == "openai/gpt-4.1"
     at.button(key="unpreset-final").click().run()
-    assert seats.presets() == {}
+    assert role_models.presets() == {}
 
 
-def test_what_a_model_can_do_is_found_out_and_stands_under_its_seat(workspace: Workspace, desk: Desk) -> None:
+def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
+    workspace: Workspace, session: ProjectSession
+) -> None:
     with ollama() as server:
         models.add(workspace, "ollama", server.url.removesuffix("/v1"))
-        runs.remember(desk, runs.Plan().everywhere(Seat(connection="ollama", model=THINKER)))
+        planning.remember(session, planning.Plan().everywhere(RoleModel(connection="ollama", model=THINKER)))
         at = screen()
         at.button(key="test-ollama").click().run()
         assert "context 8,192 tokens" in html(at)
@@ -126,27 +128,27 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_seat(workspace: W
         assert "keeps a seed" in shown
         assert len([body for body in server.requests if body["model"] == THINKER]) == 6  # one to test, five to examine
         at.selectbox(key="seat-judge-json_schema").select("on").run()
-        assert runs.recall(desk).seat("judge").sampling.json_schema == "on"
+        assert planning.recall(session).role_model("judge").sampling.json_schema == "on"
         again = screen("run")
         again.selectbox(key="handling-on_long").select("cut").run()
         again.number_input(key="handling-silence").set_value(600.0).run()
-        kept = runs.recall(desk).handling
+        kept = planning.recall(session).handling
         assert (kept.on_long, kept.silence) == ("cut", 600.0)
 
 
 def test_each_failure_is_named_with_its_remedy_and_no_key(
-    workspace: Workspace, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MOOT_FAR_API_KEY", KEY)
     monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
-    monkeypatch.setattr(streams, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path == "/v1/models":
             return web.json_response({"data": [{"id": "m"}]})
         return await current(request, body)
 
-    runs.remember(desk, runs.Plan().everywhere(FAR))
+    planning.remember(session, planning.Plan().everywhere(FAR))
     current = answer(500)
     with Scripted(behave) as server:
         models.add(workspace, "far", server.url)
@@ -164,49 +166,51 @@ def test_each_failure_is_named_with_its_remedy_and_no_key(
     assert not [path for path in files if KEY[:12].encode() in path.read_bytes()]
 
 
-def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Workspace, desk: Desk) -> None:
+def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Workspace, session: ProjectSession) -> None:
     cut = sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))
     with Scripted(debating(judge=cut)) as server:
         models.add(workspace, "far", server.url)
-        (run,) = make(desk, runs.Plan(limit=1).everywhere(FAR))
-        desk.go(run.run_id).result(30)
+        (run,) = make(session, planning.Plan(limit=1).everywhere(FAR))
+        session.go(run.run_id).result(30)
     shown = html(screen("run"))
     assert "Replies were cut by their output limit" in shown
     assert "2 of 4 replies" in shown
 
 
-def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(workspace: Workspace, desk: Desk) -> None:
+def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(
+    workspace: Workspace, session: ProjectSession
+) -> None:
     with Scripted(answer(401, "who are you")) as server:
         models.add(workspace, "near", server.url)
-        runs.remember(desk, runs.Plan().everywhere(Seat(connection="near", model="m")))
+        planning.remember(session, planning.Plan().everywhere(RoleModel(connection="near", model="m")))
         at = screen("run")
         at.button(key="start-all").click().run()
     assert "unauthorised" in html(at)
-    assert desk.store.runs.all() == []
+    assert session.store.runs.all() == []
 
 
 def test_a_price_that_nobody_knows_asks_first(
-    workspace: Workspace, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # a person takes longer than this test
     models.add(workspace, "far", "https://models.invalid/v1")
-    runs.remember(desk, runs.Plan().everywhere(FAR))
+    planning.remember(session, planning.Plan().everywhere(FAR))
     at = screen("run")
     at.button(key="start-all").click().run()
     assert "No price is known for far/m" in html(at)
-    assert desk.store.runs.all() == []
+    assert session.store.runs.all() == []
     assert at.button(key="start-unpriced").label == "Start all the same"
-    costs.set_price(workspace, "far", "*", costs.Price(prompt=1, completion=1))
+    prices.set_price(workspace, "far", "*", prices.Price(prompt=1, completion=1))
     at.button(key="start-all").click().run()  # priced, it is asked at once, and is not there
     assert "unreachable" in html(at)
 
 
-def test_a_comparison_with_an_unknown_price_asks_first_too(workspace: Workspace, desk: Desk) -> None:
+def test_a_comparison_with_an_unknown_price_asks_first_too(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.invalid/v1")
-    comparison.add(desk, runs.Plan())
-    comparison.add(desk, runs.Plan().everywhere(FAR))
+    comparison.add(session, planning.Plan())
+    comparison.add(session, planning.Plan().everywhere(FAR))
     at = screen("run")
     at.button(key="compare-all").click().run()
     assert "No price is known for far/m" in html(at)
-    assert desk.store.runs.all() == []
+    assert session.store.runs.all() == []
     assert at.button(key="start-unpriced").label == "Start all the same"

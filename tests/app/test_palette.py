@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.views.palette import blend, both, colours, contrast, legible, palette, plain
+from app.widgets.palette import blend, both, colours, contrast, legible, palette, plain
 
 
 def test_contrast_of_known_pairs():

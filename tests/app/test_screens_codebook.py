@@ -9,55 +9,55 @@ import pytest
 
 from core.codebook import load_yaml
 from core.documents import Document
-from core.studio import home
-from core.studio.codebooks import codebook as codebooks
-from core.studio.desk import Desk
-from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+from core.services import projects
+from core.services.codebooks import codebook as codebooks
+from core.services.session import ProjectSession
+from tests.app.studio import HOSTILE, button, html, open_room, studio
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
 PRICE, FOOD = (label.id for label in BOOK.labels)
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
     with studio(tmp_path, monkeypatch) as made:
-        yield home.create_project(made, "p")
+        yield projects.create_project(made, "p")
 
 
 @pytest.fixture
-def saved(desk: Desk) -> Desk:
-    codebooks.save(desk, BOOK)
-    desk.store.documents.add([Document("a", {"text": f"cheap soup {HOSTILE}"}, gold={"gold": {PRICE: True}})])
-    return desk
+def saved(session: ProjectSession) -> ProjectSession:
+    codebooks.save(session, BOOK)
+    session.store.documents.add([Document("a", {"text": f"cheap soup {HOSTILE}"}, gold={"gold": {PRICE: True}})])
+    return session
 
 
-def names(desk: Desk) -> tuple[str, ...]:
-    return codebooks.standing(desk).codebook.names
+def names(session: ProjectSession) -> tuple[str, ...]:
+    return codebooks.standing(session).codebook.names
 
 
-def test_from_a_template_to_version_1(desk: Desk) -> None:
+def test_from_a_template_to_version_1(session: ProjectSession) -> None:
     at = open_room("codebook")
     assert "Start from a template" in html(at)
     at.button(key="use-restaurant_aspects").click().run()
     assert "v1 draft" in html(at)
-    assert codebooks.current(desk) is None
+    assert codebooks.current(session) is None
     at.text_input(key="codebook-note").set_value("to begin with")
     at.button(key="codebook-save").click().run()
     assert "Saved as v1" in html(at)
-    assert [each.note for each in codebooks.history(desk)] == ["to begin with"]
+    assert [each.note for each in codebooks.history(session)] == ["to begin with"]
 
 
-def test_the_first_label(desk: Desk) -> None:
+def test_the_first_label(session: ProjectSession) -> None:
     at = open_room("codebook")
     at.button(key="label-add").click().run()
-    (label,) = codebooks.standing(desk).codebook.labels
+    (label,) = codebooks.standing(session).codebook.labels
     at.text_input(key=f"label-name-{label.id}").set_value("Noise").run()
-    assert names(desk) == ("Noise",)
+    assert names(session) == ("Noise",)
     assert "loud" in at.button_group(key=f"label-offered-{label.id}").options[2]
 
 
 @pytest.mark.parametrize(("typed", "why"), [("food", "already"), ("none", "reserved"), ("", "needs a name")])
-def test_a_name_that_cannot_be_stays_in_its_field(saved: Desk, typed: str, why: str) -> None:
+def test_a_name_that_cannot_be_stays_in_its_field(saved: ProjectSession, typed: str, why: str) -> None:
     at = open_room("codebook")
     field = f"label-name-{PRICE}"
     at.text_input(key=field).set_value(typed).run()
@@ -72,7 +72,7 @@ def test_a_name_that_cannot_be_stays_in_its_field(saved: Desk, typed: str, why: 
     assert names(saved) == ("Cost", "Food")
 
 
-def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: Desk) -> None:
+def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:
     at = open_room("codebook")
     at.multiselect(key=f"label-keywords-{PRICE}").set_value(["cheap", "bill"]).run()
     at.text_input(key=f"label-include-{PRICE}-new").set_value("worth the money").run()
@@ -87,7 +87,7 @@ def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: Desk
     assert at.text_input(key="book-unit").value == "review"
 
 
-def test_move_and_delete(saved: Desk) -> None:
+def test_move_and_delete(saved: ProjectSession) -> None:
     at = open_room("codebook")
     at.button(key="label-down").click().run()
     assert names(saved) == ("Food", "Price")
@@ -95,13 +95,13 @@ def test_move_and_delete(saved: Desk) -> None:
     assert len(names(saved)) == 1
 
 
-def test_in_your_data_and_no_markup_from_documents(saved: Desk) -> None:
+def test_in_your_data_and_no_markup_from_documents(saved: ProjectSession) -> None:
     shown = html(open_room("codebook"))
     assert "Keywords hit</td><td>1</td><td>of 1 documents" in shown
     assert "<img src=x" not in shown
 
 
-def test_import_and_a_file_that_is_none(saved: Desk) -> None:
+def test_import_and_a_file_that_is_none(saved: ProjectSession) -> None:
     at = open_room("codebook")
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: a}, {name: A}]", "text/yaml")).run()
     assert "two labels have the same name" in html(at)
@@ -111,7 +111,7 @@ def test_import_and_a_file_that_is_none(saved: Desk) -> None:
     assert codebooks.standing(saved).codebook.labels[0].id == PRICE
 
 
-def test_a_rating_has_a_scale(saved: Desk) -> None:
+def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
     at = open_room("codebook")
     at.segmented_control(key="book-kind").set_value("rating").run()
     at.number_input(key="book-min").set_value(9).run()
@@ -122,12 +122,12 @@ def test_a_rating_has_a_scale(saved: Desk) -> None:
     assert (scale.min, scale.max) == (0, 5)
 
 
-def test_a_label_without_a_word_is_warned_of(desk: Desk) -> None:
-    codebooks.save(desk, load_yaml("labels: [{name: Other}]"))
+def test_a_label_without_a_word_is_warned_of(session: ProjectSession) -> None:
+    codebooks.save(session, load_yaml("labels: [{name: Other}]"))
     assert "The built-in model cannot look for this" in html(open_room("codebook"))
 
 
-def test_compare(saved: Desk) -> None:
+def test_compare(saved: ProjectSession) -> None:
     codebooks.save(saved, codebooks.change_label(BOOK, PRICE, name="Cost"), "renamed")
     at = open_room("codebook")
     button(at, "Compare")

@@ -9,9 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.codebook import load_yaml
-from core.studio import home
-from core.studio.desk import Desk
-from tests.app.screens_studio import HOSTILE, NAVIGATION, button, html, open_room, studio, until_shown
+from core.services import projects
+from core.services.session import ProjectSession
+from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_room, studio, until_shown
 
 CSV = f"""id,text,Food,Service
 a,the soup was good,1,no
@@ -25,9 +25,9 @@ g,too,few
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
     with studio(tmp_path, monkeypatch) as made:
-        yield home.create_project(made, "p")
+        yield projects.create_project(made, "p")
 
 
 def bring(content: bytes, name: str = "soup.csv") -> AppTest:
@@ -35,25 +35,25 @@ def bring(content: bytes, name: str = "soup.csv") -> AppTest:
     return at.file_uploader[0].set_value((name, content, "text/csv")).run()
 
 
-def test_from_a_file_to_documents(desk: Desk) -> None:
+def test_from_a_file_to_documents(session: ProjectSession) -> None:
     at = bring(CSV)
     shown = html(at)
     assert "Read 7, kept 5, rejected 2" in shown
     assert "row 8: 3 fields, expected 4" in shown
     assert "These labels are made from the gold columns" in shown
     assert "<img src=x" not in shown
-    assert desk.store.documents.count() == 0
+    assert session.store.documents.count() == 0
     button(at, "Import 5")
     shown = until_shown(at, "5 documents imported from soup.csv")
     assert "2 rows rejected." in shown
     assert "<img src=x" not in shown
-    assert desk.store.documents.count() == 5
-    latest = desk.store.codebooks.latest()
+    assert session.store.documents.count() == 5
+    latest = session.store.codebooks.latest()
     assert latest is not None
     assert latest.codebook.names == ("Food",)  # too much of Service is no gold value to take it for a label unasked
 
 
-def test_choices_change_what_would_be_kept(desk: Desk) -> None:
+def test_choices_change_what_would_be_kept(session: ProjectSession) -> None:
     at = bring(CSV)
     assert "1 text repeats an earlier one" in html(at)
     at.segmented_control(key="take-duplicates").set_value("first").run()
@@ -67,41 +67,41 @@ def test_choices_change_what_would_be_kept(desk: Desk) -> None:
     assert "Bring your texts" in html(at)
 
 
-def test_gold_that_nobody_understands_gets_a_meaning(desk: Desk) -> None:
-    desk.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
+def test_gold_that_nobody_understands_gets_a_meaning(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = bring(CSV)
     assert "<b>maybe</b> in Service, once, first in row 4" in html(at)
     at.segmented_control(key="map-value-0").set_value("present").run()
     assert "as you said" in html(at)
-    at.selectbox(key="map-gold-0-" + at_label(desk, "Food")).set_value("").run()
+    at.selectbox(key="map-gold-0-" + at_label(session, "Food")).set_value("").run()
     button(at, "Import 5")
-    assert [(item, value, count) for _, item, value, count in desk.store.documents.gold_counts()] == [
-        (at_label(desk, "Service"), False, 3), (at_label(desk, "Service"), True, 2),
+    assert [(item, value, count) for _, item, value, count in session.store.documents.gold_counts()] == [
+        (at_label(session, "Service"), False, 3), (at_label(session, "Service"), True, 2),
     ]  # fmt: skip
 
 
-def test_gold_by_two_raters(desk: Desk) -> None:
-    desk.store.codebooks.save(load_yaml("labels: [{name: Food}]"))
-    food = at_label(desk, "Food")
+def test_gold_by_two_raters(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("labels: [{name: Food}]"))
+    food = at_label(session, "Food")
     at = bring(b"id,text,Food,second\na,soup one,1,0\nb,soup two,0,0\n")
     at.text_input(key="gold_new_rater").set_value("Ann").run()
     at.selectbox(key=f"map-gold-1-{food}").set_value("second").run()
     assert "Rater Ann" in html(at)
     button(at, "Import 2")
-    assert desk.store.documents.gold_counts() == [
+    assert session.store.documents.gold_counts() == [
         ("Ann", food, False, 2), ("gold", food, False, 1), ("gold", food, True, 1),
     ]  # fmt: skip
 
 
-def at_label(desk: Desk, name: str) -> str:
-    latest = desk.store.codebooks.latest()
+def at_label(session: ProjectSession, name: str) -> str:
+    latest = session.store.codebooks.latest()
     assert latest is not None
     label = latest.codebook.find(name)
     assert label is not None
     return label.id
 
 
-def test_read_otherwise(desk: Desk) -> None:
+def test_read_otherwise(session: ProjectSession) -> None:
     at = bring("text;n\nBär über Köln;1\n".encode("latin-1"), "b.csv")
     assert at.selectbox(key="map-text").value == "text"
     at.selectbox(key="read-delimiter").set_value(",").run()
@@ -114,13 +114,13 @@ def test_read_otherwise(desk: Desk) -> None:
     ("content", "words"),
     [(b"", "is empty"), (b"id,text\n", "but no rows"), (b"PK\x03\x04" + b"\x00\xff" * 200, "is not text")],
 )
-def test_files_that_cannot_be_read(desk: Desk, content: bytes, words: str) -> None:
+def test_files_that_cannot_be_read(session: ProjectSession, content: bytes, words: str) -> None:
     at = bring(content)
     assert words in html(at)
     assert "Bring your texts" in html(at)
 
 
-def test_by_path(desk: Desk, tmp_path: Path) -> None:
+def test_by_path(session: ProjectSession, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"text\none two\n")
     at = open_room("data")
     at.text_input(key="data-path").set_value(str(tmp_path / "no.csv"))
@@ -131,18 +131,18 @@ def test_by_path(desk: Desk, tmp_path: Path) -> None:
     assert "x.csv, not imported yet" in html(at)
 
 
-def test_more_data_for_a_project_that_has_some(desk: Desk) -> None:
+def test_more_data_for_a_project_that_has_some(session: ProjectSession) -> None:
     button(bring(b"id,text\n1,one\n2,two\n"), "Import 2")
     at = bring(b"id,text\n2,zwei\n3,drei\n")
     assert "already has a document &#x27;2&#x27; with another text" in html(at)
     assert next(each for each in at.button if each.key == "data-import").disabled
     at.segmented_control(key="data-where").set_value("replace").run()
     button(at, "Import 2")
-    assert [one.text for one in desk.store.documents.page()] == ["zwei", "drei"]
+    assert [one.text for one in session.store.documents.page()] == ["zwei", "drei"]
     assert html(at).count("moot-line") >= 2  # both imports are listed
 
 
-def test_search_and_pages(desk: Desk) -> None:
+def test_search_and_pages(session: ProjectSession) -> None:
     rows = "".join(f"d{n},text number {n}\n" for n in range(120))
     at = button(bring(b"id,text\n" + rows.encode()), "Import 120")
     assert "1 to 50 of 120" in html(at)
@@ -152,8 +152,8 @@ def test_search_and_pages(desk: Desk) -> None:
     assert "No document holds these words." in html(at)
 
 
-def test_gold_mapped_anew(desk: Desk) -> None:
-    desk.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
+def test_gold_mapped_anew(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = bring(CSV)
     at.segmented_control(key="gold_kind").set_value("none").run()
     button(at, "Import 5")
@@ -161,7 +161,7 @@ def test_gold_mapped_anew(desk: Desk) -> None:
     button(at, "Map gold columns")
     button(at, "Replace the gold")
     assert "5 documents have gold now" in html(at)
-    assert desk.store.documents.with_gold() == 5
+    assert session.store.documents.with_gold() == 5
 
 
 def test_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,9 +169,9 @@ def test_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert "No project is open" in html(open_room("data"))
 
 
-def test_rating_gold_in_words_is_given_points_and_rows_belong_together(desk: Desk) -> None:
-    desk.store.codebooks.save(load_yaml("{kind: rating, labels: [{name: Clarity}], scale: {min: 1, max: 3}}"))
-    clarity = at_label(desk, "Clarity")
+def test_rating_gold_in_words_is_given_points_and_rows_belong_together(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("{kind: rating, labels: [{name: Clarity}], scale: {min: 1, max: 3}}"))
+    clarity = at_label(session, "Clarity")
     at = bring(b"text,Clarity,chat,turn\nnow we talk,high,a,2\nhello there,2,a,1\nwho knows,unsure,b,1\n")
     at.segmented_control(key="gold_kind").set_value("label").run()
     at.selectbox(key=f"map-gold-0-{clarity}").set_value("Clarity").run()
@@ -182,14 +182,14 @@ def test_rating_gold_in_words_is_given_points_and_rows_belong_together(desk: Des
     at.selectbox(key="map-group").set_value("chat").run()
     at.selectbox(key="map-order").set_value("turn").run()
     button(at, "Import 3")
-    found = desk.store.documents.page(0, 9)
+    found = session.store.documents.page(0, 9)
     assert [(one.text, one.group, one.order) for one in found] == [
         ("hello there", "a", 1.0), ("now we talk", "a", 2.0), ("who knows", "b", 1.0),
     ]  # fmt: skip
     assert [one.gold.get("gold", {}).get(clarity) for one in found] == [2, 3, None]
 
 
-def test_a_reload_comes_back_to_the_file_that_was_read(desk: Desk) -> None:
+def test_a_reload_comes_back_to_the_file_that_was_read(session: ProjectSession) -> None:
     at = bring(CSV)
     at.segmented_control(key="take-duplicates").set_value("first").run()
     address = next(body for body in at.get("html") if '"intake": "' in body.proto.body).proto.body
@@ -202,7 +202,7 @@ def test_a_reload_comes_back_to_the_file_that_was_read(desk: Desk) -> None:
 
     reloaded = AppTest.from_file(NAVIGATION, default_timeout=30)
     reloaded.query_params["intake"] = id
-    reloaded.run().switch_page("screens/data.py").run()
+    reloaded.run().switch_page("screens/data/page.py").run()
     assert "Read 7, kept 4, rejected 3" in html(reloaded)
     button(reloaded, "Cancel")
     assert "Bring your texts" in html(reloaded)

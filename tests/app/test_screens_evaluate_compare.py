@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import wiring
+from app import context
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.services import run_view
 from core.store.project import Project
-from core.studio import watch
+from tests.core.services import sample_world
+from tests.core.services.sample_world import both
 from tests.core.store.helpers import hold_debate, make_settings
-from tests.core.studio import rooms_world
-from tests.core.studio.rooms_world import both
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
@@ -32,26 +32,26 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def desk(project):
-    desk = SimpleNamespace(
+def session(project):
+    session = SimpleNamespace(
         store=project.store,
         path=project.path,
         name="small",
         run_name=lambda run: f"Run {run}",
         saved_at=lambda: project.saved_at,
-        replay=lambda run, document: watch.replay(project.store, run, document),
+        replay=lambda run, document: run_view.replay(project.store, run, document),
         under_way=tuple,
         ahead=SimpleNamespace(work=lambda what: what()),
     )
-    wiring.install(SimpleNamespace(desks=lambda: (desk,), recent=tuple))
-    yield desk
-    wiring.install(None)
+    context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))
+    yield session
+    context.install(None)
 
 
-def draw(desk, name, **session):
-    app = AppTest.from_file(str(SCREENS / f"{name}.py"), default_timeout=60)
-    app.session_state["project"] = desk.path
-    for key, value in session.items():
+def draw(session, name, **values):
+    app = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=60)
+    app.session_state["project"] = session.path
+    for key, value in values.items():
         app.session_state[key] = value
     app.run()
     assert not app.exception, [error.value for error in app.exception]
@@ -82,7 +82,7 @@ def two_runs(project):
     gold = {id: both(present) for id, present in GOLD.items()}
     first = {id: (both("ab"), both(present)) for id, present in {**GOLD, "d1": "b"}.items()}
     second = {id: (both("ab"), both(present)) for id, present in {**GOLD, "d3": "b"}.items()}
-    return [debates(project, rooms_world.CODEBOOK, gold, said) for said in (first, second)]
+    return [debates(project, sample_world.CODEBOOK, gold, said) for said in (first, second)]
 
 
 @pytest.mark.parametrize(
@@ -94,16 +94,16 @@ def two_runs(project):
         ("who", ["Who suits which seat", "at least three people", "Drift"]),
     ],
 )
-def test_views_of_a_multilabel_run(desk, project, view, words):
+def test_views_of_a_multilabel_run(session, project, view, words):
     two_runs(project)
-    shown = texts(draw(desk, "evaluate", evaluate_part=view))
+    shown = texts(draw(session, "evaluate", evaluate_part=view))
     for each in words:
         assert each in shown
 
 
 @pytest.mark.parametrize("view", ["scores", "debate", "errors", "stability", "who"])
 @pytest.mark.parametrize("kind", ["choice", "rating"])
-def test_views_of_the_other_kinds(desk, project, view, kind):
+def test_views_of_the_other_kinds(session, project, view, kind):
     if kind == "choice":
         gold = {"d0": {"label": "s"}, "d1": {"label": "p"}, "d2": {"label": "s"}}
         said = {id: ({"label": "s"}, {"label": "s"}) for id in gold}
@@ -112,25 +112,25 @@ def test_views_of_the_other_kinds(desk, project, view, kind):
         gold = {f"d{n}": {"c": n} for n in range(1, 5)}
         said = {f"d{n}": ({"c": 3}, {"c": n}) for n in range(1, 5)}
         debates(project, RATING, gold, said)
-    shown = texts(draw(desk, "evaluate", evaluate_part=view))
+    shown = texts(draw(session, "evaluate", evaluate_part=view))
     if view == "scores":
         assert ("Confusion" if kind == "choice" else "Where they meet") in shown
 
 
-def test_a_run_without_a_single_verdict_says_what_it_lacks(desk, project):
+def test_a_run_without_a_single_verdict_says_what_it_lacks(session, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
-    project.store.runs.create(make_settings(rooms_world.CODEBOOK), ["d0"])
+    project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0"])
     for view in ("scores", "debate", "errors", "stability", "who"):
-        draw(desk, "evaluate", evaluate_part=view)
+        draw(session, "evaluate", evaluate_part=view)
 
 
-def test_compare_needs_two_runs(desk, project):
-    assert "Nothing to compare yet" in texts(draw(desk, "compare"))
+def test_compare_needs_two_runs(session, project):
+    assert "Nothing to compare yet" in texts(draw(session, "compare"))
 
 
-def test_compare_shows_what_was_fixed_and_broken(desk, project):
+def test_compare_shows_what_was_fixed_and_broken(session, project):
     first, second = two_runs(project)
-    app = draw(desk, "compare", compared_runs=(first, second))
+    app = draw(session, "compare", compared_runs=(first, second))
     shown = texts(app)
     assert f"{second} and {first} may be equally good on 4 shared documents" in shown
     for head in ("Side by side", "Cost against quality", "Document by document", "How sure"):
@@ -144,9 +144,9 @@ def test_compare_shows_what_was_fixed_and_broken(desk, project):
     assert [row["id"] for row in listed["rows"]] == ["d3", "d1"]
 
 
-def test_compare_opens_both_debates_of_a_document(desk, project):
+def test_compare_opens_both_debates_of_a_document(session, project):
     first, second = two_runs(project)
-    app = draw(desk, "compare", compared_runs=(first, second), evaluate_document="d1")
+    app = draw(session, "compare", compared_runs=(first, second), evaluate_document="d1")
     names = [element.proto.component_name for element in app.get("bidi_component")]
     assert names.count("moot_transcript") == 2
 
@@ -157,12 +157,12 @@ def test_a_chart_is_offered_as_a_picture():
     pytest.importorskip("vl_convert")
     import pandas as pd
 
-    from app.views import palette, picture
+    from app.widgets import charts, palette
 
     chart = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_bar().encode(x="share:Q")
-    spec = picture.finished(chart, 100)
+    spec = charts.finished(chart, 100)
     for dark in (True, False):
-        drawn = picture.svg(spec, dark)
+        drawn = charts.svg(spec, dark)
         assert drawn.startswith("<svg")
         assert palette.palette(dark)["bg"] in drawn  # light words on white paper could not be read
         assert palette.palette(dark)["tx2"] in drawn
@@ -178,7 +178,7 @@ CHARTS = {
     "frontier": (
         [{"name": "r1", "cost": 1.0, "quality": 0.5, "efficient": True, "words": "w"}], {"cost": "c", "quality": "q"}
     ),
-    "scatter": ([{"name": n, "seat": "judge", "precision": 0.5, "recall": 0.5, "n": 3} for n in "ab"], {}),
+    "scatter": ([{"name": n, "role_model": "judge", "precision": 0.5, "recall": 0.5, "n": 3} for n in "ab"], {}),
     "standings": ([{"name": "A", "standing": "right", "count": 2}], {}),
     "heat": (
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
@@ -191,14 +191,12 @@ CHARTS = {
 def test_every_chart_can_be_drawn(monkeypatch, name):
     """Vega-Lite itself compiles it: a chart that it refuses is an empty space on the page."""
     pytest.importorskip("vl_convert")
-    from app.views import picture
-    from app.views.evaluate import plots, points
+    from app.widgets import charts, plots
 
-    module = plots if hasattr(plots, name) else points
     drawn = []
-    monkeypatch.setattr(module, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, True)) or {})
+    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, True)) or {})
     rows, options = CHARTS[name]
-    getattr(module, name)(rows, key="k", **options)
+    getattr(plots, name)(rows, key="k", **options)
     assert drawn[0].startswith("<svg")
 
 
@@ -207,41 +205,40 @@ def test_names_of_points_that_are_near_one_another_stand_apart(monkeypatch):
     pytest.importorskip("vl_convert")
     import re
 
-    from app.views import picture
-    from app.views.evaluate import points
+    from app.widgets import charts, plots
 
     drawn = []
-    monkeypatch.setattr(points, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, False)) or {})
+    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, False)) or {})
     rows = [
         {"name": f"r000{n}", "cost": 1.0 + n / 1000, "quality": 0.5 + n / 1000, "efficient": False, "words": "w"}
         for n in range(4)
     ]
-    points.frontier(rows, key="k", cost="c", quality="q")
+    plots.frontier(rows, key="k", cost="c", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
 
 
 def test_the_groups_of_a_panel_can_be_drawn(monkeypatch):
     pytest.importorskip("vl_convert")
-    from app.views import picture
-    from app.views.evaluate import group_styles
-    from core.evaluation.intervals import Estimate, Interval
-    from core.studio.evaluation.counted import Counted
-    from core.studio.evaluation.styles import Part, Styles
+    from app.screens.evaluate import panel_ablation
+    from app.widgets import charts
+    from core.services.evaluation.coverage import Coverage
+    from core.services.evaluation.panel_ablation import Part, Styles
+    from core.stats.intervals import Estimate, Interval
 
     drawn = []
-    monkeypatch.setattr(group_styles, "draw", lambda spec, rows, **_: drawn.append(picture.svg(spec, False)) or {})
+    monkeypatch.setattr(panel_ablation, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, False)) or {})
     known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
     told = Styles(
         {"full": "r1", "simple": "r2"},
-        Counted(3, {}),
+        Coverage(3, {}),
         (Part("full", "Readers", {"alpha": unknown}, {"alpha": known}),
          Part("simple", "Readers", {"alpha": known}, {"alpha": unknown})),
         {"Readers": {"alpha": known}},
         "said",
     )  # fmt: skip
-    rows = [group_styles._row(one, told, "alpha") for one in told.parts]
+    rows = [panel_ablation._row(one, told, "alpha") for one in told.parts]
     assert [row["words"] for row in rows] == ["– → −0.25 (−0.50 to 0.12)", "−0.25 → –"]
     assert [row["gain"] for row in rows] == [-0.25, None]
-    group_styles._chart(rows, "alpha")
+    panel_ablation._chart(rows, "alpha")
     assert "Readers" in drawn[0]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.studio import home, preferences
-from core.studio.datasets import samples
-from core.studio.workspace import Workspace
-from tests.app.screens_studio import HOSTILE, button, html, open_room, studio, until_shown
+from core.services import preferences, projects
+from core.services.data import sample_projects
+from core.services.workspace import Workspace
+from tests.app.studio import HOSTILE, button, html, open_room, studio, until_shown
 
 
 @pytest.fixture
@@ -39,14 +39,14 @@ def test_a_codebook_that_rates_has_dimensions(workspace: Workspace) -> None:
 
 
 def test_a_step_leads_to_its_room(workspace: Workspace) -> None:
-    home.create_project(workspace, "empty")
+    projects.create_project(workspace, "empty")
     at = open_room("home")
     at.button(key="go-data").click().run()
     assert "Bring your texts" in html(at)
 
 
 def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspace) -> None:
-    samples.ensure_sample(workspace)
+    sample_projects.ensure_sample(workspace)
     at = open_room("home")
     at.file_uploader[0].set_value(("my soups.csv", b"text,good\nhot soup,1\ncold soup,0\n", "text/csv")).run()
     shown = html(at)
@@ -55,12 +55,12 @@ def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspa
     assert at.text_input(key="new_project_name").value == "my soups"
     button(at, "Import 2")
     until_shown(at, "2 documents imported from my soups.csv")
-    assert sorted(desk.name for desk in workspace.desks()) == ["hotel-aspects", "my soups"]
-    assert workspace.desks()[0].store.documents.count() == 96
+    assert sorted(session.name for session in workspace.sessions()) == ["hotel-aspects", "my soups"]
+    assert workspace.sessions()[0].store.documents.count() == 96
 
 
 def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: Workspace) -> None:
-    samples.ensure_sample(workspace)
+    sample_projects.ensure_sample(workspace)
     at = open_room("home")
     at.file_uploader[0].set_value(("bad.csv", bytes(range(256)) * 20, "text/csv")).run()
     assert "bad.csv is not text: it holds binary data." in html(at)
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: W
 
 
 def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
-    samples.ensure_sample(workspace)
+    sample_projects.ensure_sample(workspace)
     at = open_room("home")
     at.text_input(key="new_project_name").set_value("a/b")
     button(at, "Create")
@@ -81,7 +81,7 @@ def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
 
 
 def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
-    samples.ensure_sample(workspace)
+    sample_projects.ensure_sample(workspace)
     broken = tmp_path / "<b>broken.duckdb"
     broken.write_bytes(b"no database at all " * 500)
     preferences.save(preferences.load().with_recent(broken))
@@ -96,10 +96,10 @@ def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
 
 
 def test_no_hostile_name_becomes_markup(workspace: Workspace) -> None:
-    samples.ensure_sample(workspace)
-    desk = workspace.desks()[0]
-    book = desk.store.codebooks.latest()
+    sample_projects.ensure_sample(workspace)
+    session = workspace.sessions()[0]
+    book = session.store.codebooks.latest()
     assert book is not None
-    desk.store.codebooks.save(book.codebook.model_copy(update={"name": HOSTILE}))
+    session.store.codebooks.save(book.codebook.model_copy(update={"name": HOSTILE}))
     assert "<img src=x" not in html(open_room("home"))
     assert "<img src=x" not in html(open_room("codebook"))

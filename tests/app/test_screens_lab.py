@@ -8,42 +8,42 @@ from pathlib import Path
 import pytest
 
 from core.documents import Document
-from core.runs import Seat
-from core.studio import home
-from core.studio.codebooks import codebook as codebooks
-from core.studio.desk import Desk
-from core.studio.lab import samples, sweeping, templates, trying
-from core.studio.lab.grid import Spec
-from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
-from tests.core.studio.desks import BOOK, make, until
+from core.runs import RoleModel
+from core.services import projects
+from core.services.codebooks import codebook as codebooks
+from core.services.lab import samples, sweeps, templates, trials
+from core.services.lab.sweep_spec import Spec
+from core.services.session import ProjectSession
+from tests.app.studio import HOSTILE, button, html, open_room, studio
+from tests.core.services.sessions import BOOK, make, until
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
     with studio(tmp_path, monkeypatch) as made:
-        yield home.create_project(made, "p")
+        yield projects.create_project(made, "p")
 
 
 @pytest.fixture
-def filled(desk: Desk) -> Desk:
+def filled(session: ProjectSession) -> ProjectSession:
     clean, service = (label.id for label in BOOK.labels)
     gold = {"gold": {clean: False, service: True}}
-    codebooks.save(desk, BOOK)
-    desk.store.documents.add([Document(f"d{n}", {"text": f"friendly {HOSTILE} {n}"}, gold=gold) for n in range(12)])
-    return desk
+    codebooks.save(session, BOOK)
+    session.store.documents.add([Document(f"d{n}", {"text": f"friendly {HOSTILE} {n}"}, gold=gold) for n in range(12)])
+    return session
 
 
 def judge_slot() -> templates.Slot:
     return next(slot for slot in templates.slots("ecj") if slot.key == "judge")
 
 
-def test_what_is_missing_is_said(desk: Desk) -> None:
+def test_what_is_missing_is_said(session: ProjectSession) -> None:
     assert "No documents yet" in html(open_room("lab"))
-    desk.store.documents.add([Document("a", {"text": "x"})])
+    session.store.documents.add([Document("a", {"text": "x"})])
     assert "No codebook is saved yet" in html(open_room("lab"))
 
 
-def test_a_definition_is_changed_tried_and_promoted(filled: Desk) -> None:
+def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> None:
     at = open_room("lab")
     assert "Nothing tried yet" in html(at)
     label = BOOK.labels[1]
@@ -51,8 +51,8 @@ def test_a_definition_is_changed_tried_and_promoted(filled: Desk) -> None:
     at.run()
     at.multiselect(key=f"label-keywords-{label.id}").set_value(["rude"]).run()
     (trial,) = filled.store.lab.trials()
-    until(lambda: not trying.moves(filled, trial))
-    found = trying.outcome(filled, trial)
+    until(lambda: not trials.moves(filled, trial))
+    found = trials.outcome(filled, trial)
     assert found.count("broken") == len(found.documents) > 0
     at.run()
     assert "0 turns reused" in html(at)
@@ -63,7 +63,7 @@ def test_a_definition_is_changed_tried_and_promoted(filled: Desk) -> None:
     assert at.button(key="lab-promote").disabled
 
 
-def test_a_prompt_is_saved_promoted_and_taken_back(filled: Desk) -> None:
+def test_a_prompt_is_saved_promoted_and_taken_back(filled: ProjectSession) -> None:
     slot = judge_slot()
     now = templates.standing(filled, slot, "ecj")
     templates.keep(filled, slot, now.text + "Be brief.\n", now.base)
@@ -74,14 +74,14 @@ def test_a_prompt_is_saved_promoted_and_taken_back(filled: Desk) -> None:
     assert "does not read prompts" in html(at)  # the built-in model sits everywhere: it is tried, and told
     button(at, "Promote draft")
     assert templates.standing(filled, slot, "ecj").default.label == "v2"
-    assert trying.base(filled).templates["judge"].name == "own/ecj/judge.v2"
+    assert trials.base(filled).templates["judge"].name == "own/ecj/judge.v2"
     templates.begin_from(filled, templates.versions(filled, slot, "ecj")[0], slot)
     at.run()
     button(at, "Promote v1 shipped")
     assert templates.promoted(filled) == {}
 
 
-def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: Desk) -> None:
+def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: ProjectSession) -> None:
     slot = judge_slot()
     now = templates.standing(filled, slot, "ecj")
     templates.keep(filled, slot, now.text + "{{ nobody }}", now.base)
@@ -96,7 +96,7 @@ def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: Desk) -
     assert filled.store.lab.trials() == []
 
 
-def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: Desk) -> None:
+def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: ProjectSession) -> None:
     book = codebooks.standing(filled).codebook
     codebooks.keep(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
     at = open_room("lab")
@@ -104,13 +104,13 @@ def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: Desk) 
     assert f"Held-out split of {held}: looked at 0 times" in html(at)
     at.button(key="lab-look").click().run()
     trial = filled.store.lab.trials()[-1]
-    until(lambda: not trying.moves(filled, trial))
+    until(lambda: not trials.moves(filled, trial))
     at.run()
     assert "looked at 1 time" in html(at)
     assert trial.held_out
 
 
-def test_suggestions_are_taken_one_by_one(filled: Desk) -> None:
+def test_suggestions_are_taken_one_by_one(filled: ProjectSession) -> None:
     label = BOOK.labels[1]
     made = [
         Document(f"s{n}", {"text": f"The porter helped, day {n}."}, gold={"gold": {label.id: True}}) for n in range(9)
@@ -119,7 +119,7 @@ def test_suggestions_are_taken_one_by_one(filled: Desk) -> None:
     book = codebooks.standing(filled).codebook
     codebooks.keep(filled, codebooks.change(book, guideline="Only the hotel."))
     at = open_room("lab")
-    until(lambda: not trying.moves(filled, filled.store.lab.trials()[-1]))
+    until(lambda: not trials.moves(filled, filled.store.lab.trials()[-1]))
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
     assert "porter" in html(at)
@@ -130,7 +130,9 @@ def test_suggestions_are_taken_one_by_one(filled: Desk) -> None:
     assert not any(each.key == take.key for each in at.button)
 
 
-def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_that_is_opened(filled: Desk) -> None:
+def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_that_is_opened(
+    filled: ProjectSession,
+) -> None:
     (run,) = make(filled)
     filled.go(run.run_id).result(30)
     at = open_room("lab")
@@ -143,9 +145,9 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
     assert at.selectbox(key="lab_errors_of").value == run.run_id
 
 
-def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled: Desk) -> None:
-    seats = [Seat(connection="builtin", model="lexical"), Seat(connection="builtin", model="other")]
-    spec = Spec("ecj", {}, seats, {}, size=8, budget_usd=0.5)
+def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled: ProjectSession) -> None:
+    role_models = [RoleModel(connection="builtin", model="lexical"), RoleModel(connection="builtin", model="other")]
+    spec = Spec("ecj", {}, role_models, {}, size=8, budget_usd=0.5)
     row = filled.store.lab.begin_sweep(spec.to_json())
     filled.store.lab.move_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 are spent")
     at = open_room("lab")
@@ -154,5 +156,5 @@ def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled
     raised.set_value(3.0).run()
     at.button(key="sweep-go").click().run()
     assert "The budget of sweep 1 is $3 now" in html(at)
-    until(lambda: not sweeping.moves(filled, row.sweep))
-    assert sweeping.find(filled, row.sweep).progress["budget_usd"] == 3.0
+    until(lambda: not sweeps.moves(filled, row.sweep))
+    assert sweeps.find(filled, row.sweep).progress["budget_usd"] == 3.0

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import wiring
+from app import context
 from core.llm.catalogue import ModelCard
-from core.runs import Seat
-from core.studio import models
-from core.studio.desk import Desk
-from core.studio.running import runs
-from core.studio.workspace import Workspace
-from tests.core.studio.desks import fill
+from core.runs import RoleModel
+from core.services import models
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+from tests.core.services.sessions import fill
 from tests.servers.running import mock_llm
 
-NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
+NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 
 
 @pytest.fixture
@@ -26,23 +26,23 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     made = Workspace()
     try:
         fill(made.open(tmp_path / "hotel.duckdb"))
-        wiring.install(made)
+        context.install(made)
         yield made
     finally:
-        wiring.install(None)
+        context.install(None)
         for place in made.own_connections():
             models.remove(made, place.name)
         made.close()
 
 
 @pytest.fixture
-def desk(workspace: Workspace) -> Desk:
-    return workspace.desks()[0]
+def session(workspace: Workspace) -> ProjectSession:
+    return workspace.sessions()[0]
 
 
 def screen() -> AppTest:
     at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
-    return at.switch_page("screens/models.py").run()
+    return at.switch_page("screens/models/page.py").run()
 
 
 def html(at: AppTest) -> str:
@@ -50,7 +50,7 @@ def html(at: AppTest) -> str:
     return "\n".join(element.value for element in at.get("html"))
 
 
-def test_everybody_sits_on_the_builtin_at_first(desk: Desk) -> None:
+def test_everybody_sits_on_the_builtin_at_first(session: ProjectSession) -> None:
     at = screen()
     assert [at.selectbox(key=f"seat-{role}-model").value for role in ("extractor", "critic", "judge")] == [
         "lexical"
@@ -60,19 +60,19 @@ def test_everybody_sits_on_the_builtin_at_first(desk: Desk) -> None:
     assert at.number_input(key="pace").value == 40
 
 
-def test_a_seat_is_kept_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     at = screen()
     at.selectbox(key="seat-critic-connection").select("openai").run()
-    assert runs.recall(desk).seat("critic").spec == "openai/gpt-4.1"  # the first that is listed
+    assert planning.recall(session).role_model("critic").spec == "openai/gpt-4.1"  # the first that is listed
     at.selectbox(key="seat-critic-model").select("gpt-4.1-mini").run()
     at.number_input(key="seat-critic-temperature").set_value(0.2).run()
     at.selectbox(key="seat-critic-reasoning_effort").select("low").run()
     at.number_input(key="seat-critic-max_tokens").set_value(300).run()
-    seat = runs.recall(desk).seat("critic")
-    assert seat.spec == "openai/gpt-4.1-mini"
-    assert seat.sampling.model_dump() == {
+    role_model = planning.recall(session).role_model("critic")
+    assert role_model.spec == "openai/gpt-4.1-mini"
+    assert role_model.sampling.model_dump() == {
         "temperature": 0.2, "top_p": None, "max_tokens": 300, "seed": None, "reasoning_effort": "low",
         "json_schema": "off",
     }  # fmt: skip
@@ -83,32 +83,34 @@ def test_a_seat_is_kept_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     assert again.number_input(key="seat-critic-temperature").value == 0.2
 
 
-def test_the_same_model_everywhere_in_one_click(desk: Desk) -> None:
-    runs.remember(desk, runs.Plan().with_seat("judge", Seat(connection="openai", model="gpt-4.1")))
+def test_the_same_model_everywhere_in_one_click(session: ProjectSession) -> None:
+    planning.remember(
+        session, planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
+    )
     at = screen()
     at.button(key="seat-judge-everywhere").click().run()
-    plan = runs.recall(desk)
-    assert {plan.seat(role).spec for role in ("extractor", "critic", "judge", "annotator")} == {"openai/gpt-4.1"}
+    plan = planning.recall(session)
+    assert {plan.role_model(role).spec for role in ("extractor", "critic", "judge", "annotator")} == {"openai/gpt-4.1"}
     assert at.selectbox(key="seat-extractor-model").value == "gpt-4.1"
 
 
-def test_the_protocol_decides_which_seats_there_are(desk: Desk) -> None:
+def test_the_protocol_decides_which_role_models_there_are(session: ProjectSession) -> None:
     at = screen()
     at.get_by_key("models-protocol").set_value("single").run()
-    assert runs.recall(desk).protocol == "single"
+    assert planning.recall(session).protocol == "single"
     assert at.selectbox(key="seat-annotator-model").value == "lexical"
     with pytest.raises(KeyError):
         at.selectbox(key="seat-judge-model")
 
 
-def test_the_pace_is_kept(desk: Desk) -> None:
+def test_the_pace_is_kept(session: ProjectSession) -> None:
     at = screen()
     at.number_input(key="pace").set_value(0).run()
-    assert runs.recall(desk).pace == 0.0
+    assert planning.recall(session).pace == 0.0
     assert "Instant." in html(at)
 
 
-def test_a_connection_is_added_tested_seated_and_removed(workspace: Workspace, desk: Desk) -> None:
+def test_a_connection_is_added_tested_seated_and_removed(workspace: Workspace, session: ProjectSession) -> None:
     with mock_llm() as url:
         at = screen()
         at.text_input(key="add-name").set_value("local")
@@ -124,7 +126,7 @@ def test_a_connection_is_added_tested_seated_and_removed(workspace: Workspace, d
         assert "There is no connection local any more" in html(at)
 
 
-def test_an_address_that_cannot_be_one_is_refused_and_kept_in_the_form(desk: Desk) -> None:
+def test_an_address_that_cannot_be_one_is_refused_and_kept_in_the_form(session: ProjectSession) -> None:
     at = screen()
     at.text_input(key="add-name").set_value("local")
     at.text_input(key="add-url").set_value("ftp://nowhere")
@@ -133,13 +135,13 @@ def test_an_address_that_cannot_be_one_is_refused_and_kept_in_the_form(desk: Des
     assert at.text_input(key="add-url").value == "ftp://nowhere"
 
 
-def test_a_server_that_is_not_there_says_so(desk: Desk) -> None:
+def test_a_server_that_is_not_there_says_so(session: ProjectSession) -> None:
     at = screen()
     at.button(key="test-llamacpp").click().run()
     assert "cannot be reached" in html(at)
 
 
-def test_a_key_is_never_shown_and_without_a_keyring_its_variable_is_named(desk: Desk) -> None:
+def test_a_key_is_never_shown_and_without_a_keyring_its_variable_is_named(session: ProjectSession) -> None:
     at = screen()
     field = next(one for one in at.text_input if one.label == "Key for openai")
     field.set_value("s3cret")

@@ -9,20 +9,20 @@ import pytest
 
 from core import resources
 from core.debate import protocols
-from core.studio import home, personas
-from core.studio.annotate import read_codebook
-from core.studio.codebooks import codebook as codebooks
-from core.studio.desk import Desk
-from core.studio.running import runs
-from tests.app.screens_studio import HOSTILE, button, html, open_room, studio
+from core.services import personas, projects
+from core.services.codebooks import codebook as codebooks
+from core.services.pipeline import read_codebook
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from tests.app.studio import HOSTILE, button, html, open_room, studio
 
 SAMPLES = resources.folder("sample_data")
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
     with studio(tmp_path, monkeypatch) as made:
-        opened = home.create_project(made, "p")
+        opened = projects.create_project(made, "p")
         codebooks.save(opened, read_codebook(SAMPLES / "story_questions.yaml"))
         yield opened
 
@@ -31,7 +31,7 @@ def documents(at):
     return next(each for each in at.file_uploader if each.label == "Documents")
 
 
-def test_out_of_documents_to_a_saved_panel(desk: Desk) -> None:
+def test_out_of_documents_to_a_saved_panel(session: ProjectSession) -> None:
     at = open_room("personas")
     assert "2 personas in 1 group on the panel" in html(at), "the two simple roles stand in"
     source = SAMPLES / "panel" / "reading_at_home.md"
@@ -44,27 +44,27 @@ def test_out_of_documents_to_a_saved_panel(desk: Desk) -> None:
         at.run()
     shown = html(at)
     assert "v1 draft" in shown
-    cast, saved = personas.current(desk)
+    cast, saved = personas.current(session)
     assert saved is None
     assert {"Parents", "Teachers"} <= {group.name for group in cast.groups}
     first = cast.members[0].persona
     at.text_area(key=f"persona-traits-of-{first.name}").set_value("patient").run()
     at.text_input(key=f"persona-name-of-{first.name}").set_value("Nuria").run()
-    assert personas.current(desk)[0].members[0].persona.model_dump()["traits"] == "patient"
+    assert personas.current(session)[0].members[0].persona.model_dump()["traits"] == "patient"
     assert "Nuria" in html(at)
     at.text_input(key="personas-note").set_value("first panel")
     at.button(key="personas-save").click().run()
     assert "Saved as v1" in html(at)
-    (version,) = desk.store.personas.history()
+    (version,) = session.store.personas.history()
     assert (version.note, version.cast.members[0].persona.name) == ("first panel", "Nuria")
     button(at, "Seat them on a run")
-    plan = runs.recall(desk)
+    plan = planning.recall(session)
     card = protocols.find(plan.protocol)
     assert card.name == "panel"
     assert card.roles(card.settled(plan.params))[0].title == "Nuria"
 
 
-def test_a_persona_is_added_and_taken_out_and_the_last_one_stays(desk: Desk) -> None:
+def test_a_persona_is_added_and_taken_out_and_the_last_one_stays(session: ProjectSession) -> None:
     at = open_room("personas")
     at.button(key="persona-add-0").click().run()
     assert "3 personas" in html(at)
@@ -77,7 +77,7 @@ def test_a_persona_is_added_and_taken_out_and_the_last_one_stays(desk: Desk) -> 
     assert "2 personas" in html(at)
 
 
-def test_what_cannot_be_is_said_and_hostile_words_are_text(desk: Desk) -> None:
+def test_what_cannot_be_is_said_and_hostile_words_are_text(session: ProjectSession) -> None:
     at = open_room("personas")
     documents(at).set_value([("empty.txt", b"  ", "text/plain")]).run()
     assert "empty.txt holds no words" in html(at)

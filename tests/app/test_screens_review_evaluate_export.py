@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import wiring
+from app import context
+from core.services import run_view
+from core.services.review import queue, review
 from core.store.project import Project
-from core.studio import watch
-from core.studio.reviewing import queue, review
-from tests.core.studio import rooms_world
+from tests.core.services import sample_world
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
 
@@ -31,29 +31,29 @@ class StandIn(SimpleNamespace):
 
 
 @pytest.fixture
-def desk(project):
-    desk = StandIn(
+def session(project):
+    session = StandIn(
         store=project.store,
         path=project.path,
         name="small",
         run_name=lambda run: f"Run {run}",
         saved_at=lambda: project.saved_at,
-        replay=lambda run, document: watch.replay(project.store, run, document),
+        replay=lambda run, document: run_view.replay(project.store, run, document),
         tutor=SimpleNamespace(notice=lambda: None),
         under_way=tuple,
         ahead=SimpleNamespace(work=lambda what: what()),
     )
-    wiring.install(SimpleNamespace(desks=lambda: (desk,), recent=tuple))
-    yield desk
-    wiring.install(None)
+    context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))
+    yield session
+    context.install(None)
 
 
 @pytest.fixture
-def screen(desk):
-    def draw(name, **session):
-        app = AppTest.from_file(str(SCREENS / f"{name}.py"), default_timeout=30)
-        app.session_state["project"] = desk.path
-        for key, value in session.items():
+def screen(session):
+    def draw(name, **values):
+        app = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=30)
+        app.session_state["project"] = session.path
+        for key, value in values.items():
             app.session_state[key.replace("__", "-")] = value
         app.run()
         assert not app.exception, [error.value for error in app.exception]
@@ -81,27 +81,27 @@ def test_without_a_run(screen, name, head):
 
 @pytest.mark.parametrize("name", ["review", "evaluate", "export"])
 def test_without_a_project(name):
-    wiring.install(SimpleNamespace(desks=tuple, recent=tuple))
+    context.install(SimpleNamespace(sessions=tuple, recent=tuple))
     try:
-        app = AppTest.from_file(str(SCREENS / f"{name}.py"), default_timeout=30).run()
+        app = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=30).run()
         assert not app.exception
         assert "moot-empty" in texts(app)
     finally:
-        wiring.install(None)
+        context.install(None)
 
 
-def test_no_truth_to_compare_with(screen, project, desk):
-    run_id = rooms_world.build(project)
+def test_no_reference_to_compare_with(screen, project, session):
+    run_id = sample_world.build(project)
     project.store.documents.replace_gold({})
     app = screen("evaluate")
     assert "No truth to compare with" in texts(app)
     assert [button.label for button in app.button] == ["Review 30", "Map a gold column"]
-    review.submit(desk, run_id, ["d0"])
+    review.submit(session, run_id, ["d0"])
     assert "No truth to compare with" not in texts(screen("evaluate"))
 
 
 def test_evaluate_draws_all_its_parts(screen, project):
-    rooms_world.build(project)
+    sample_world.build(project)
     app = screen("evaluate")
     shown = texts(app)
     for head in ("Per label", "What did the debate change?", "Confusion"):
@@ -122,7 +122,7 @@ def components(app):
 
 
 def test_evaluate_opens_a_cell_and_a_document(screen, project):
-    rooms_world.build(project)
+    sample_world.build(project)
     app = screen("evaluate", evaluate_cell=("a", "fp"), evaluate_document="d2")
     drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
     assert [row["id"] for row in drawn["moot_cases"]["rows"]] == ["d2"]
@@ -132,7 +132,7 @@ def test_evaluate_opens_a_cell_and_a_document(screen, project):
 
 
 def test_export_previews_every_format(screen, project):
-    rooms_world.build(project)
+    sample_world.build(project)
     app = screen("export")
     assert "annotated_review" in " ".join(code.value for code in app.code)
     for name in ("parquet", "jsonl", "transcript", "csv"):
@@ -146,37 +146,37 @@ def ticked(run_id, actor, *ids):
     return {"review_view": "Grid", f"review__grid__{run_id}__{actor}": {"selected": list(ids), "row": ids[0]}}
 
 
-def test_undo_and_redo_buttons(screen, project, desk):
-    run_id = rooms_world.build(project)
+def test_undo_and_redo_buttons(screen, project, session):
+    run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
-    review.edit(desk, run_id, "d1", "a", True)
+    review.edit(session, run_id, "d1", "a", True)
     app = screen("review", review_view="Grid")
     app.button(key="review-undo").click().run()
-    assert queue.row(desk, run, "d1").values["a"] is False
+    assert queue.row(session, run, "d1").values["a"] is False
     app.button(key="review-redo").click().run()
-    assert queue.row(desk, run, "d1").values["a"] is True
+    assert queue.row(session, run, "d1").values["a"] is True
 
 
-def test_bulk_edit_and_submit(screen, project, desk):
-    run_id = rooms_world.build(project)
+def test_bulk_edit_and_submit(screen, project, session):
+    run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
     app = screen("review", reviewer="ann", **ticked(run_id, "ann", "d0", "d3"))
     app.selectbox(key="review-bulk-item").set_value("b").run()
     app.button(key="review-bulk-set").click().run()
-    assert [queue.row(desk, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
+    assert [queue.row(session, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
     app.button(key="review-bulk-submit").click().run()
-    assert [queue.row(desk, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
+    assert [queue.row(session, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
 
 
 def test_what_cannot_be_submitted_says_why(screen, project):
-    run_id = rooms_world.build(project)
+    run_id = sample_world.build(project)
     app = screen("review", reviewer="ann", **ticked(run_id, "ann", "d4"))
     app.button(key="review-bulk-submit").click().run()
     assert "d4 has no value yet for Alpha" in texts(app)
 
 
 def test_filters_reach_the_file(screen, project):
-    rooms_world.build(project)
+    sample_world.build(project)
     app = screen("review", review_view="Grid")
     app.text_input(key="review-search").set_value("number 3").run()
     assert "1 document, 8 to review" in texts(app)
@@ -187,7 +187,7 @@ def test_filters_reach_the_file(screen, project):
 
 
 def test_a_document_that_another_screen_asked_for(screen, project):
-    rooms_world.build(project)
+    sample_world.build(project)
     app = screen("review", document_id="d2")
     (drawn,) = [json.loads(one.proto.json) for one in components(app) if one.proto.component_name == "moot_focus"]
     assert drawn["asked"] == "d2"
@@ -196,34 +196,34 @@ def test_a_document_that_another_screen_asked_for(screen, project):
     assert "d2" in texts(app)
 
 
-def test_the_manner_of_review_is_kept_in_the_project(screen, project, desk):
-    rooms_world.build(project)
+def test_the_manner_of_review_is_kept_in_the_project(screen, project, session):
+    sample_world.build(project)
     app = screen("review")
     app.slider(key="review-audit").set_value(35).run()
-    assert queue.manner(desk) == queue.Manner(0.35, False)
+    assert queue.manner(session) == queue.ReviewSettings(0.35, False)
     app.toggle(key="review-blind-False").set_value(True).run()
-    assert queue.manner(desk) == queue.Manner(0.35, True)
+    assert queue.manner(session) == queue.ReviewSettings(0.35, True)
     assert "Nothing was decided blind" in " ".join(caption.value for caption in app.caption)
 
 
-def test_two_readers_and_a_decision_between_them(screen, project, desk):
-    run_id = rooms_world.build(project)
+def test_two_readers_and_a_decision_between_them(screen, project, session):
+    run_id = sample_world.build(project)
     app = screen("review", review_view="People")
     assert "No document has two readers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
-        review.edit(desk, run_id, "d0", "b", value, actor=actor)
-        review.submit(desk, run_id, ["d0"], actor=actor)
+        review.edit(session, run_id, "d0", "b", value, actor=actor)
+        review.submit(session, run_id, ["d0"], actor=actor)
     app = screen("review", review_view="People")
     assert "1 of 1 disputes to decide" in texts(app)
     assert "d0: Beta" in texts(app)
     button = next(button for button in app.button if button.label == "absent (bob)")
     button.click().run()
     assert "0 of 1 disputes to decide" in texts(app)
-    assert queue.row(desk, project.store.runs.get(run_id), "d0").values["b"] is False
+    assert queue.row(session, project.store.runs.get(run_id), "d0").values["b"] is False
 
 
 def test_names_that_look_like_code_are_words(screen, project):
-    from app.views.review.grid_options import disarmed
+    from app.screens.review.grid_options import disarmed
 
     plain = disarmed({"a": ["x ::JSCODE::alert(1)::JSCODE::", {"b": "::JS::JSCODE::CODE::evil"}]})
     assert "JSCODE" not in json.dumps(plain)

@@ -8,34 +8,34 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import wiring
+from app import context
 from core.codebook import Codebook, Label
-from core.runs import Halt, Reason, Seat
+from core.runs import Reason, RoleModel, StopReason
+from core.services.runs import control, planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
 from core.store.runs import set_state
-from core.studio.desk import Desk
-from core.studio.running import runs, steering
-from core.studio.workspace import Workspace
-from tests.core.studio.desks import BOOK, fill, make, until
+from tests.core.services.sessions import BOOK, fill, make, until
 
-NAVIGATION = str(Path(wiring.__file__).with_name("navigation.py"))
+NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
     workspace = Workspace()
     try:
         opened = workspace.open(tmp_path / "hotel.duckdb")
-        wiring.install(workspace)
+        context.install(workspace)
         yield opened
     finally:
-        wiring.install(None)
+        context.install(None)
         workspace.close()
 
 
 def screen(name: str = "run") -> AppTest:
     at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
-    return at.switch_page(f"screens/{name}.py").run()
+    return at.switch_page(f"screens/{name}/page.py").run()
 
 
 def html(at: AppTest) -> str:
@@ -47,25 +47,25 @@ def labels(at: AppTest) -> list[str]:
     return [button.label for button in at.button]
 
 
-def put_paused(desk: Desk, run_id: str, reason: Reason, words: str) -> None:
-    desk.project._writer.do(set_state(run_id, "paused", Halt(reason, words), 1.0))  # type: ignore[union-attr]
+def put_paused(session: ProjectSession, run_id: str, reason: Reason, words: str) -> None:
+    session.project._writer.do(set_state(run_id, "paused", StopReason(reason, words), 1.0))  # type: ignore[union-attr]
 
 
-def test_without_documents_it_leads_to_data(desk: Desk) -> None:
+def test_without_documents_it_leads_to_data(session: ProjectSession) -> None:
     at = screen()
     assert "Nothing to debate yet" in html(at)
     assert "Open Data" in labels(at)
 
 
-def test_without_labels_it_leads_to_the_codebook(desk: Desk) -> None:
-    fill(desk, book=Codebook())
+def test_without_labels_it_leads_to_the_codebook(session: ProjectSession) -> None:
+    fill(session, book=Codebook())
     at = screen()
     assert "Nothing to look for yet" in html(at)
     assert "Open Codebook" in labels(at)
 
 
-def test_before_the_first_run(desk: Desk) -> None:
-    fill(desk, documents=12)
+def test_before_the_first_run(session: ProjectSession) -> None:
+    fill(session, documents=12)
     shown = html(at := screen())
     assert "Nobody has spoken yet" in shown
     assert "12 documents, 2 labels and 3 seats are ready." in shown
@@ -75,57 +75,57 @@ def test_before_the_first_run(desk: Desk) -> None:
     assert "<td>36</td>" in shown  # 12 documents times 3 asks
 
 
-def test_a_label_without_words_is_warned_of(desk: Desk) -> None:
-    fill(desk, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
+def test_a_label_without_words_is_warned_of(session: ProjectSession) -> None:
+    fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     assert "has no word that the word-list baseline could look for" in html(screen())
 
 
-def test_settings_are_kept_in_the_project_at_once(desk: Desk) -> None:
-    fill(desk, documents=12)
+def test_settings_are_kept_in_the_project_at_once(session: ProjectSession) -> None:
+    fill(session, documents=12)
     at = screen()
     at.number_input(key="run-concurrency").set_value(3).run()
     at.number_input(key="run-limit").set_value(5).run()
     at.selectbox(key="run-protocol").set_value("single").run()
     assert "Start with 5" in labels(at)
     assert "Saved" in html(at)
-    plan = runs.recall(desk)
+    plan = planning.recall(session)
     assert (plan.concurrency, plan.limit, plan.protocol) == (3, 5, "single")
     at.number_input(key="run-limit").set_value(None).run()
-    assert runs.recall(desk).limit is None
+    assert planning.recall(session).limit is None
 
 
-def test_start_watch_and_done(desk: Desk) -> None:
-    fill(desk, documents=12)
-    runs.remember(desk, runs.Plan(pace=0.0))
+def test_start_watch_and_done(session: ProjectSession) -> None:
+    fill(session, documents=12)
+    planning.remember(session, planning.Plan(pace=0.0))
     at = screen()
     at.button(key="start-few").click().run()
     assert "Run r0001" in html(at)
-    until(lambda: desk.state("r0001") == "done", 30)
+    until(lambda: session.state("r0001") == "done", 30)
     at.run()
     shown = html(at)
     assert "moot-badge right" in shown
     assert "ECJ on reviews.csv, codebook v1" in shown
-    assert len(desk.store.runs.all()) == 1
+    assert len(session.store.runs.all()) == 1
     assert "Pause" not in labels(at)
     assert "New run" in labels(at)
 
 
-def test_a_protocol_s_parameters_are_a_form(desk: Desk) -> None:
-    fill(desk, documents=12)
+def test_a_protocol_s_parameters_are_a_form(session: ProjectSession) -> None:
+    fill(session, documents=12)
     at = screen()
     at.selectbox(key="run-protocol").set_value("discussion").run()
     assert "3 to 9 calls a document: one for each annotator, and as many again for each round" in html(at)
     at.number_input(key="param-discussion-annotators").set_value(2).run()
-    assert runs.recall(desk).params == {"annotators": 2}
+    assert planning.recall(session).params == {"annotators": 2}
     assert "2 to 6 calls a document" in html(at)
     at.selectbox(key="param-discussion-preset").set_value("tseng").run()
-    assert runs.recall(desk).params == {"preset": "tseng"}
+    assert planning.recall(session).params == {"preset": "tseng"}
     at.selectbox(key="run-protocol").set_value("custom").run()
     assert "it needs a description" in html(at)
 
 
-def test_a_comparison_is_put_together_and_started(desk: Desk) -> None:
-    fill(desk, documents=12)
+def test_a_comparison_is_put_together_and_started(session: ProjectSession) -> None:
+    fill(session, documents=12)
     at = screen()
     at.button(key="compare-add").click().run()
     at.selectbox(key="run-protocol").set_value("single").run()
@@ -133,63 +133,65 @@ def test_a_comparison_is_put_together_and_started(desk: Desk) -> None:
     assert "Comparison of 2" in html(at)
     assert "All on 12 documents: at most 48 calls; free." in html(at)
     at.button(key="compare-few").click().run()
-    assert [(run.settings.protocol, run.documents) for run in desk.store.runs.all()] == [("ecj", 10), ("single", 10)]
+    assert [(run.settings.protocol, run.documents) for run in session.store.runs.all()] == [("ecj", 10), ("single", 10)]
 
 
-def test_a_double_click_starts_one_run(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 600.0)  # however slow the machine is
-    fill(desk, documents=12)
+    fill(session, documents=12)
     at = screen()
     at.button(key="start-all").click().run()
     at.button(key="new-run").click().run()
     at.button(key="start-all").click().run()
-    assert len(desk.store.runs.all()) == 1
+    assert len(session.store.runs.all()) == 1
 
 
-def test_a_preflight_that_fails_starts_nothing(desk: Desk) -> None:
-    fill(desk)
-    runs.remember(desk, runs.Plan().with_seat("critic", Seat(connection="llamacpp", model="none")))
+def test_a_preflight_that_fails_starts_nothing(session: ProjectSession) -> None:
+    fill(session)
+    planning.remember(
+        session, planning.Plan().with_role_model("critic", RoleModel(connection="llamacpp", model="none"))
+    )
     at = screen()
     at.button(key="start-all").click().run()
     shown = html(at)
     assert "Critic: unreachable" in shown
     assert "Extractor and Judge is ready" not in shown
     assert "are ready" in shown
-    assert desk.store.runs.all() == []
+    assert session.store.runs.all() == []
 
 
-def test_pausing_going_on_and_a_second_tab(desk: Desk) -> None:
-    fill(desk, documents=12)
-    runs.remember(desk, runs.Plan(pace=25.0, concurrency=2))
+def test_pausing_going_on_and_a_second_tab(session: ProjectSession) -> None:
+    fill(session, documents=12)
+    planning.remember(session, planning.Plan(pace=25.0, concurrency=2))
     at = screen()
     at.button(key="start-all").click().run()
-    until(lambda: desk.state("r0001") == "running")
+    until(lambda: session.state("r0001") == "running")
     at.run()
     at.button(key="pause").click().run()
     assert "pausing" in html(at) or "paused" in html(at)
-    until(lambda: desk.state("r0001") == "paused")
+    until(lambda: session.state("r0001") == "paused")
     other = screen()  # a second tab knows it from the project
     assert "Go on" in labels(other)
     other.button(key="go-on").click().run()
-    until(lambda: desk.state("r0001") == "running")
+    until(lambda: session.state("r0001") == "running")
     at.run()
     assert "Pause" in labels(at)
     at.button(key="stop").click().run()
-    until(lambda: desk.state("r0001") == "stopped")
+    until(lambda: session.state("r0001") == "stopped")
     at.run()
     assert "Go on" in labels(at)
 
 
-def test_the_queue_is_shown_and_can_be_left(desk: Desk) -> None:
-    fill(desk, documents=12)
-    runs.remember(desk, runs.Plan(pace=5.0, concurrency=1, iterations=3))
+def test_the_queue_is_shown_and_can_be_left(session: ProjectSession) -> None:
+    fill(session, documents=12)
+    planning.remember(session, planning.Plan(pace=5.0, concurrency=1, iterations=3))
     at = screen()
     at.button(key="start-all").click().run()
-    until(lambda: desk.state("r0001") == "running")
+    until(lambda: session.state("r0001") == "running")
     at.run()
     assert "iteration 1 of 3" in html(at)
     at.button(key="unqueue-r0002").click().run()
-    assert [row.run_id for row in steering.queue(desk)] == ["r0003"]
+    assert [row.run_id for row in control.queue(session)] == ["r0003"]
     at.selectbox(key="run-picker").select("r0003").run()
     assert "Take out of the queue" in labels(at)
     assert "Watch r0001" in labels(at)
@@ -197,56 +199,56 @@ def test_the_queue_is_shown_and_can_be_left(desk: Desk) -> None:
     assert "Run r0001" in html(at)
 
 
-def test_an_interrupted_run(desk: Desk) -> None:
-    fill(desk)
-    (run,) = make(desk)
-    put_paused(desk, run.run_id, "interrupted", "interrupted")
+def test_an_interrupted_run(session: ProjectSession) -> None:
+    fill(session)
+    (run,) = make(session)
+    put_paused(session, run.run_id, "interrupted", "interrupted")
     at = screen()
     assert f"Run {run.run_id} was interrupted at 0 of 4" in html(at)
     at.button(key="box-go-on").click().run()
-    until(lambda: desk.state(run.run_id) == "done", 30)
+    until(lambda: session.state(run.run_id) == "done", 30)
 
 
-def test_a_budget_that_was_reached_is_raised(desk: Desk) -> None:
-    fill(desk)
-    (run,) = make(desk, runs.Plan(budget_usd=3.0))
-    put_paused(desk, run.run_id, "budget", "the budget of $3 is spent")
+def test_a_budget_that_was_reached_is_raised(session: ProjectSession) -> None:
+    fill(session)
+    (run,) = make(session, planning.Plan(budget_usd=3.0))
+    put_paused(session, run.run_id, "budget", "the budget of $3 is spent")
     at = screen()
     assert "Paused at $0.00 of $3.00" in html(at)
     assert "Raise to $6.00" in labels(at)
     at.button(key="box-raise").click().run()
-    until(lambda: desk.state(run.run_id) == "done", 30)
-    row = desk.store.runs.get(run.run_id)
+    until(lambda: session.state(run.run_id) == "done", 30)
+    row = session.store.runs.get(run.run_id)
     assert row is not None
     assert row.budget_usd == 6.0
 
 
-def test_what_ended_a_run_is_said_as_text(desk: Desk) -> None:
-    fill(desk)
-    (run,) = make(desk)
-    put_paused(desk, run.run_id, "faults", f"5 documents in a row met the same fault: {HOSTILE}")
+def test_what_ended_a_run_is_said_as_text(session: ProjectSession) -> None:
+    fill(session)
+    (run,) = make(session)
+    put_paused(session, run.run_id, "faults", f"5 documents in a row met the same fault: {HOSTILE}")
     shown = html(screen())
     assert "&lt;img src=x" in shown
     assert "<img" not in shown
 
 
-def test_unresolved_documents_are_asked_again(desk: Desk) -> None:
-    fill(desk, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
-    (run,) = make(desk)
-    desk.go(run.run_id).result(30)
+def test_unresolved_documents_are_asked_again(session: ProjectSession) -> None:
+    fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
+    (run,) = make(session)
+    session.go(run.run_id).result(30)
     at = screen()
     assert "Retry 4 unresolved" in labels(at)
     at.button(key="retry-unresolved").click().run()
-    until(lambda: desk.state(run.run_id) == "done", 30)
+    until(lambda: session.state(run.run_id) == "done", 30)
 
 
-def test_what_a_run_did_not_pay_for_is_told_and_it_can_be_set_up_again(desk: Desk) -> None:
-    fill(desk, documents=6)
-    for row in (*make(desk), *make(desk), *make(desk, runs.Plan(params={"adaptive": True, "audit": 0.5}))):
-        desk.go(row.run_id).result()
+def test_what_a_run_did_not_pay_for_is_told_and_it_can_be_set_up_again(session: ProjectSession) -> None:
+    fill(session, documents=6)
+    for row in (*make(session), *make(session), *make(session, planning.Plan(params={"adaptive": True, "audit": 0.5}))):
+        session.go(row.run_id).result()
     shown = html(at := screen())
     assert "of the documents were decided without a debate." in shown
     assert "replies came from the store" in shown
     at.button(key="again").click().run()
     assert "3 seats are ready" in html(at)
-    assert runs.recall(desk).params["adaptive"] is True
+    assert planning.recall(session).params["adaptive"] is True

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.services import models
+from core.services.workspace import Workspace
 from core.store.project import Project
-from core.studio import models
-from core.studio.workspace import Workspace
 from tests.benchmarks.review import fill
 from tests.benchmarks.throughput import TOKENS, TPT, TTFT, prepare
 from tests.browser.conftest import CHROMIUM, FLAGS

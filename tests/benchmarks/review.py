@@ -18,11 +18,11 @@ from typing import cast
 
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.services import run_view
+from core.services.review import focus, queue, review
+from core.services.review.queue import QueueFilter
+from core.services.session import ProjectSession
 from core.store.project import Project
-from core.studio import watch
-from core.studio.desk import Desk
-from core.studio.reviewing import focus, queue, review
-from core.studio.reviewing.queue import Wanted
 from tests.core.store.helpers import make_settings
 
 BOUND = 500
@@ -116,37 +116,40 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Project.open(Path(folder) / "large.duckdb") as project:
         run_id = fill(project, asked.documents)
         store = project.store
-        desk = cast(Desk, SimpleNamespace(
+        session = cast(ProjectSession, SimpleNamespace(
             store=store, tutor=SimpleNamespace(notice=lambda: None),
-            document=lambda _run, document: watch.document(store, document),
+            document=lambda _run, document: run_view.document(store, document),
         ))  # fmt: skip
         run = store.runs.get(run_id)
         assert run is not None
         timed("count(*) of annotations", lambda: project._connection.rows("SELECT count(*) FROM annotations"), None)
         start = time.perf_counter()
-        queue.viewpoint(desk, run)
+        queue.viewpoint(session, run)
         print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
-        review.submit(desk, run_id, [f"d{n:06}" for n in range(0, asked.documents, 50)], actor="another")
-        timed("Focus: the queue", lambda: focus.lines(desk, run, Wanted(sort="queue"), actor=ACTOR))
-        timed("Focus: a document", lambda: focus.document(desk, run, "d000100", actor=ACTOR))
-        timed("Focus: progress", lambda: focus.progress(desk, run, actor=ACTOR))
-        timed("Grid: opening", lambda: queue.page(desk, run, Wanted(), actor=ACTOR))
+        review.submit(session, run_id, [f"d{n:06}" for n in range(0, asked.documents, 50)], actor="another")
+        timed("Focus: the queue", lambda: focus.lines(session, run, QueueFilter(sort="queue"), actor=ACTOR))
+        timed("Focus: a document", lambda: focus.document(session, run, "d000100", actor=ACTOR))
+        timed("Focus: progress", lambda: focus.progress(session, run, actor=ACTOR))
+        timed("Grid: opening", lambda: queue.page(session, run, QueueFilter(), actor=ACTOR))
         pages = asked.documents // 50
-        timed("Grid: the last page", lambda: queue.page(desk, run, Wanted(number=pages), actor=ACTOR))
-        timed("Grid: the queue, page 500", lambda: queue.page(desk, run, Wanted(sort="queue", number=500), actor=ACTOR))
-        timed("Grid: sorted by urgency", lambda: queue.page(desk, run, Wanted(sort="reasons"), actor=ACTOR))
-        timed("Grid: sorted by length", lambda: queue.page(desk, run, Wanted(sort="words"), actor=ACTOR))
-        timed("Grid: filtered by reason", lambda: queue.page(desk, run, Wanted(reason="flipped"), actor=ACTOR))
+        timed("Grid: the last page", lambda: queue.page(session, run, QueueFilter(number=pages), actor=ACTOR))
+        timed(
+            "Grid: the queue, page 500",
+            lambda: queue.page(session, run, QueueFilter(sort="queue", number=500), actor=ACTOR),
+        )
+        timed("Grid: sorted by urgency", lambda: queue.page(session, run, QueueFilter(sort="reasons"), actor=ACTOR))
+        timed("Grid: sorted by length", lambda: queue.page(session, run, QueueFilter(sort="words"), actor=ACTOR))
+        timed("Grid: filtered by reason", lambda: queue.page(session, run, QueueFilter(reason="flipped"), actor=ACTOR))
         label = run.settings.codebook.labels[1].id
-        timed("Grid: filtered by label", lambda: queue.page(desk, run, Wanted(label=label), actor=ACTOR))
-        timed("Grid: searched", lambda: queue.page(desk, run, Wanted(search="dirty"), actor=ACTOR))
+        timed("Grid: filtered by label", lambda: queue.page(session, run, QueueFilter(label=label), actor=ACTOR))
+        timed("Grid: searched", lambda: queue.page(session, run, QueueFilter(search="dirty"), actor=ACTOR))
         ids = iter(range(1000, asked.documents))
 
         def edit() -> None:
-            review.edit(desk, run_id, f"d{next(ids):06}", label, True, actor=ACTOR)
+            review.edit(session, run_id, f"d{next(ids):06}", label, True, actor=ACTOR)
 
         def submit() -> None:
-            review.submit(desk, run_id, [f"d{next(ids):06}"], actor=ACTOR)
+            review.submit(session, run_id, [f"d{next(ids):06}"], actor=ACTOR)
 
         timed("an edit, saved", edit, EDIT_BOUND)
         timed("a submission, saved", submit, EDIT_BOUND)

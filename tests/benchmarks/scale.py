@@ -20,13 +20,13 @@ import numpy as np
 
 from core.codebook import Codebook, Label
 from core.llm.connections import connection
-from core.runs import Seat
+from core.runs import RoleModel
+from core.services import pipeline
+from core.services.data.file_import import SourceFile, read_source
+from core.services.runs import planning
+from core.services.workspace import Workspace
 from core.store.project import Project
 from core.store.rows import insert
-from core.studio import annotate
-from core.studio.datasets.intake import Source, read_source
-from core.studio.running import runs
-from core.studio.workspace import Workspace
 from tests.servers.running import mock_llm
 
 LABELS = ("Service", "Cleanliness", "Location", "Rooms", "Food", "Value", "Noise", "Facilities")
@@ -84,13 +84,13 @@ def read_in(folder: Path, count: int) -> None:
     write_texts(folder / "texts.csv", count)
     codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
     workspace = Workspace()
-    source = Source(folder / "texts.csv", text="text", id_column="id", gold_same_names=True)
+    source = SourceFile(folder / "texts.csv", text="text", id_column="id", gold_same_names=True)
     with timed(f"import of {count:,} documents", 15):
         imported = read_source(source, codebook)
-        desk = workspace.open(folder / "scale.duckdb")
+        session = workspace.open(folder / "scale.duckdb")
         workspace.models.add(connection("mock", "http://127.0.0.1:1/v1"))
-        plan = runs.Plan(everyone=Seat(connection="mock", model="mock"), concurrency=64)
-        annotate.begin(desk, imported, "texts.csv", codebook, plan)
+        plan = planning.Plan(everyone=RoleModel(connection="mock", model="mock"), concurrency=64)
+        pipeline.begin(session, imported, "texts.csv", codebook, plan)
     workspace.close()
 
 
@@ -98,25 +98,27 @@ def run_a_while(folder: Path, url: str, seconds: float) -> None:
     """Open the project, go on with the run for a while, pause."""
     workspace = Workspace()
     with timed("open the project", 2):
-        desk = workspace.open(folder / "scale.duckdb")
+        session = workspace.open(folder / "scale.duckdb")
     workspace.models.add(connection("mock", f"{url}/v1"))
     with timed("decide what is left", 2):
-        desk.store.runs.work("r0001")
-    settings = desk.store.runs.get("r0001")
+        session.store.runs.work("r0001")
+    settings = session.store.runs.get("r0001")
     assert settings is not None
-    seat = Seat(connection="mock", model="mock", base_url=f"{url}/v1")
-    moved = settings.settings.model_copy(update={"seats": dict.fromkeys(settings.settings.seats, seat)})
+    role_model = RoleModel(connection="mock", model="mock", base_url=f"{url}/v1")
+    moved = settings.settings.model_copy(
+        update={"role_models": dict.fromkeys(settings.settings.role_models, role_model)}
+    )
     with timed("make another run of them all"):
-        run_id = desk.store.runs.create(moved, desk.store.documents.ids()).run_id
+        run_id = session.store.runs.create(moved, session.store.documents.ids()).run_id
     peak = Peak()
     peak.start()
-    going = desk.go(run_id)
+    going = session.go(run_id)
     time.sleep(seconds)
-    desk.pause(run_id)
+    session.pause(run_id)
     status = going.result()
     print(f"memory while running: {peak.stop():.0f} MB (at most 1000); {status.verdicts:,} verdicts in {seconds:g} s")
     with timed("decide what is left of it", 2):
-        desk.store.runs.work(run_id)
+        session.store.runs.work(run_id)
     with timed("close"):
         workspace.close()
 
@@ -151,9 +153,9 @@ def check(counts: object, items: tuple[str, ...], values: np.ndarray, count: int
     """The counts of the whole, made by scikit-learn in samples."""
     from sklearn.metrics import multilabel_confusion_matrix
 
-    truth = np.array([[number >> bit & 1 for bit in range(len(items))] for number in range(count)], dtype=bool)
+    reference = np.array([[number >> bit & 1 for bit in range(len(items))] for number in range(count)], dtype=bool)
     matrix = sum(
-        multilabel_confusion_matrix(truth[start : start + SAMPLE], values[start : start + SAMPLE])
+        multilabel_confusion_matrix(reference[start : start + SAMPLE], values[start : start + SAMPLE])
         for start in range(0, count, SAMPLE)
     )
     for index, item in enumerate(items):

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from core import resources
+from core import baseline, resources
+from core.classifier import classifier
 from core.codebook import Codebook, Label, load_yaml
-from core.learning import student
-from core.llm import builtin
-from core.studio.codebooks.codebook import starters
-from core.studio.students.tutor import task_of
+from core.services.classifier.trainer import task_of
+from core.services.codebooks.codebook import starters
 
 STEPS = (0, 10, 30, 50, 100, 200, 300)
 SEEDS = 3
@@ -27,31 +26,31 @@ def main(path: Path | None) -> None:
     """Print a line for each number of decided documents."""
     rows, codebook = _given(path) if path else _hotels()
     texts = [row["text"] for row in rows]
-    truth = np.array([[float(row[name]) for name in codebook.names] for row in rows])
-    evidence = np.array([builtin.evidence(codebook, text) for text in texts])
+    reference = np.array([[float(row[name]) for name in codebook.names] for row in rows])
+    evidence = np.array([baseline.evidence(codebook, text) for text in texts])
     print(f"{len(texts)} documents, {', '.join(codebook.names)}")
     print("decided  macro F1  wrong labels among the least certain fifth")
     for decided in (step for step in STEPS if step <= len(texts) * 2 // 3):
-        found = [_once(codebook, texts, evidence, truth, decided, seed) for seed in range(SEEDS)]
+        found = [_once(codebook, texts, evidence, reference, decided, seed) for seed in range(SEEDS)]
         f1, caught = np.mean(found, axis=0)
         print(f"{decided:>7}  {f1:8.3f}  {caught:.0%}")
 
 
 def _once(
-    codebook: Codebook, texts: list[str], evidence: student.Grid, truth: student.Grid, decided: int, seed: int
+    codebook: Codebook, texts: list[str], evidence: classifier.Grid, reference: classifier.Grid, decided: int, seed: int
 ) -> tuple[float, float]:
     shuffled = np.random.default_rng(seed).permutation(len(texts))
     known, rest = shuffled[:decided], shuffled[decided:]
-    taught = student.train(task_of(codebook), [texts[i] for i in known], evidence[known], truth[known])
+    taught = classifier.train(task_of(codebook), [texts[i] for i in known], evidence[known], reference[known])
     said = taught.judge([texts[i] for i in rest], evidence[rest])
-    wrong = said.values != truth[rest]
+    wrong = said.values != reference[rest]
     least = np.argsort(said.certainty, axis=None, kind="stable")[: wrong.size // 5]
-    return _macro_f1(truth[rest], said.values), float(wrong.ravel()[least].sum() / max(1, wrong.sum()))
+    return _macro_f1(reference[rest], said.values), float(wrong.ravel()[least].sum() / max(1, wrong.sum()))
 
 
-def _macro_f1(truth: student.Grid, said: student.Grid) -> float:
-    both, either = (truth * said).sum(axis=0), (truth + said).sum(axis=0)
-    present = truth.sum(axis=0) > 0
+def _macro_f1(reference: classifier.Grid, said: classifier.Grid) -> float:
+    both, either = (reference * said).sum(axis=0), (reference + said).sum(axis=0)
+    present = reference.sum(axis=0) > 0
     return float((2 * both[present] / either[present]).mean())
 
 

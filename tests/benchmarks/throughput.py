@@ -30,12 +30,12 @@ import orjson
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.engine.preflight import probe_seats
+from core.engine.preflight import probe_role_models
 from core.llm.connections import connection
-from core.runs import Seat
-from core.studio.desk import Desk
-from core.studio.running import runs
-from core.studio.workspace import Workspace
+from core.runs import RoleModel
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
 from tests.servers.running import free_port, mock_llm
 
 TTFT, TPT, TOKENS = 0.050, 0.005, 20
@@ -118,15 +118,15 @@ async def over_openai(url: str, documents: int, slots: int) -> None:
 
 
 @contextmanager
-def watcher(desk: Desk, run_id: str) -> Iterator[None]:
+def watcher(session: ProjectSession, run_id: str) -> Iterator[None]:
     """Serve the live route in this process, and let another one follow the run over it."""
     import uvicorn
     from starlette.applications import Starlette
 
-    from app import live
+    from app.api import live
 
     port = free_port()
-    app = Starlette(routes=live.routes(lambda: desk, live.Access("watch")))
+    app = Starlette(routes=live.routes(lambda: session, live.Access("watch")))
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -145,34 +145,34 @@ def watcher(desk: Desk, run_id: str) -> Iterator[None]:
         thread.join()
 
 
-def prepare(workspace: Workspace, path: Path, documents: int, slots: int) -> tuple[Desk, str]:
+def prepare(workspace: Workspace, path: Path, documents: int, slots: int) -> tuple[ProjectSession, str]:
     """A project with a run of ECJ debates at the connection "mock" that has not begun; the desk and the run's name."""
-    desk = workspace.open(path)
+    session = workspace.open(path)
     texts = (
         Document(str(i), {"text": f"Text {i}: the staff and the room and the food. " * 8}, i) for i in range(documents)
     )
-    desk.store.documents.add(texts)
+    session.store.documents.add(texts)
     codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
-    plan = runs.Plan(everyone=Seat(connection="mock", model="mock"), concurrency=slots)
-    settings = runs.settle(plan, codebook, 1, workspace.models)
-    row = runs.create(desk, settings, desk.store.documents.ids())[0]
-    workspace.engine.submit(probe_seats(settings, workspace.models)).result()
-    return desk, row.run_id
+    plan = planning.Plan(everyone=RoleModel(connection="mock", model="mock"), concurrency=slots)
+    settings = planning.settle(plan, codebook, 1, workspace.models)
+    row = planning.create(session, settings, session.store.documents.ids())[0]
+    workspace.engine.submit(probe_role_models(settings, workspace.models)).result()
+    return session, row.run_id
 
 
 def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, watch: bool) -> float:
     """The same number of calls as ECJ debates, every reply committed."""
     workspace = Workspace()
     workspace.models.add(connection("mock", f"{url}/v1"))
-    desk, run_id = prepare(workspace, folder / "benchmark.duckdb", documents, slots)
+    session, run_id = prepare(workspace, folder / "benchmark.duckdb", documents, slots)
 
     def work() -> str:
-        status = desk.go(run_id).result()
+        status = session.go(run_id).result()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return f"{status.verdicts} verdicts, {status.failed} failed, {status.calls} calls, {peak:.0f} MB at most"
 
     if watch:
-        with watcher(desk, run_id):
+        with watcher(session, run_id):
             ratio = measured(work, ideal, "moot, watched")
     else:
         ratio = measured(work, ideal, "moot")

@@ -3,22 +3,22 @@
 from typing import cast
 
 import streamlit as st
-from fake_run import CODEBOOK, ROLES, RUN, FakeDesk
+from fake_run import CODEBOOK, ROLES, RUN, FakeSession
 
-from app import wiring
-from app.views import frame
-from app.views.empty import empty
-from app.views.header import header
-from app.views.labels import tags
-from app.views.marked_text import marked_text
-from app.views.notice import notice, raw_text
-from app.views.run.board import board
-from app.views.transcript import transcript
+from app import context
+from app.widgets import frame
+from app.widgets.alerts import notice, raw_text
+from app.widgets.empty_state import empty
+from app.widgets.highlighted_text import marked_text
+from app.widgets.labels import tags
+from app.widgets.layout import header
+from app.widgets.live_run import board
+from app.widgets.transcript import transcript
 
 
 def run() -> None:
-    desk = wiring.workspace().desks()[0]
-    found = desk.board(RUN)
+    session = context.workspace().sessions()[0]
+    found = session.board(RUN)
     state = found.status.state if found and found.status else "queued"
     with header("Run 14", "ECJ on hotel-reviews.csv, codebook v6, iteration 1 of 3", badge=state, tone="run", dot=True):
         st.button("Settings", icon=":material/tune:", type="tertiary")
@@ -29,8 +29,8 @@ def run() -> None:
 
 def other() -> None:
     header("Other", "every small view once", badge="3 of 5")
-    desk = cast(FakeDesk, wiring.workspace().desks()[0])
-    debate = desk.by_id["0402"]
+    session = cast(FakeSession, context.workspace().sessions()[0])
+    debate = session.by_id["0402"]
     replay = debate.stored()
     left, right = st.columns(2)
     with left:
@@ -69,8 +69,8 @@ pages = {
 }
 chosen = st.navigation(pages, position="hidden")
 with st.sidebar:
-    desk = frame.project_switcher()
+    session = frame.project_switcher()
     frame.rooms(pages, chosen)
-    if desk is not None:
-        frame.foot(desk)
+    if session is not None:
+        frame.foot(session)
 chosen.run()

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from core.codebook import Codebook, Label  # noqa: E402
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached  # noqa: E402
-from core.studio.board import Board, DocumentText, FinishedPage, FinishedRow, Replay  # noqa: E402
+from core.services.live_run import DocumentText, FinishedPage, FinishedRow, LiveRunState, Replay  # noqa: E402
 
 RUN = "run-14"
 CODEBOOK = Codebook(
@@ -168,7 +168,7 @@ def _id(name: str) -> str:
     return label.id
 
 
-class FakeDesk:
+class FakeSession:
     """Plays a run of invented debates; also the workspace that it lies on."""
 
     name = "hotel-aspects"
@@ -178,7 +178,7 @@ class FakeDesk:
         self.debates = [Debate(number) for number in range(401, 401 + documents)]
         self.by_id = {debate.id: debate for debate in self.debates}
         self.slots, self.speed, self.wordrate = slots, speed, wordrate
-        self.board_ = Board(RUN)
+        self.board_ = LiveRunState(RUN)
         self.finished_: list[str] = []
         self.calls = 0
         self.cost = 0.0
@@ -192,13 +192,13 @@ class FakeDesk:
         self._flight = 0
 
     # -- the workspace
-    def desks(self) -> Sequence[FakeDesk]:
+    def sessions(self) -> Sequence[FakeSession]:
         return [self]
 
     def recent(self) -> Sequence[Path]:
         return [self.path, Path("fomc-minutes.duckdb"), Path("clinic-letters.duckdb")]
 
-    def open(self, path: Path, *, create: bool = True) -> FakeDesk:
+    def open(self, path: Path, *, create: bool = True) -> FakeSession:
         return self
 
     # -- the desk
@@ -214,7 +214,7 @@ class FakeDesk:
     def saved_at(self) -> float | None:
         return time.time()
 
-    def board(self, run_id: str) -> Board | None:
+    def board(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == RUN else None
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
@@ -347,28 +347,29 @@ def main() -> None:
     from starlette.staticfiles import StaticFiles
 
     import app
-    from app import components, live, wiring
+    from app import components, context
+    from app.api import live
 
-    desk = FakeDesk(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
+    session = FakeSession(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
     access = live.Access(chosen.token)
-    wiring.install(desk, access)
+    context.install(session, access)
 
     async def play(request: Request) -> PlainTextResponse:
         match request.path_params["what"]:
             case "start":
-                desk.start()
+                session.start()
             case "pause":
-                desk.pause()
+                session.pause()
             case "resume":
-                desk.pause(False)
-        return PlainTextResponse(desk.state)
+                session.pause(False)
+        return PlainTextResponse(session.state)
 
     folder = Path(app.__file__).parent
     sys.argv[:] = [str(folder / "main.py")]
     asgi = st.App(
         Path(__file__).with_name("fake_navigation.py"),
         routes=[
-            *live.routes(wiring.source, access),
+            *live.routes(context.source, access),
             *components.routes(),
             Route("/play/{what}", play),
             # Streamlit looks beside the script, and this script is not in app/
@@ -376,7 +377,7 @@ def main() -> None:
         ],
         middleware=[Middleware(live.Guard)],
     )
-    desk.start()
+    session.start()
     print(f"http://127.0.0.1:{chosen.port}{access.entrance}", flush=True)
     asgi.run(config={"server.address": "127.0.0.1", "server.port": chosen.port, "server.headless": True})
 

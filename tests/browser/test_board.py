@@ -79,7 +79,7 @@ def test_the_form_of_the_debate_marks_who_has_the_floor(page: Page) -> None:
     page.wait_for_selector(".shape .seat.on")
     assert page.locator(".shape .seat.on").first.get_attribute("title").endswith("has the floor")  # type: ignore[union-attr]
     page.wait_for_selector(".ruling .badge")
-    assert [seat.get_attribute("title") for seat in page.locator(".shape .seat").all()] == [
+    assert [role_model.get_attribute("title") for role_model in page.locator(".shape .seat").all()] == [
         "Extractor", "Critic", "Judge",
     ]  # fmt: skip
     assert page.locator(".shape .vote").count() == 3

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.views import palette
+from app.widgets import palette
 from tests.browser.studios import studio
 
 if TYPE_CHECKING:

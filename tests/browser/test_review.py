@@ -12,7 +12,7 @@ import pytest
 
 from core.store.project import Project
 from tests.browser.studios import studio
-from tests.core.studio import rooms_world
+from tests.core.services import sample_world
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, WebSocketRoute
@@ -33,7 +33,7 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = home / "small.duckdb"
     # In a thread of its own: playwright keeps an event loop running in this one.
     with Project.open(path) as project, ThreadPoolExecutor(1) as pool:
-        pool.submit(rooms_world.build, project, {"d6": HOSTILE}).result()
+        pool.submit(sample_world.build, project, {"d6": HOSTILE}).result()
     with studio(home, "--project", str(path)) as running:
         yield running.entrance
 

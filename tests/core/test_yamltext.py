@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core import codebook
-from core.debate import described, personas
+from core.debate import personas
+from core.debate.protocols import custom
 from core.errors import CodebookError, UsageError
 from core.yamltext import parse
 
@@ -18,7 +19,7 @@ BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 @pytest.mark.parametrize("text", [BOMB, "a: &a [*a]"], ids=["bomb", "in itself"])
 @pytest.mark.parametrize(
     ("read", "fault"),
-    [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (described.read, UsageError)],
+    [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (custom.read, UsageError)],
 )
 def test_aliases_that_stand_for_too_much_are_refused_unread(read, fault, text):
     with pytest.raises(fault, match="aliases"):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, family
 from core.debate.protocols import courtroom, custom, discussion, ecj, panel, single
+from core.debate.spec import Asks, Param, Params, Preset, ProtocolSpec, Treatment
+from core.debate.turns import Role, family
 from core.errors import UsageError
 from core.runs import RunSettings
 
@@ -15,12 +16,12 @@ __all__ = [
     "params_of", "roles_of",
 ]  # fmt: skip
 
-PROTOCOLS: Mapping[str, ProtocolCard] = MappingProxyType(
+PROTOCOLS: Mapping[str, ProtocolSpec] = MappingProxyType(
     {card.name: card for card in (ecj.CARD, single.CARD, discussion.CARD, courtroom.CARD, panel.CARD, custom.card())}
 )
 
 
-def find(name: str, params: Params = MappingProxyType({})) -> ProtocolCard:
+def find(name: str, params: Params = MappingProxyType({})) -> ProtocolSpec:
     """The protocol of this name; one of somebody's own is made from the description among ``params``. UsageError naming
     those there are, and for a description that is wrong."""
     if name == custom.NAME:
@@ -32,7 +33,7 @@ def find(name: str, params: Params = MappingProxyType({})) -> ProtocolCard:
         raise UsageError(f"There is no protocol '{name}'.", f"Choose one of: {known}.") from None
 
 
-def of(settings: RunSettings) -> ProtocolCard:
+def of(settings: RunSettings) -> ProtocolSpec:
     """The protocol of a run; UsageError when this version of Moot has none of that name."""
     return find(settings.protocol, settings.params)
 

@@ -26,6 +26,7 @@ read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,11 +34,10 @@ from functools import partial
 from core import prompts
 from core.annotations import Precedent
 from core.codebook import CHOICE_ITEM, Codebook
-from core.debate.card import PER_CHOICE, Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, exactly
-from core.debate.case import Case, conduct, together
-from core.debate.lengths import cut, fits, sentences
-from core.debate.shown import stated
-from core.debate.turns import Ask, Reply, Said, Step, Verdict
+from core.debate.context import DebateContext, conduct, together
+from core.debate.few_shot import stated
+from core.debate.spec import PER_CHOICE, Asks, Param, Params, Preset, ProtocolSpec, Treatment, exactly
+from core.debate.turns import Ask, Reply, Role, Statement, Step, Verdict
 from core.debate.votes import council
 from core.documents import Document, Value
 from core.prompts.messages import Message
@@ -55,7 +55,7 @@ class _Sides:
     second: Value
 
 
-def debate(case: Case) -> Step[Verdict]:
+def debate(case: DebateContext) -> Step[Verdict]:
     """The hearing, and a trial on what it leaves in doubt."""
     first = yield from case.ask("magistrate", expects=case.form)
     if not first.reading.readable:
@@ -63,7 +63,7 @@ def debate(case: Case) -> Step[Verdict]:
     return (yield from (_choice(case, first) if case.codebook.kind == "choice" else _labels(case, first)))
 
 
-def _choice(case: Case, first: Reply) -> Step[Verdict]:
+def _choice(case: DebateContext, first: Reply) -> Step[Verdict]:
     labels = [label.id for label in case.codebook.labels]
     chosen = first.reading.values.get(CHOICE_ITEM)
     if chosen is None or len(labels) == 1:
@@ -81,7 +81,7 @@ def _choice(case: Case, first: Reply) -> Step[Verdict]:
     return replace(verdict, notes=(*notes, *verdict.notes))
 
 
-def _labels(case: Case, first: Reply) -> Step[Verdict]:
+def _labels(case: DebateContext, first: Reply) -> Step[Verdict]:
     said = dict(first.reading.values)
     contested = list(case.codebook.items)
     if case.params["trials"] == DISPUTED:
@@ -102,7 +102,7 @@ def _labels(case: Case, first: Reply) -> Step[Verdict]:
     )
 
 
-def _trial(case: Case, sides: _Sides) -> Step[Verdict]:
+def _trial(case: DebateContext, sides: _Sides) -> Step[Verdict]:
     """Both sides argue and the clerk writes reasons, all at once; then the judges."""
     shown = [
         precedent
@@ -126,12 +126,12 @@ def _trial(case: Case, sides: _Sides) -> Step[Verdict]:
 class _Bench:
     """What every judge of a trial is shown."""
 
-    case: Case
+    case: DebateContext
     positions: tuple[str, str]
     arguments: Sequence[Reply]
     precedents: list[dict[str, str]]
 
-    def ask(self, number: int, earlier: Sequence[Said]) -> Ask:
+    def ask(self, number: int, earlier: Sequence[Statement]) -> Ask:
         """The ask for one judge, who has heard those before."""
         prosecution, defence = self.arguments
         ask = self.case.compose(
@@ -150,29 +150,29 @@ class _Bench:
         return replace(ask, sample=number)
 
 
-def _in_sequence(case: Case, bench: _Bench) -> Step[Verdict]:
+def _in_sequence(case: DebateContext, bench: _Bench) -> Step[Verdict]:
     """The last judge decides; one before it who fails or cannot be read is not heard by those after."""
-    earlier: list[Said] = []
+    earlier: list[Statement] = []
     ruling = Reply()
     for number in range(case.params["judges"]):
         (ruling,) = yield from case.ask_all((bench.ask(number, earlier),))
         if ruling.fault is None and ruling.reading.readable:
-            earlier.append(Said(f"judge_{number + 1}", f"Judge {number + 1}", ruling))
+            earlier.append(Statement(f"judge_{number + 1}", f"Judge {number + 1}", ruling))
     return case.verdict(case.needed(ruling))
 
 
-def _second(case: Case, first: Reply, chosen: str) -> Ask:
+def _second(case: DebateContext, first: Reply, chosen: str) -> Ask:
     ask = case.without(chosen).compose(
         "magistrate", template="magistrate_second", expects=case.form, round=1, first=first
     )
     return replace(ask, assigned=True)
 
 
-def _argument(case: Case, role: str, position: str) -> Ask:
+def _argument(case: DebateContext, role: str, position: str) -> Ask:
     return replace(case.compose(role, extra={"position": position, "length": _length(case)}), assigned=True)
 
 
-def _within_length(case: Case, asks: Sequence[Ask], replies: Sequence[Reply]) -> Step[list[Reply]]:
+def _within_length(case: DebateContext, asks: Sequence[Ask], replies: Sequence[Reply]) -> Step[list[Reply]]:
     """The arguments as the judges hear them: what is too long is asked for once more, then cut."""
     most = case.params["sentences"]
     heard = list(replies)
@@ -184,7 +184,7 @@ def _within_length(case: Case, asks: Sequence[Ask], replies: Sequence[Reply]) ->
     return heard
 
 
-def _shorter(case: Case, ask: Ask, reply: Reply) -> Ask:
+def _shorter(case: DebateContext, ask: Ask, reply: Reply) -> Ask:
     counted = {
         "sentences": len(sentences(reply.text)), "words": len(reply.text.split()), "length": _length(case)
     }  # fmt: skip
@@ -193,7 +193,7 @@ def _shorter(case: Case, ask: Ask, reply: Reply) -> Ask:
     return replace(ask, messages=(*ask.messages, *more), retry=ask.retry + 1)
 
 
-def _reason(case: Case, precedent: Precedent) -> Ask:
+def _reason(case: DebateContext, precedent: Precedent) -> Ask:
     """Why a precedent is labelled as it is: an ask about that document and no other, the same in every debate."""
     ask = case.compose(
         "clerk",
@@ -205,7 +205,7 @@ def _reason(case: Case, precedent: Precedent) -> Ask:
     return replace(ask, document=Document(precedent.document_id, {"text": precedent.text}))
 
 
-def _rows(case: Case, precedents: Sequence[Precedent], reasons: Sequence[Reply]) -> list[dict[str, str]]:
+def _rows(case: DebateContext, precedents: Sequence[Precedent], reasons: Sequence[Reply]) -> list[dict[str, str]]:
     return [
         {
             "label": stated(case.codebook, one.values),
@@ -223,7 +223,7 @@ def _position(codebook: Codebook, item: str, answer: Value) -> str:
     return f"the label is {codebook.label(str(answer)).name}"
 
 
-def _length(case: Case) -> str:
+def _length(case: DebateContext) -> str:
     most = case.params["sentences"]
     return "one sentence" if most == 1 else f"at most {most} sentences"
 
@@ -256,7 +256,7 @@ def _asks(params: Params, codebook: Codebook) -> Mapping[str, Asks]:
     return asks | {f"judge_{number}": trials for number in range(1, params["judges"] + 1)}
 
 
-CARD = ProtocolCard(
+CARD = ProtocolSpec(
     name="courtroom",
     title="Courtroom",
     summary="A hearing names two answers, one side argues for each, judges decide with precedents before them.",
@@ -296,3 +296,36 @@ CARD = ProtocolCard(
     shots=lambda params: params["shots"],
     debate=debate,
 )  # fmt: skip
+
+
+WORDS_A_SENTENCE = 60
+"""Words that a sentence may have before it counts as another one: a limit of sentences must hold without full stops."""
+
+_END = re.compile(r"(?<=[.!?…。！？])[\"'”’»)\]]*\s+|\n+")
+_ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|approx|mr|mrs|ms|dr|prof|st)\.|\b[A-Z]\.)$")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text: they end at a full stop, a question or exclamation mark followed by white space, or at a
+    line's end, not after a common abbreviation or initial. Empty text has none."""
+    found: list[str] = []
+    start = 0
+    for end in _END.finditer(text):
+        piece = text[start : end.start()]
+        if "\n" not in end.group() and _ABBREVIATED.search(piece):
+            continue
+        found.append(text[start : end.end()].strip())
+        start = end.end()
+    found.append(text[start:].strip())
+    return [sentence for sentence in found if any(character.isalnum() for character in sentence)]
+
+
+def fits(text: str, most: int) -> bool:
+    """Whether a text has at most ``most`` sentences, and no more words than so many sentences may have."""
+    return len(sentences(text)) <= most and len(text.split()) <= most * WORDS_A_SENTENCE
+
+
+def cut(text: str, most: int) -> str:
+    """The first ``most`` sentences of a text, and of those no more words than they may have."""
+    words = " ".join(sentences(text)[:most]).split()
+    return " ".join(words[: most * WORDS_A_SENTENCE])

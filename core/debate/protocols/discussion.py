@@ -20,49 +20,53 @@ from dataclasses import replace
 from string import ascii_lowercase
 
 from core.codebook import Codebook
-from core.debate.card import PER_CHOICE, PER_DIMENSION, PER_LABEL, Asks, Param, Params, Preset, ProtocolCard, Role
-from core.debate.case import Case
-from core.debate.turns import Ask, Reply, Said, Step, Verdict
+from core.debate.context import DebateContext
+from core.debate.spec import PER_CHOICE, PER_DIMENSION, PER_LABEL, Asks, Param, Params, Preset, ProtocolSpec
+from core.debate.turns import Ask, Reply, Role, Statement, Step, Verdict
 from core.debate.votes import council, in_consensus, quorum
 
 
-def debate(case: Case) -> Step[Verdict]:
+def debate(case: DebateContext) -> Step[Verdict]:
     """Label alone, then discuss until all agree or the rounds are over, then vote."""
-    seats = _roles(case.params)
+    role_models = _roles(case.params)
     last: dict[str, Reply] = {}
-    history: list[Said] = []
+    history: list[Statement] = []
     number = 0
     while True:
-        replies = yield from case.ask_all(_ask(case, seats, place, history, number) for place in range(len(seats)))
-        for seat, reply in zip(seats, replies, strict=True):
-            if _readable(reply) or seat.name not in last or not _readable(last[seat.name]):
-                last[seat.name] = reply
+        replies = yield from case.ask_all(
+            _ask(case, role_models, place, history, number) for place in range(len(role_models))
+        )
+        for role_model, reply in zip(role_models, replies, strict=True):
+            if _readable(reply) or role_model.name not in last or not _readable(last[role_model.name]):
+                last[role_model.name] = reply
             if reply.fault is None:
-                history.append(Said(seat.name, seat.title, reply, number))
+                history.append(Statement(role_model.name, role_model.title, reply, number))
         ballots = [reply.reading.values for reply in last.values() if _readable(reply)]
-        agreed = quorum(len(ballots), len(seats)) and in_consensus(ballots, case.codebook, case.params["within"])
+        agreed = quorum(len(ballots), len(role_models)) and in_consensus(ballots, case.codebook, case.params["within"])
         if agreed or not ballots or number == case.params["rounds"]:
             break
         number += 1
-    verdict = council(case, [last[seat.name] for seat in seats])
+    verdict = council(case, [last[role_model.name] for role_model in role_models])
     if verdict.status == "failed":
         return verdict
     how = f"consensus in round {number}" if agreed else f"no consensus in {number} rounds, the majority counts"
     return replace(verdict, notes=(how, *verdict.notes))
 
 
-def _ask(case: Case, seats: Sequence[Role], place: int, history: Sequence[Said], number: int) -> Ask:
+def _ask(
+    case: DebateContext, role_models: Sequence[Role], place: int, history: Sequence[Statement], number: int
+) -> Ask:
     """An annotator's ask in a round. In the first all get the same, so that letters make no difference to it."""
-    seat = seats[place]
+    role_model = role_models[place]
     if not history:
-        return replace(case.compose(seat.name, expects=case.form), round=number, sample=place)
+        return replace(case.compose(role_model.name, expects=case.form), round=number, sample=place)
     return case.compose(
-        seat.name,
+        role_model.name,
         template="discuss",
         expects=case.form,
         round=number,
         answers=[said.role for said in history],
-        extra={"own": seat.title},
+        extra={"own": role_model.title},
         history=tuple(history),
     )
 
@@ -82,7 +86,7 @@ def _asks(params: Params, _codebook: Codebook) -> dict[str, Asks]:
     return {role.name: Asks(1, 1 + params["rounds"]) for role in _roles(params)}
 
 
-CARD = ProtocolCard(
+CARD = ProtocolSpec(
     name="discussion",
     title="Peer discussion",
     summary="Several label alone, then hear each other and label again until they agree; else the majority counts.",

@@ -15,23 +15,91 @@ for it, as a critic follows. The critic is not told to disagree always, but to l
 answers an extractor and no user. The judge may give reasons before its one line; that it adds no label is enforced, not
 only asked (what was named in any round counts as named). In a choice the judge may only take a label that was chosen or
 named by an analysis; ratings are the judge's own. A fault in any reply fails the document. ``adaptive`` is our own
-(``core.debate.adaptive``) and off unless it is asked for.
+(``core.debate.protocols.ecj``) and off unless it is asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from core.annotations import VERDICT
-from core.codebook import Codebook
-from core.debate import adaptive
-from core.debate.card import Asks, Param, Params, ProtocolCard, Role, Treatment, exactly
-from core.debate.case import Case, conduct, together
-from core.debate.turns import Reply, Said, Step, Verdict
+from core.codebook import CHOICE_ITEM, Codebook
+from core.debate.context import DebateContext, conduct, together
+from core.debate.spec import Asks, Param, Params, ProtocolSpec, Treatment, exactly
+from core.debate.turns import DecisionPath, Reply, Role, Statement, Step, Verdict
+
+SECOND = "extractor_b"
+
+PARAMS = (
+    Param("adaptive", "Adaptive", False,
+          "Critic and judge are left out where the extractor is sure and its quotations are in the text."),
+    Param("second", "Two extractors", False,
+          "Two extractors, perhaps cheap ones, must say the same before a debate is left out.",
+          matters=lambda params: bool(params["adaptive"])),
+    Param("audit", "Audited share", 0.1,
+          "The random share of those documents that is debated in full, so that the loss is measured.",
+          least=0.0, most=1.0, matters=lambda params: bool(params["adaptive"])),
+)  # fmt: skip
+
+
+def roles(params: Params) -> tuple[Role, ...]:
+    """The seat that the parameters add."""
+    if not (params["adaptive"] and params["second"]):
+        return ()
+    return (Role(SECOND, "Second extractor", "says the same, or there is a debate"),)
+
+
+def opening(case: DebateContext) -> Step[tuple[Reply, ...]]:
+    """What the extractor says, and beside it the second one if there is one; without the first there is no debate."""
+    names = ["extractor", *(role.name for role in roles(case.params))]
+    asks = [case.compose(name, template="extractor", expects=case.form) for name in names]
+    first, *others = yield from case.ask_all(asks)
+    return (case.needed(first), *others)
+
+
+def decision_path(case: DebateContext, opened: Sequence[Reply]) -> DecisionPath:
+    """How far this debate goes. The draw is made whatever was said, so that it depends on nothing but the document."""
+    if not case.params["adaptive"]:
+        return ""
+    drawn = case.rng.random() < case.params["audit"]
+    if doubt(opened, case.codebook):
+        return "full"
+    return "audited" if drawn else "short"
+
+
+def took(verdict: Verdict, course: DecisionPath) -> Verdict:
+    """The verdict with how far its debate went."""
+    return replace(verdict, course=course) if course else verdict
+
+
+def doubt(opened: Sequence[Reply], codebook: Codebook) -> str:
+    """Why what was said first does not decide, in words; empty when it does."""
+    for reply in opened:
+        reading = reply.reading
+        if reply.fault is not None or not reading.readable:
+            return "a reply could not be read"
+        if reading.undecided or any(item not in reading.values for item in codebook.items):
+            return "something was left open"
+        if reading.unknown:
+            return "a name is not in the codebook"
+        if any(not found.supported for found in reply.evidence):
+            return "a quotation is not in the text"
+    if any(dict(reply.reading.values) != dict(opened[0].reading.values) for reply in opened[1:]):
+        return "the extractors differ"
+    wanted = {CHOICE_ITEM} if codebook.kind == "choice" else set(opened[0].reading.present)
+    if not wanted and len(opened) == 1:
+        return "nothing was found, and nobody else looked"
+    if wanted - {found.item for reply in opened for found in reply.evidence}:
+        return "no words of the text speak for a label"
+    return ""
+
 
 EACH = "each"
 _HEARD = ("extractor", "critic")
 
 
-def debate(case: Case) -> Step[Verdict]:
+def debate(case: DebateContext) -> Step[Verdict]:
     """One debate on all labels at once, or one on each."""
     if case.params["scope"] != EACH:
         return (yield from _debate(case))
@@ -40,15 +108,15 @@ def debate(case: Case) -> Step[Verdict]:
     return case.merged(dict(zip(items, verdicts, strict=True)))
 
 
-def _debate(case: Case) -> Step[Verdict]:
+def _debate(case: DebateContext) -> Step[Verdict]:
     """The extractor claims, the critic objects or agrees, the judge rules among what they named."""
-    opened = yield from adaptive.opening(case)
+    opened = yield from opening(case)
     extraction = opened[0]
-    course = adaptive.course(case, opened)
+    course = decision_path(case, opened)
     if course == "short":
-        return adaptive.took(case.verdict(extraction), course)
+        return took(case.verdict(extraction), course)
     critique = yield from case.ask("critic", answers=("extractor",), extraction=extraction, earlier=())
-    said: list[Said] = []
+    said: list[Statement] = []
     for number in range(case.params["extra_rounds"]):
         said += _sayings(extraction, critique, number)
         extraction = yield from case.ask(
@@ -66,13 +134,13 @@ def _debate(case: Case) -> Step[Verdict]:
         "judge", expects=case.form, answers=_HEARD, extraction=extraction, critique=critique, earlier=tuple(said)
     )
     verdict = case.verdict(ruling, among=(extraction, critique, *(one.reply for one in said)))
-    return adaptive.took(verdict, course)
+    return took(verdict, course)
 
 
-def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[Said, Said]:
+def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[Statement, Statement]:
     return (
-        Said("extractor", "The extractor", extraction, number),
-        Said("critic", "The critic", critique, number),
+        Statement("extractor", "The extractor", extraction, number),
+        Statement("critic", "The critic", critique, number),
     )
 
 
@@ -81,7 +149,7 @@ def _asks(params: Params, codebook: Codebook) -> dict[str, Asks]:
     rounds = debates * (1 + params["extra_rounds"])
     if not params["adaptive"]:
         return {"extractor": exactly(rounds), "critic": exactly(rounds), "judge": exactly(debates)}
-    seconds = {role.name: exactly(1) for role in adaptive.roles(params)}
+    seconds = {role.name: exactly(1) for role in roles(params)}
     return {"extractor": Asks(1, rounds), **seconds, "critic": Asks(0, rounds), "judge": Asks(0, debates)}
 
 
@@ -97,7 +165,7 @@ def _check(params: Params, codebook: Codebook) -> str:
 
 _NO_VOTE = "none, as the judge decides"
 
-CARD = ProtocolCard(
+CARD = ProtocolSpec(
     name="ecj",
     title="Extractor, Critic, Judge",
     summary="One claims with quotes, one objects, one decides among what they named.",
@@ -105,7 +173,7 @@ CARD = ProtocolCard(
     form="chain",
     roles=lambda params: (
         Role("extractor", "Extractor", "names labels and quotes the words that speak for them"),
-        *adaptive.roles(params),
+        *roles(params),
         Role("critic", "Critic", "argues against, or agrees where there is no ground"),
         Role("judge", "Judge", "weighs both and decides"),
     ),
@@ -123,7 +191,7 @@ CARD = ProtocolCard(
               least=0, most=5),
         Param("scope", "Scope", "all", "All labels in one debate, or a debate of its own for each.",
               {"all": "All labels at once", EACH: "One debate a label"}),
-        *adaptive.PARAMS,
+        *PARAMS,
     ),
     check=_check,
     debate=debate,

@@ -22,16 +22,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core import prompts
-from core.codebook import Codebook
-from core.debate import averaging
-from core.debate.card import Asks, Param, Params, Preset, ProtocolCard, Role, Treatment, exactly
-from core.debate.case import Case, together
-from core.debate.decisions import spoken
-from core.debate.folding import fold
-from core.debate.names import Names
-from core.debate.personas import Cast, Group, Member, read
-from core.debate.stakeholders import DIMENSIONS, GROUPS
-from core.debate.turns import Ask, Reply, Said, Step, Verdict
+from core.codebook import CHOICE_ITEM, Codebook
+from core.debate.context import DebateContext, together
+from core.debate.persona_extraction import DIMENSIONS, GROUPS
+from core.debate.personas import Group, Member, PersonaSet, read
+from core.debate.reading.label_names import Names
+from core.debate.reading.markers import spoken
+from core.debate.reading.normalise import fold
+from core.debate.spec import Asks, Param, Params, Preset, ProtocolSpec, Treatment, exactly
+from core.debate.turns import Ask, Reply, Role, Statement, Step, Verdict
 from core.documents import Value
 
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
@@ -49,7 +48,7 @@ class _Speaker:
     final: Reply | None = None
 
 
-def debate(case: Case) -> Step[Verdict]:
+def debate(case: DebateContext) -> Step[Verdict]:
     """The groups in parallel, then the mean and its synthesis."""
     cast = read(str(case.params["personas"]))
     groups = yield from together(*(_group(case, cast, group) for group in cast.groups))
@@ -57,12 +56,12 @@ def debate(case: Case) -> Step[Verdict]:
         group.name: {speaker.member.persona.name: _values(speaker.final) for speaker in speakers}
         for group, speakers in zip(cast.groups, groups, strict=True)
     }
-    averaged = averaging.average(case.codebook, finals)
+    averaged = average(case.codebook, finals)
     yield from case.ask_all((_synthesis(case, cast, groups, averaged),))  # its fault costs no more than the words
     return Verdict(values=averaged.values, reasons=averaged.reasons, notes=averaged.notes)
 
 
-def _group(case: Case, cast: Cast, group: Group) -> Step[tuple[_Speaker, ...]]:
+def _group(case: DebateContext, cast: PersonaSet, group: Group) -> Step[tuple[_Speaker, ...]]:
     members = cast.of(group)
     turns = int(case.params["turns"])
     first = yield from case.ask_all(_persona(case, cast, member, "persona", round=0) for member in members)
@@ -105,13 +104,13 @@ def _heard(speaker: _Speaker, reply: Reply) -> None:
         speaker.final = reply if reply.reading.readable else None
 
 
-def _floor(case: Case, speakers: Sequence[_Speaker]) -> list[_Speaker]:
+def _floor(case: DebateContext, speakers: Sequence[_Speaker]) -> list[_Speaker]:
     """Who may still speak: first those in disagreement, of them who spoke least, then the farthest from the rest."""
 
     def place(speaker: _Speaker) -> tuple[bool, int, float]:
         others = [other.now for other in speakers if other is not speaker]
-        distance = averaging.distance(case.codebook, speaker.now, others)
-        return distance < averaging.apart(case.codebook), speaker.spoken, -distance
+        distance = group_distance(case.codebook, speaker.now, others)
+        return distance < apart(case.codebook), speaker.spoken, -distance
 
     return sorted((speaker for speaker in speakers if not speaker.done), key=place)
 
@@ -124,7 +123,15 @@ def _chosen(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
     return named[-1] if named else waiting[0]
 
 
-def _persona(case: Case, cast: Cast, member: Member, template: str, *, round: int, history: Sequence[Said] = ()) -> Ask:
+def _persona(
+    case: DebateContext,
+    cast: PersonaSet,
+    member: Member,
+    template: str,
+    *,
+    round: int,
+    history: Sequence[Statement] = (),
+) -> Ask:
     heard = {"history": tuple(history)} if history else {}
     return case.compose(
         member.role,
@@ -143,11 +150,11 @@ def _persona(case: Case, cast: Cast, member: Member, template: str, *, round: in
 
 
 def _coordinator(
-    case: Case,
+    case: DebateContext,
     group: Group,
     waiting: Sequence[_Speaker],
     speakers: Sequence[_Speaker],
-    history: Sequence[Said],
+    history: Sequence[Statement],
     turn: int,
 ) -> Ask:
     return case.compose(
@@ -163,7 +170,7 @@ def _coordinator(
     )
 
 
-def _synthesis(case: Case, cast: Cast, groups: Sequence[Sequence[_Speaker]], averaged: averaging.Averaged) -> Ask:
+def _synthesis(case: DebateContext, cast: PersonaSet, groups: Sequence[Sequence[_Speaker]], averaged: Averaged) -> Ask:
     finals = tuple(
         _said(speaker, speaker.final) for speakers in groups for speaker in speakers if speaker.final is not None
     )
@@ -175,9 +182,9 @@ def _synthesis(case: Case, cast: Cast, groups: Sequence[Sequence[_Speaker]], ave
     )
 
 
-def _said(speaker: _Speaker, reply: Reply, round: int = 0) -> Said:
+def _said(speaker: _Speaker, reply: Reply, round: int = 0) -> Statement:
     member = speaker.member
-    return Said(member.role, f"{member.persona.name} ({member.group.name})", reply, round)
+    return Statement(member.role, f"{member.persona.name} ({member.group.name})", reply, round)
 
 
 def _values(reply: Reply | None) -> Mapping[str, Value]:
@@ -186,7 +193,7 @@ def _values(reply: Reply | None) -> Mapping[str, Value]:
 
 def _roles(params: Params) -> tuple[Role, ...]:
     cast = _cast(params)
-    seats = [
+    role_models = [
         Role(
             member.role,
             member.persona.name,
@@ -196,7 +203,7 @@ def _roles(params: Params) -> tuple[Role, ...]:
         for member in cast.members
     ]
     return (
-        *seats,
+        *role_models,
         Role(COORDINATOR, "Coordinator", "gives the floor, unresolved disagreement first"),
         Role(AGGREGATOR, "Aggregator", "writes what the groups agree and differ on"),
     )
@@ -219,7 +226,7 @@ def _asks(params: Params, _codebook: Codebook) -> Mapping[str, Asks]:
     return {**asks, COORDINATOR: chosen, AGGREGATOR: exactly(1)}
 
 
-def _cast(params: Params) -> Cast:
+def _cast(params: Params) -> PersonaSet:
     return read(str(params.get("personas", "")))
 
 
@@ -245,7 +252,7 @@ _PARAMS = (
           choices={"full": "whole personas", "simple": "simple roles"}),
 )  # fmt: skip
 
-CARD = ProtocolCard(
+CARD = ProtocolSpec(
     name="panel",
     title="Panel of personas",
     summary="Personas from your documents decide, debate in their groups, and are averaged.",
@@ -280,3 +287,108 @@ CARD = ProtocolCard(
     },
     check=_check,
 )
+
+
+DIGITS = 4
+"""Digits of a mean that are kept, so that it is the same on every machine."""
+
+Finals = Mapping[str, Mapping[str, Mapping[str, Value]]]
+"""Group -> persona -> item -> value; a persona without a value for an item leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    """The panel's decision. ``lines`` tell each group's mean and the whole's, for the synthesis."""
+
+    values: Mapping[str, Value | None]
+    reasons: Mapping[str, str]
+    notes: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+def average(codebook: Codebook, finals: Finals) -> Averaged:
+    """The decision on each item. One that no persona of any group could give a value for is unresolved, and so is a
+    tie; a group in which nobody could is left out, and both are noted with whoever gave none."""
+    values: dict[str, Value | None] = {}
+    reasons: dict[str, str] = {}
+    lines: list[str] = []
+    for item in codebook.items:
+        by_group = {
+            group: [said[item] for said in personas.values() if item in said] for group, personas in finals.items()
+        }
+        given = {group: said for group, said in by_group.items() if said}
+        if not given:
+            values[item], reasons[item] = None, "no persona gave a value that can be read"
+            continue
+        values[item], words = _decided(codebook, given)
+        if values[item] is None:
+            reasons[item] = f"the panel is divided: {words}"
+        lines.append(f"{_title(codebook, item)}: {words}")
+    return Averaged(values, reasons, (*lines, *_silent(codebook, finals)), tuple(lines))
+
+
+def group_distance(codebook: Codebook, own: Mapping[str, Value], others: Sequence[Mapping[str, Value]]) -> float:
+    """How far one stands from the others: for ratings the most points that a dimension lies from their mean, else the
+    largest share of them that say otherwise of an item. Whoever has no value for an item is as far as can be."""
+    far = [0.0]
+    for item in codebook.items:
+        said = [other[item] for other in others if item in other]
+        if item not in own:
+            far.append(float("inf"))
+        elif said and codebook.kind == "rating":
+            far.append(abs(_number(own[item]) - sum(map(_number, said)) / len(said)))
+        elif said:
+            far.append(sum(value != own[item] for value in said) / len(said))
+    return max(far)
+
+
+def apart(codebook: Codebook) -> float:
+    """From which distance on somebody is in disagreement: a point of the scale, or half of the others."""
+    return 1.0 if codebook.kind == "rating" else 0.5
+
+
+def _decided(codebook: Codebook, given: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
+    match codebook.kind:
+        case "rating":
+            means = {group: _mean([_number(value) for value in said]) for group, said in given.items()}
+            mean = round(_mean(list(means.values())), DIGITS)
+            told = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
+            return int(mean) if mean == int(mean) else mean, f"{told}; the panel {mean:.2f}"
+        case "multilabel":
+            share = _share(given, True)
+            told = ", ".join(f"{group} {_share({group: said}, True):.0%}" for group, said in given.items())
+            told = f"{told}; present to {share:.0%} of the panel"
+            return (None if abs(share - 0.5) < 1e-9 else share > 0.5), told
+        case "choice":
+            shares = {label.id: _share(given, label.id) for label in codebook.labels}
+            named = sorted((label for label in codebook.labels if shares[label.id]), key=lambda one: -shares[one.id])
+            told = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in named)
+            tie = len(named) > 1 and abs(shares[named[0].id] - shares[named[1].id]) < 1e-9
+            return (None if tie or not named else named[0].id), told
+
+
+def _share(given: Mapping[str, Sequence[Value]], value: Value) -> float:
+    return _mean([sum(said == value for said in each) / len(each) for each in given.values()])
+
+
+def _silent(codebook: Codebook, finals: Finals) -> list[str]:
+    """Who gave no value for what."""
+    notes = []
+    for group, personas in finals.items():
+        for persona, said in personas.items():
+            missing = [_title(codebook, item) for item in codebook.items if item not in said]
+            if missing:
+                notes.append(f"{persona} ({group}) gave no value for {', '.join(missing)} and is left out there")
+    return notes
+
+
+def _title(codebook: Codebook, item: str) -> str:
+    return "Label" if item == CHOICE_ITEM else codebook.label(item).name
+
+
+def _number(value: Value) -> float:
+    return float(value) if not isinstance(value, str) else 0.0
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)

@@ -24,7 +24,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from core.debate.card import (
+from core.debate.context import DebateContext
+from core.debate.few_shot import examples, rows
+from core.debate.spec import (
     PER_CHOICE,
     PER_DIMENSION,
     PER_LABEL,
@@ -32,13 +34,10 @@ from core.debate.card import (
     Param,
     Params,
     Preset,
-    ProtocolCard,
-    Role,
+    ProtocolSpec,
     exactly,
 )
-from core.debate.case import Case
-from core.debate.shown import examples, rows
-from core.debate.turns import Step, Verdict
+from core.debate.turns import Role, Step, Verdict
 from core.debate.votes import council
 
 METHODS = {
@@ -59,7 +58,7 @@ _TEMPLATES = {"vanilla": "annotator", "vote": "annotator", "cot": "reasoner", "s
               "self_refine": "reasoner", "form": "form", "few_shot": "shown"}  # fmt: skip
 
 
-def debate(case: Case) -> Step[Verdict]:
+def debate(case: DebateContext) -> Step[Verdict]:
     """The annotator decides, by the method that was chosen."""
     method = case.params["method"]
     template = _TEMPLATES[method]
@@ -76,7 +75,7 @@ def debate(case: Case) -> Step[Verdict]:
     return case.verdict(answer)
 
 
-def _refined(case: Case) -> Step[Verdict]:
+def _refined(case: DebateContext) -> Step[Verdict]:
     own = ("annotator",)
     draft = yield from case.ask("annotator", template="reasoner", expects=case.form)
     review = yield from case.ask("annotator", template="review", round=1, answers=own, draft=draft)
@@ -96,7 +95,7 @@ def _temperature(params: Params) -> dict[str, float]:
     return {} if own is None else {"annotator": own}
 
 
-CARD = ProtocolCard(
+CARD = ProtocolSpec(
     name="single",
     title="Single annotator",
     summary="One model alone: the baseline that a debate has to beat.",

@@ -64,7 +64,7 @@ CREATE TABLE attempts (
 );
 CREATE TABLE turns (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, turn INTEGER NOT NULL, key VARCHAR NOT NULL,
-    role VARCHAR NOT NULL, retry INTEGER NOT NULL, seat VARCHAR NOT NULL,
+    role VARCHAR NOT NULL, retry INTEGER NOT NULL, role_model VARCHAR NOT NULL,
     messages VARCHAR NOT NULL,      -- [{role, content}], of a system prompt {role, text: hash in texts}
     cached BOOLEAN NOT NULL, reading VARCHAR NOT NULL,
     says VARCHAR,                   -- the role's own list as canonical JSON, NULL when it gave none

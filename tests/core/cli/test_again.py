@@ -43,8 +43,8 @@ def test_a_changed_prompt_pays_for_what_follows_from_it(tmp_path: Path, role: st
     assert (told["calls"] + told["cached_calls"], told["verdicts"]) == (9, 3)
     assert told["calls"] <= paid
     assert told["calls"] >= 3
-    seats = rows(tmp_path, "SELECT count(*) FROM verdicts WHERE run_id = 'r0001'")
-    assert seats == [(3,)], "the run before stays as it was"
+    role_models = rows(tmp_path, "SELECT count(*) FROM verdicts WHERE run_id = 'r0001'")
+    assert role_models == [(3,)], "the run before stays as it was"
 
 
 def test_a_rerun_without_a_change_costs_nothing_and_refuses_what_it_cannot_change(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_a_server_that_is_not_there_stops_the_run_before_it_starts(folder: Path)
 
 def test_a_project_that_is_open_elsewhere_is_said_with_its_owner(folder: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from core.studio.workspace import Workspace;"
+        "import sys; from pathlib import Path; from core.services.workspace import Workspace;"
         "w = Workspace(url='http://127.0.0.1:8777'); w.open(Path(sys.argv[1])); print('open', flush=True);"
         "sys.stdin.read(); w.close()"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.engine import lanes, limits
+from core.engine import limits, rate_limit
 from core.errors import StorageFull
 from core.store.connection import Connection
 from tests.core.cli.invoking import annotate, rows, write
@@ -152,7 +152,7 @@ def test_requests_a_minute_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatc
     with the lanes.)"""
     made: list[Passed] = []
 
-    class Passed(lanes.AsyncLimiter):
+    class Passed(rate_limit.AsyncLimiter):
         def __init__(self, max_rate: float, time_period: float) -> None:
             super().__init__(max_rate, time_period)
             self.passed = 0
@@ -162,7 +162,7 @@ def test_requests_a_minute_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatc
             await super().acquire(amount)
             self.passed += 1
 
-    monkeypatch.setattr(lanes, "AsyncLimiter", Passed)
+    monkeypatch.setattr(rate_limit, "AsyncLimiter", Passed)
     with Scripted(debating()) as server:
         told = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
     assert told.json["calls"] == 15
@@ -185,7 +185,7 @@ def test_an_interrupt_before_the_run_is_no_failed_document(folder: Path, monkeyp
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("core.studio.annotate.parse_pairs", interrupted)
+    monkeypatch.setattr("core.services.pipeline.parse_pairs", interrupted)
     assert "interrupted" in annotate(folder, code=3).stderr
 
 

@@ -55,7 +55,7 @@ def test_a_rater_who_left_labels_open_is_scored_on_what_both_said(tmp_path: Path
         with_gold(tmp_path, column, *cells)
     gold = ("Service=s1@ann", "Service=s2@bob", "Food=f1@ann", "Food=f2@bob")
     again(tmp_path, *(word for one in gold for word in ("--gold", one)))
-    told = evaluated(tmp_path, "--truth", "gold@ann", "--annotator", "gold@bob")
+    told = evaluated(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bob")
     # Both labelled Service of d0 and d1, and Food of d0; of d2 each labelled something else; d3 ann left out.
     assert (told["n"], told["excluded"]) == (2, 1)
     assert [told["labels"][name]["n"] for name in ("Service", "Food")] == [2, 1]
@@ -63,7 +63,7 @@ def test_a_rater_who_left_labels_open_is_scored_on_what_both_said(tmp_path: Path
     assert told["intervals"]["accuracy"] is not None, "drawn from the documents that were counted"
     assert told["intervals"]["labels"]["Service"]["recall"] == pytest.approx([0.0945, 0.9055], abs=1e-4)  # 1 of 2
     each = evaluated(tmp_path)["raters"]
-    alone = evaluated(tmp_path, "--truth", "gold@ann")
+    alone = evaluated(tmp_path, "--reference", "gold@ann")
     assert {name: alone[name] for name in ("n", "excluded", "labels", "macro")} == {
         name: each["ann"][name] for name in ("n", "excluded", "labels", "macro")
     }

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core import resources
-from core.studio import personas
-from core.studio.workspace import Workspace
+from core.services import personas
+from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot, rows
 
 SAMPLES = resources.folder("sample_data")
@@ -38,10 +38,10 @@ def test_personas_from_a_file_rate_debate_and_are_evaluated_against_three_raters
     assert saved == (1, "from the command line")
     workspace = Workspace()
     try:
-        desk = workspace.open(tmp_path / "p.duckdb", create=False)
-        run = personas.last_panel(desk)
+        session = workspace.open(tmp_path / "p.duckdb", create=False)
+        run = personas.last_panel(session)
         assert run is not None
-        costs = personas.costs(desk, run)
+        costs = personas.costs(session, run)
         assert [one.name for one in costs][:2] == ["Parents", "Teachers and librarians"]
         assert sum(one.turns for one in costs) == told.json["calls"] + told.json["cached_calls"]
         assert all(one.per_document == one.tokens / 4 for one in costs)

@@ -46,10 +46,10 @@ def counted(url: str) -> dict[str, Any]:
     return {**stats["by_role"], "all": stats["calls"], "api": stats["by_api"]}
 
 
-def test_each_role_is_asked_where_its_seat_is(folder: Path, mock: str, other: str) -> None:
+def test_each_role_is_asked_where_its_role_model_is(folder: Path, mock: str, other: str) -> None:
     counted(mock), counted(other)
-    seats = ("--role", "extractor=a/small", "--role", "judge=b/large")
-    told = annotate(folder, "--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", *seats).json
+    role_models = ("--role", "extractor=a/small", "--role", "judge=b/large")
+    told = annotate(folder, "--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", *role_models).json
     assert (told["status"], told["failed"]) == ("done", 0)
     at_mock, at_other = counted(mock), counted(other)
     probe = 1
@@ -57,8 +57,11 @@ def test_each_role_is_asked_where_its_seat_is(folder: Path, mock: str, other: st
     assert (at_other["judge"], at_other["extractor"]) == (6, probe)
     assert "critic" not in at_mock | at_other  # the built-in model sits there
     assert told["calls"] == 18
-    seated = dict(rows(folder, "SELECT DISTINCT role, seat FROM turns"))
-    names = {role: (json.loads(seat)["connection"], json.loads(seat)["model"]) for role, seat in seated.items()}
+    resolve = dict(rows(folder, "SELECT DISTINCT role, seat FROM turns"))
+    names = {
+        role: (json.loads(role_model)["connection"], json.loads(role_model)["model"])
+        for role, role_model in resolve.items()
+    }
     assert names == {"extractor": ("a", "small"), "critic": ("builtin", "lexical"), "judge": ("b", "large")}
 
 
@@ -74,9 +77,9 @@ def test_another_judge_pays_for_the_judge_alone(folder: Path, mock: str, other: 
 
 def test_openai_and_ollama_sit_at_one_table(folder: Path, mock: str, other: str) -> None:
     counted(other)
-    seats = ("--role", "extractor=a/m", "--role", "judge=ollama/m")
+    role_models = ("--role", "extractor=a/m", "--role", "judge=ollama/m")
     places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
-    told = annotate(folder, *places, *seats).json
+    told = annotate(folder, *places, *role_models).json
     assert (told["status"], told["failed"], told["cost_usd"]) == ("done", 0, None)
     assert counted(other)["api"] == {"ollama": 7}
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from core.annotations import Precedents
 from core.codebook import Codebook, Kind, Label, Scale
-from core.debate.card import ProtocolCard
-from core.debate.case import Case, conduct, interpret
+from core.debate.context import DebateContext, conduct, interpret
+from core.debate.spec import ProtocolSpec
 from core.debate.turns import Ask, Reply, Verdict
 from core.documents import Document
-from core.runs import RunSettings, Seat
+from core.runs import RoleModel, RunSettings
 
 LABELS = (Label(name="Service"), Label(name="Price"), Label(name="Room"))
 CODEBOOKS: Mapping[Kind, Codebook] = {
@@ -28,23 +28,23 @@ Played = tuple[Verdict, list[Ask]]
 
 
 def case_of(
-    card: ProtocolCard,
+    card: ProtocolSpec,
     kind: Kind = "multilabel",
     precedents: Precedents | None = None,
     codebook: Codebook | None = None,
     **given: Any,
-) -> Case:
+) -> DebateContext:
     """A case before one of the codebooks, with these parameters."""
     params = card.settled(given)
-    seat = Seat(connection="fake", model="m")
+    role_model = RoleModel(connection="fake", model="m")
     settings = RunSettings(
         protocol=card.name,
         codebook=codebook or CODEBOOKS[kind],
-        seats={role.name: seat for role in card.roles(params)},
+        role_models={role.name: role_model for role in card.roles(params)},
         templates=card.texts(),
         params=params,
     )
-    return Case(DOCUMENT, settings, precedents or {})
+    return DebateContext(DOCUMENT, settings, precedents or {})
 
 
 def says(kind: Kind, *names: str, ratings: int | Mapping[str, int] = 4) -> str:
@@ -72,7 +72,7 @@ def agreeing(kind: Kind) -> Hand:
     return hand
 
 
-def play(card: ProtocolCard, case: Case, hand: Hand | None = None, **answers: Reply | str) -> Played:
+def play(card: ProtocolSpec, case: DebateContext, hand: Hand | None = None, **answers: Reply | str) -> Played:
     """Drive a debate to its end: the n-th ask gets ``answers["n" + str(n)]``, the others what ``hand`` gives."""
     codebook = case.settings.codebook
     hand = hand or agreeing(codebook.kind)

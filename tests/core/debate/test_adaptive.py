@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.debate.adaptive import doubt
-from core.debate.case import Case, interpret
+from core.debate.context import DebateContext, interpret
 from core.debate.protocols import PROTOCOLS
+from core.debate.protocols.ecj import doubt
 from core.debate.turns import Ask, Fault, Reply
 from core.documents import Document
 from tests.core.cli.invoking import annotate, write
@@ -75,7 +75,7 @@ def test_the_audited_share_is_that_of_the_documents_and_the_same_whenever_it_is_
     documents = [Document(str(number), DOCUMENT.fields) for number in range(1000)]
 
     def courses() -> list[str]:
-        cases = [Case(document, case.settings) for document in documents]
+        cases = [DebateContext(document, case.settings) for document in documents]
         return [play(ECJ, one, lambda _ask, _number: SURE)[0].course for one in cases]
 
     drawn = courses()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from core.annotations import Precedent
 from core.codebook import Codebook
-from core.debate.lengths import cut, fits, sentences
 from core.debate.protocols import PROTOCOLS
+from core.debate.protocols.courtroom import cut, fits, sentences
 from core.debate.turns import Ask, Fault, Reply
 from core.errors import UsageError
 from tests.core.debate.playing import LABELS, PRICE, ROOM, SERVICE, Hand, case_of, play, says

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.debate.described import read
 from core.debate.protocols import find
+from core.debate.protocols.custom import read
 from core.debate.turns import Fault, Reply
 from core.errors import UsageError
 from tests.core.debate.playing import PRICE, SERVICE, case_of, play, says

@@ -122,12 +122,17 @@ def test_labels_are_in_consensus_when_the_whole_lists_are() -> None:
     assert list(verdict.values.values()) == [True, False, False]
 
 
-@given(data=st.data(), seats=st.integers(2, 5), most=st.integers(0, 3), kind=st.sampled_from(["multilabel", "choice"]))
-def test_the_number_of_asks_is_n_times_one_plus_r(data: st.DataObject, seats: int, most: int, kind: Kind) -> None:
+@given(
+    data=st.data(),
+    role_models=st.integers(2, 5),
+    most=st.integers(0, 3),
+    kind=st.sampled_from(["multilabel", "choice"]),
+)
+def test_the_number_of_asks_is_n_times_one_plus_r(data: st.DataObject, role_models: int, most: int, kind: Kind) -> None:
     hand: Hand = lambda _ask, _number: says(kind, data.draw(st.sampled_from(["Service", "Price"])))  # noqa: E731
-    verdict, asked = play(CARD, case_of(CARD, kind, annotators=seats, rounds=most), hand)
+    verdict, asked = play(CARD, case_of(CARD, kind, annotators=role_models, rounds=most), hand)
     last = max(ask.round for ask in asked)
-    assert len(asked) == seats * (1 + last)
+    assert len(asked) == role_models * (1 + last)
     assert last <= most
     assert verdict.status in ("verdict", "unresolved")
     if last < most:

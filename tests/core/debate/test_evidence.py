@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
 from core.debate.evidence import gather, locate, quotations
-from core.debate.folding import fold
-from core.debate.quotes import double_quoted, single_quoted
+from core.debate.reading.normalise import fold
+from core.debate.reading.quotations import double_quoted, single_quoted
 
 NAMES = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
 HOTEL = parse_codebook({"unit": "hotel review", "labels": [{"name": name} for name in NAMES]})
@@ -220,30 +220,6 @@ def test_gather() -> None:
     assert [each.supported for each in found] == [True, True, False, True]
     assert (found[2].field, found[2].start, found[2].end) == ("", -1, -1)
     assert gather("", HOTEL, REVIEW) == ()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "- #Service: \"kind\", “ rude ”\n- #Food: 'stale bread'",
-        '<think>"kind"</think>\n#Service: "kind"',
-        'First, JSON: {"labels": [{"name": "Service", "quotes": ["kind", "kind porter"]}]}',
-        'Emoji 😀 first. #Price: "cheep"',
-    ],
-)
-def test_gather_locates_quotes_in_the_reply(text: str) -> None:
-    found = gather(text, HOTEL, REVIEW)
-    assert found
-    for each in found:
-        assert text[each.reply_start : each.reply_end] == each.quote
-    assert [each.reply_start for each in found] == sorted(each.reply_start for each in found)
-
-
-def test_quotes_with_escapes_have_no_place_in_the_reply() -> None:
-    text = '{"labels": [{"name": "Service", "quotes": ["a \\"kind\\" porter", "rude"]}]}'
-    escaped, rude = gather(text, HOTEL, REVIEW)
-    assert (escaped.quote, escaped.reply_start, escaped.reply_end) == ('a "kind" porter', -1, -1)
-    assert text[rude.reply_start : rude.reply_end] == "rude"
 
 
 def check(quote: str, fields: dict[str, str]) -> tuple[str, int, int, str]:

@@ -10,9 +10,9 @@ import pytest
 
 from core import resources
 from core.codebook import Codebook, Kind, Label
-from core.debate.card import ProtocolCard
-from core.debate.case import Case, together
+from core.debate.context import DebateContext, together
 from core.debate.protocols import PROTOCOLS, find
+from core.debate.spec import ProtocolSpec
 from core.debate.turns import Fault, Reply, Step
 from core.documents import Document
 from core.errors import UsageError
@@ -54,7 +54,7 @@ each = pytest.mark.parametrize(("card", "kind", "given"), CASES)
 
 @each
 def test_with_readable_replies_it_makes_the_asks_it_declares(
-    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+    card: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     case = case_of(card, kind, **given)
     verdict, asked = play(card, case)
@@ -69,7 +69,7 @@ def test_with_readable_replies_it_makes_the_asks_it_declares(
 
 @each
 def test_each_reply_failing_never_raises_and_is_never_a_label(
-    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+    card: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     case = case_of(card, kind, **given)
     _, asked = play(card, case)
@@ -85,7 +85,7 @@ def test_each_reply_failing_never_raises_and_is_never_a_label(
 
 @each
 def test_each_reply_unreadable_is_asked_again_at_most_once(
-    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+    card: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     case = case_of(card, kind, **given)
     whole = play(card, case)[1]
@@ -106,7 +106,7 @@ def test_each_reply_unreadable_is_asked_again_at_most_once(
 
 
 @each
-def test_a_replay_asks_the_very_same_and_ends_the_same(card: ProtocolCard, kind: Kind, given: dict[str, Any]) -> None:
+def test_a_replay_asks_the_very_same_and_ends_the_same(card: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
     for answers in ({}, {"n0": "Hard to say."}, {"n1": ""}, {"n0": BOOM}):
         first = play(card, case_of(card, kind, **given), agreeing(kind), **answers)
         second = play(card, case_of(card, kind, **given), agreeing(kind), **answers)
@@ -115,10 +115,10 @@ def test_a_replay_asks_the_very_same_and_ends_the_same(card: ProtocolCard, kind:
 
 @each
 def test_the_unchanging_part_comes_first_and_others_are_never_the_assistant(
-    card: ProtocolCard, kind: Kind, given: dict[str, Any]
+    card: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     case = case_of(card, kind, **given)
-    other = Case(Document("2", {"text": "Something else."}), case.settings)
+    other = DebateContext(Document("2", {"text": "Something else."}), case.settings)
     for one, two in zip(play(card, case)[1], play(card, other)[1], strict=False):
         assert [message.role for message in one.messages] == ["system", "user"]
         assert one.messages[0] == two.messages[0]
@@ -126,13 +126,13 @@ def test_the_unchanging_part_comes_first_and_others_are_never_the_assistant(
 
 
 @pytest.mark.parametrize("card", PROTOCOLS.values(), ids=lambda card: card.name)
-def test_what_it_does_not_do_is_refused_with_a_reason(card: ProtocolCard) -> None:
+def test_what_it_does_not_do_is_refused_with_a_reason(card: ProtocolSpec) -> None:
     assert card.kinds.keys() | card.refuses.keys() == CODEBOOKS.keys()
     assert all(card.refuses.values())
 
 
 @pytest.mark.parametrize("card", PROTOCOLS.values(), ids=lambda card: card.name)
-def test_a_card_s_parameters_read_what_is_typed_and_name_what_there_is(card: ProtocolCard) -> None:
+def test_a_card_s_parameters_read_what_is_typed_and_name_what_there_is(card: ProtocolSpec) -> None:
     settled = card.settled()
     assert card.settled({name: str(value) for name, value in settled.items()}) == settled
     with pytest.raises(UsageError, match="has no parameter 'colour'"):

@@ -13,12 +13,12 @@ from core.debate.turns import Ask, Usage
 from core.documents import Document
 from core.engine.live import LiveRun
 from core.engine.ports import AttemptRow, Ports, StoredReply, TurnRow, VerdictRow, Work
+from core.llm.limits import Limits
 from core.llm.reply import ModelReply, OnDelta
-from core.llm.terms import Limits
-from core.runs import UNHALTED, Halt, RunRow, RunSettings, Seat, State
+from core.runs import UNHALTED, RoleModel, RunRow, RunSettings, State, StopReason
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
-SEAT = Seat(connection="fake", model="m")
+ROLE_MODEL = RoleModel(connection="fake", model="m")
 
 Script = Callable[[Ask, Document, int], str | Exception]
 """(ask, document, how many times this very request was made before) -> reply text or error."""
@@ -31,7 +31,7 @@ def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
     return RunSettings(
         protocol=protocol,
         codebook=CODEBOOK,
-        seats={role.name: SEAT for role in card.roles(params)},
+        role_models={role.name: ROLE_MODEL for role in card.roles(params)},
         templates=card.texts(),
         params=params,
     ).model_copy(update=changes)
@@ -57,7 +57,7 @@ class World:
     turns: list[TurnRow] = field(default_factory=list)
     verdicts: dict[str, VerdictRow] = field(default_factory=dict)
     attempts: list[AttemptRow] = field(default_factory=list)
-    states: list[tuple[State, Halt]] = field(default_factory=list)
+    states: list[tuple[State, StopReason]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class World:
         return [Document(one, {"text": f"Text of {one}. The staff were kind."}) for one in ids]
 
     async def ask(
-        self, seat: Seat, ask: Ask, run_settings: RunSettings, document: Document, on_delta: OnDelta
+        self, role_model: RoleModel, ask: Ask, run_settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         key = f"{document.id}/{ask.role}/{len(ask.messages)}"
         times = self.seen.get(key, 0)
@@ -115,16 +115,16 @@ class World:
         on_delta(answer, False)
         return ModelReply(answer, usage=Usage(10, 5), cost_usd=self.price)
 
-    def cost(self, seat: Seat, usage: Usage) -> float | None:
+    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         return self.price and self.price * (usage.prompt_tokens + usage.completion_tokens)
 
-    def dearest(self, seat: Seat, ask: Ask) -> float:
+    def dearest(self, role_model: RoleModel, ask: Ask) -> float:
         return self.price or 0.0
 
-    def limits(self, seat: Seat) -> Limits:
+    def limits(self, role_model: RoleModel) -> Limits:
         return self.limited
 
-    def salt(self, seat: Seat, ask: Ask, run_settings: RunSettings) -> Mapping[str, object]:
+    def salt(self, role_model: RoleModel, ask: Ask, run_settings: RunSettings) -> Mapping[str, object]:
         return {}
 
     def known(self, key: str) -> bool:
@@ -148,5 +148,5 @@ class World:
     def attempt(self, row: AttemptRow) -> None:
         self.attempts.append(row)
 
-    async def state(self, run_id: str, state: State, halt: Halt = UNHALTED, seconds: float = 0.0) -> None:
+    async def state(self, run_id: str, state: State, halt: StopReason = UNHALTED, seconds: float = 0.0) -> None:
         self.states.append((state, halt))

@@ -13,10 +13,10 @@ from core.documents import Document
 from core.engine import limits
 from core.engine.driver import OUT_OF_BUDGET
 from core.errors import EmptyReply
-from core.runs import UNHALTED, Halt
+from core.runs import UNHALTED, StopReason
 from tests.core.engine.fakes import World, agreeing, settings
 
-NOW = Halt("you", "now")
+NOW = StopReason("you", "now")
 
 
 @pytest.fixture(autouse=True)
@@ -166,7 +166,7 @@ def test_pause_lets_calls_in_flight_end_and_the_run_goes_on_without_paying_twice
 
     async def paused() -> RunStatus:
         live = world.run(world.work(settings(), count=30))
-        asyncio.get_running_loop().call_later(0.05, live.pause, Halt("you", "enough"))
+        asyncio.get_running_loop().call_later(0.05, live.pause, StopReason("you", "enough"))
         return await live.run()
 
     status = asyncio.run(paused())
@@ -201,7 +201,7 @@ def test_an_error_of_the_store_ends_the_run_and_is_raised() -> None:
     world.verdict = full
     with pytest.raises(errors.StorageFull):
         drive(world)
-    assert world.states[-1] == ("failed", Halt("faults", "disk full free some space"))
+    assert world.states[-1] == ("failed", StopReason("faults", "disk full free some space"))
 
 
 def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
@@ -222,7 +222,7 @@ def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
 def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> None:
     world = World()
 
-    async def speaking(seat, ask, run_settings, document, on_delta):
+    async def speaking(role_model, ask, run_settings, document, on_delta):
         on_delta("The aspects are ", False)
         await asyncio.sleep(60)
 

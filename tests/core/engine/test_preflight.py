@@ -11,10 +11,12 @@ from core.errors import NoSuchModel
 from tests.core.engine.fakes import World, settings
 
 
-def test_a_silent_seat_is_given_up_after_a_while_and_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_role_model_is_given_up_after_a_while_and_does_not_stop_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(preflight, "PROBE_SECONDS", 0.05)
     world = World(slow=30.0)
-    (probe,) = asyncio.run(preflight.probe_seats(settings("single"), world))
+    (probe,) = asyncio.run(preflight.probe_role_models(settings("single"), world))
     assert probe.error is not None
     assert probe.error.kind == "timed out"
     assert not probe.stops
@@ -24,7 +26,7 @@ def test_a_silent_seat_is_given_up_after_a_while_and_does_not_stop_the_run(monke
 
 def test_a_model_that_the_server_does_not_know_stops_the_run_at_once() -> None:
     world = World(script=lambda _ask, _document, _times: NoSuchModel("fake does not know m.", "Choose another."))
-    (probe,) = asyncio.run(preflight.probe_seats(settings("ecj"), world))
+    (probe,) = asyncio.run(preflight.probe_role_models(settings("ecj"), world))
     assert probe.roles == ("extractor", "critic", "judge")
     assert probe.stops
     assert len(world.asked) == 1

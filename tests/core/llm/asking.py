@@ -17,7 +17,7 @@ from core.llm.connections import Dialect, connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
 from core.prompts.messages import Message
-from core.runs import Handling, RunSettings, Sampling, Seat
+from core.runs import Handling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted
 
 BOOK = Codebook(unit="review", labels=(Label(name="Service"), Label(name="Food")))
@@ -55,10 +55,10 @@ def ask(
     async def go(server: Scripted) -> Told:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([connection("local", url, dialect)])
-        seat = models.seated(Seat(connection="local", model="m", sampling=Sampling(**sampling)))
+        role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
         handling = Handling(silence=silence)
         settings = RunSettings(
-            protocol="single", codebook=book, seats={"annotator": seat}, templates={}, handling=handling
+            protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )
         request = Ask("annotator", MESSAGES, expects=expects, retry=retry)
         told = Told(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
@@ -66,7 +66,7 @@ def ask(
         try:
             for _ in range(times):
                 document = Document("1", {"text": "Text."})
-                told.replies.append(await models.ask(seat, request, settings, document, lambda *_: None))
+                told.replies.append(await models.ask(role_model, request, settings, document, lambda *_: None))
             return told
         finally:
             await models.close()

@@ -16,7 +16,7 @@ from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
 from core.prompts.messages import Message
-from core.runs import RunSettings, Sampling, Seat
+from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.running import llama_cpp
 
 pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
@@ -32,13 +32,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def ask(url: str, text: str = "Say something.", **sampling: object) -> ModelReply:
     async def go() -> ModelReply:
         models = ModelLibrary([connection("toy", url)])
-        seat = models.seated(Seat(connection="toy", model="tiny-random", sampling=Sampling(**sampling)))  # type: ignore[arg-type]
+        role_model = models.resolve(RoleModel(connection="toy", model="tiny-random", sampling=Sampling(**sampling)))  # type: ignore[arg-type]
         settings = RunSettings(
-            protocol="single", codebook=Codebook(labels=(Label(name="A"),)), seats={"annotator": seat}, templates={}
+            protocol="single",
+            codebook=Codebook(labels=(Label(name="A"),)),
+            role_models={"annotator": role_model},
+            templates={},
         )
         request = Ask("annotator", (Message("user", text),), expects="labels")
         try:
-            return await models.ask(seat, request, settings, Document("1", {"text": text}), lambda *_: None)
+            return await models.ask(role_model, request, settings, Document("1", {"text": text}), lambda *_: None)
         finally:
             await models.close()
 

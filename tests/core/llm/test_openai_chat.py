@@ -12,13 +12,13 @@ from core import errors
 from core.codebook import Codebook, Label
 from core.debate.turns import Ask
 from core.documents import Document
-from core.llm import streams
+from core.llm import streaming
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
 from core.llm.request import packed
 from core.prompts.messages import Message
-from core.runs import RunSettings, Sampling, Seat
+from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
 
 ASK = Ask("annotator", (Message("system", "You label."), Message("user", "Text.")), expects="labels")
@@ -31,15 +31,22 @@ def ask(
 
     async def go() -> ModelReply:
         models = ModelLibrary([connection("local", server.url)])
-        seat = models.seated(Seat(connection="local", model="m", sampling=Sampling(**sampling)))
+        role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
         settings = RunSettings(
-            protocol="single", codebook=Codebook(labels=(Label(name="A"),)), seats={"annotator": seat}, templates={}
+            protocol="single",
+            codebook=Codebook(labels=(Label(name="A"),)),
+            role_models={"annotator": role_model},
+            templates={},
         )
         sink = heard if heard is not None else []
         try:
             for _ in range(times):
                 reply = await models.ask(
-                    seat, ASK, settings, Document("1", {"text": "Text."}), lambda text, why: sink.append((text, why))
+                    role_model,
+                    ASK,
+                    settings,
+                    Document("1", {"text": "Text."}),
+                    lambda text, why: sink.append((text, why)),
                 )
             return reply
         finally:
@@ -165,7 +172,7 @@ def test_nothing_listening_is_unreachable() -> None:
 
 
 def test_silence_in_mid_stream_is_a_stall_and_before_it_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
 
     def silent(*events: bytes) -> Behaviour:
         async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
@@ -231,10 +238,10 @@ def test_ollama_speaks_its_own_dialect() -> None:
 
     async def go(server: Scripted) -> ModelReply:
         models = ModelLibrary([connection("ollama", f"http://127.0.0.1:{server.port}")])
-        seat = models.seated(Seat(connection="ollama", model="m"))
-        settings = RunSettings(protocol="single", codebook=Codebook(), seats={}, templates={})
+        role_model = models.resolve(RoleModel(connection="ollama", model="m"))
+        settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
         try:
-            return await models.ask(seat, ASK, settings, Document("1", {"text": "T"}), lambda *_: None)
+            return await models.ask(role_model, ASK, settings, Document("1", {"text": "T"}), lambda *_: None)
         finally:
             await models.close()
 
@@ -285,11 +292,11 @@ def test_a_connection_that_was_closed_after_its_reply_is_replaced_without_a_faul
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         models = ModelLibrary([connection("local", address)])
-        seat = models.seated(Seat(connection="local", model="m"))
-        settings = RunSettings(protocol="single", codebook=Codebook(), seats={}, templates={})
+        role_model = models.resolve(RoleModel(connection="local", model="m"))
+        settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
         document = Document("1", {"text": "T"})
         try:
-            return [(await models.ask(seat, ASK, settings, document, lambda *_: None)).text for _ in range(3)]
+            return [(await models.ask(role_model, ASK, settings, document, lambda *_: None)).text for _ in range(3)]
         finally:
             await models.close()
             server.close()

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from core import errors
 from core.llm.failures import from_status
-from core.runs import Seat
+from core.runs import RoleModel
 from tests.core.llm.asking import ask, refusing
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
 
@@ -98,7 +98,7 @@ def test_a_refusal_that_nothing_helps_is_raised_and_not_tried_for_ever() -> None
 
 def test_names_of_parameters_in_the_name_of_a_model_teach_nothing() -> None:
     """Only the server's own words count: ``m`` could be called ``seed-1`` or ``stream``."""
-    error = from_status(400, b'{"error": {"message": "bad"}}', {}, Seat(connection="stream", model="seed-1"))
+    error = from_status(400, b'{"error": {"message": "bad"}}', {}, RoleModel(connection="stream", model="seed-1"))
     assert error.said == "bad"
 
 
@@ -200,10 +200,12 @@ def test_a_shorter_patience_is_kept() -> None:
 
     async def go(server: Scripted) -> None:
         models = ModelLibrary([connection("local", server.url)])
-        seat = models.seated(Seat(connection="local", model="m"))
-        run = RunSettings(protocol="single", codebook=BOOK, seats={}, templates={}, handling=Handling(silence=0.1))
+        role_model = models.resolve(RoleModel(connection="local", model="m"))
+        run = RunSettings(
+            protocol="single", codebook=BOOK, role_models={}, templates={}, handling=Handling(silence=0.1)
+        )
         try:
-            await models.ask(seat, Ask("a", MESSAGES), run, Document("1", {"text": "T"}), lambda *_: None)
+            await models.ask(role_model, Ask("a", MESSAGES), run, Document("1", {"text": "T"}), lambda *_: None)
         finally:
             await models.close()
 

@@ -11,12 +11,12 @@ from aiohttp import web
 from core import errors
 from core.codebook import Codebook, Label, Scale
 from core.debate.evidence import gather
-from core.debate.parsing import read
+from core.debate.reading.parse import read
 from core.debate.turns import Ask, Expect
 from core.engine.keys import request_hash
 from core.llm.models import ModelLibrary
 from core.llm.schemas import schema_for, wanted, without_bounds
-from core.runs import RunSettings, Sampling, Seat
+from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing
 from tests.servers.scripted import saying
 
@@ -29,7 +29,7 @@ def asking(expects: Expect, retry: int = 0) -> Ask:
     return Ask("judge", MESSAGES, expects=expects, retry=retry)
 
 
-def test_it_is_asked_for_as_the_seat_says_and_only_where_a_decision_is_owed() -> None:
+def test_it_is_asked_for_as_the_role_model_says_and_only_where_a_decision_is_owed() -> None:
     def when(mode: str) -> list[bool]:
         asks = [asking("text"), asking("labels"), asking("labels", retry=1)]
         return [wanted(Sampling(json_schema=mode), one, BOOK) is not None for one in asks]  # type: ignore[arg-type]
@@ -71,10 +71,10 @@ def test_a_schema_goes_out_with_a_word_on_it_and_what_was_meant_is_in_the_key() 
     assert told.known.schema == "full"
 
     def key(mode: str, retry: int) -> str:
-        seat = Seat(connection="local", model="m", sampling=Sampling(json_schema=mode))  # type: ignore[arg-type]
-        run = RunSettings(protocol="single", codebook=BOOK, seats={}, templates={})
+        role_model = RoleModel(connection="local", model="m", sampling=Sampling(json_schema=mode))  # type: ignore[arg-type]
+        run = RunSettings(protocol="single", codebook=BOOK, role_models={}, templates={})
         one = asking("labels", retry)
-        return request_hash(seat, one, ModelLibrary().salt(seat, one, run), 0)
+        return request_hash(role_model, one, ModelLibrary().salt(role_model, one, run), 0)
 
     assert key("off", 0) == key("auto", 0) != key("on", 0)
     assert key("auto", 1) == key("on", 1) != key("off", 1)

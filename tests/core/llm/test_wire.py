@@ -21,20 +21,21 @@ from core import errors
 from core.codebook import Codebook, Label
 from core.debate.turns import Ask
 from core.documents import Document
-from core.llm import lines, ollama_chat, openai_chat, streams
+from core.llm import ollama_chat, openai_chat, streaming
 from core.llm.connections import Dialect, connection
 from core.llm.failures import from_event, from_status, redacted, retry_after
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
 from core.llm.request import Request
 from core.prompts.messages import Message
-from core.runs import RunSettings, Seat
+from core.runs import RoleModel, RunSettings
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
-SEAT = Seat(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
+ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
 KEY = "sk-secret-Zx81kq0Pw7"
 REQUEST = Request(
-    place=connection("local", SEAT.base_url), key=None, seat=SEAT, ask=Ask("annotator", (Message("user", "Text."),)),
+    place=connection("local", ROLE_MODEL.base_url), key=None, role_model=ROLE_MODEL,
+    ask=Ask("annotator", (Message("user", "Text."),)),
     seed=None, schema=None, silence=1.0, price=lambda _usage: None,
 )  # fmt: skip
 JUNK = st.recursive(
@@ -50,12 +51,14 @@ def ask(
     async def go(server: Scripted) -> ModelReply:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([connection("local", url, dialect)])
-        seat = models.seated(Seat(connection="local", model="m"))
+        role_model = models.resolve(RoleModel(connection="local", model="m"))
         book = Codebook(labels=(Label(name="A"),))
-        run = RunSettings(protocol="single", codebook=book, seats={"annotator": seat}, templates={})
+        run = RunSettings(protocol="single", codebook=book, role_models={"annotator": role_model}, templates={})
         request = Ask("annotator", (Message("user", "Text."),), expects="labels")
         try:
-            return await models.ask(seat, request, run, Document("1", {"text": "T"}), on_delta or (lambda *_: None))
+            return await models.ask(
+                role_model, request, run, Document("1", {"text": "T"}), on_delta or (lambda *_: None)
+            )
         finally:
             await models.close()
 
@@ -108,14 +111,14 @@ def pausing(*events: bytes, drop: bool = False) -> Behaviour:
 def test_pieces_that_come_hard_on_another_wait_for_company_and_not_beyond_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lines, "COMPANY_SECONDS", 60)
+    monkeypatch.setattr(streaming, "COMPANY_SECONDS", 60)
     said = [event(piece(word)) for word in "one two three".split()]
 
     async def go(server: Scripted) -> list[list[bytes]]:
         address = f"{server.url}/chat/completions"
         async with aiohttp.ClientSession() as session, session.post(address, json={}) as response:
             async with asyncio.timeout(30):
-                return [some async for some in lines.Lines(response, SEAT)]
+                return [some async for some in streaming.Lines(response, ROLE_MODEL)]
 
     with Scripted(pausing(*said)) as server:
         readings = asyncio.run(go(server))
@@ -132,13 +135,13 @@ def test_what_came_before_the_connection_broke_counts() -> None:
 
 
 def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "MAX_REPLY", 100)
+    monkeypatch.setattr(streaming, "MAX_REPLY", 100)
     with pytest.raises(errors.MalformedStream, match="no end"):
         ask(sending(*[event(piece("on and on "))] * 50))
 
 
 def test_comments_that_keep_a_stream_alive_are_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.3)
 
     def pinging(*first: bytes, last: bytes = b"") -> Behaviour:
         async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
@@ -190,19 +193,19 @@ def test_retry_after_may_be_a_date_with_or_without_a_zone() -> None:
 @settings(max_examples=150, deadline=None)
 def test_any_event_is_taken_or_told_apart(data: Any) -> None:
     for take in (openai_chat.take, ollama_chat.take):
-        growing = streams.Growing(lambda *_: None)
+        growing = streaming.ReplyBuilder(lambda *_: None)
         with contextlib.suppress(errors.ModelError):
-            take(lines.decoded(json.dumps(data).encode(), SEAT), SEAT, growing)
+            take(streaming.decoded(json.dumps(data).encode(), ROLE_MODEL), ROLE_MODEL, growing)
             growing.finished(REQUEST, ())
 
 
 @given(st.integers(300, 599), st.binary(max_size=40) | JUNK.map(lambda data: json.dumps(data).encode()))
 @settings(max_examples=150, deadline=None)
 def test_any_error_body_gives_a_model_error(status: int, body: bytes) -> None:
-    assert isinstance(from_status(status, body, {}, SEAT), errors.ModelError)
+    assert isinstance(from_status(status, body, {}, ROLE_MODEL), errors.ModelError)
     with contextlib.suppress(ValueError):
         data = json.loads(body, parse_constant=lambda _: None)
-        assert isinstance(from_event(data, SEAT), errors.ModelError)
+        assert isinstance(from_event(data, ROLE_MODEL), errors.ModelError)
 
 
 def test_a_web_page_is_no_reply_and_hints_at_the_address() -> None:
@@ -235,7 +238,7 @@ def test_white_space_that_pasting_brought_into_a_key_is_not_sent(monkeypatch: py
 def test_what_a_server_says_can_be_shown_anywhere() -> None:
     body = rb'{"error": {"message": "one\n\u001b[2Jtwo \udc00 three"}}'
     half = event(b'{"error": {"message": "\\u001b[2J \\udc00", "code": 500}}')
-    assert "\x1b" not in str(from_status(500, body.replace(rb" \udc00", b""), {}, SEAT))
+    assert "\x1b" not in str(from_status(500, body.replace(rb" \udc00", b""), {}, ROLE_MODEL))
     for behave in (sending(half), sending(event(rb'{"choices": [{"delta": {"refusal": "\ud83d no"}}]}'))):
         with pytest.raises(errors.ModelError) as caught:
             ask(behave)

@@ -14,10 +14,10 @@ from core.debate import protocols
 from core.debate.turns import Fault, Usage, Verdict
 from core.documents import Document, Value
 from core.engine.ports import StoredReply, TurnRow, VerdictRow
-from core.runs import RunSettings, Seat
+from core.runs import RoleModel, RunSettings
 from core.store.project import Project
 
-SEAT = Seat(connection="builtin", model="lexical")
+ROLE_MODEL = RoleModel(connection="builtin", model="lexical")
 ROLES = ("extractor", "critic", "judge")
 
 
@@ -30,7 +30,7 @@ def make_settings(codebook: Codebook | None = None, **fields) -> RunSettings:
     return RunSettings(
         protocol="ecj",
         codebook=codebook or make_codebook(),
-        seats=dict.fromkeys(ROLES, SEAT),
+        role_models=dict.fromkeys(ROLES, ROLE_MODEL),
         templates={},
         **{"params": defaults, **fields},
     )
@@ -70,7 +70,7 @@ def make_turn(
         role=role,
         retry=retry,
         key=key,
-        seat=SEAT,
+        role_model=ROLE_MODEL,
         messages=({"role": "system", "content": "the rules"}, {"role": "user", "content": f"read {document_id}"}),
         cached=cached,
         reading={"values": dict(says or {}), "undecided": {}, "unknown": ("Pool",), "problem": ""},

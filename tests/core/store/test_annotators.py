@@ -7,20 +7,20 @@ import pytest
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunSettings
-from core.store.annotators import Source, of_run, source_of
-from core.store.counts import ItemCounts
-from core.store.reviews import Change, Decision
-from tests.core.store.helpers import SEAT, hold_debate, make_codebook
+from core.store.annotators import AnnotationSource, of_run, source_of
+from core.store.confusion import ItemCounts
+from core.store.reviews import Decision, ReviewChange
+from tests.core.store.helpers import ROLE_MODEL, hold_debate, make_codebook
 
 
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("gold", Source("gold")),
-        ("gold@ann", Source("gold", "ann")),
-        ("gold@ann@home", Source("gold", "ann@home")),
-        ("reviewed", Source("reviewed")),
-        ("reviewed@kim", Source("reviewed", "kim")),
+        ("gold", AnnotationSource("gold")),
+        ("gold@ann", AnnotationSource("gold", "ann")),
+        ("gold@ann@home", AnnotationSource("gold", "ann@home")),
+        ("reviewed", AnnotationSource("reviewed")),
+        ("reviewed@kim", AnnotationSource("reviewed", "kim")),
         ("run:r0002", of_run("r0002")),
         ("run:r0002/critic", of_run("r0002", "critic")),
     ],
@@ -31,7 +31,7 @@ def test_names_of_sources(name, source):
 
 
 def test_the_authors_have_a_name_of_their_own():
-    assert source_of("author") == source_of("gold@author") == Source("gold", "author")
+    assert source_of("author") == source_of("gold@author") == AnnotationSource("gold", "author")
     assert source_of("author").by_author
     assert source_of("gold@Authors").by_author
     assert not any(source_of(name).by_author for name in ("gold", "gold@ann", "reviewed@author", "run:author"))
@@ -51,7 +51,7 @@ def test_any_against_any(project):
         Document(id, {"text": "t"}, gold={rater: {item: value} for rater, value in said.items()})
         for id, said in raters.items()
     )
-    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     runs = [project.store.runs.create(settings, list(raters)).run_id for _ in range(2)]
 
     async def debates():
@@ -61,11 +61,11 @@ def test_any_against_any(project):
 
     asyncio.run(debates())
     for person, value in (("kim", True), ("lee", False)):
-        project.store.reviews.record([Decision("d0", (Change(item, True, value),), "Submitted")], actor=person)
+        project.store.reviews.record([Decision("d0", (ReviewChange(item, True, value),), "Submitted")], actor=person)
     read = project.store.evaluations
 
-    def cells(annotator, truth):
-        counts = read.counts(runs[0], annotator, truth=truth).multilabel().get(item)
+    def cells(annotator, reference):
+        counts = read.counts(runs[0], annotator, reference=reference).multilabel().get(item)
         return (counts.tp, counts.fp, counts.fn, counts.tn) if counts else None
 
     # The first run says yes thrice. ann: yes yes no. Gold by both: yes, tie, no (ann alone).
@@ -95,9 +95,9 @@ def test_what_only_one_of_both_labelled_is_neither_right_nor_wrong(project):
         "d3": {"ann": {"a label of later": True}, "bob": {x: True}},
     }
     project.store.documents.add(Document(id, {"text": "t"}, gold=said) for id, said in raters.items())
-    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, list(raters)).run_id
-    counts = project.store.evaluations.counts(run, "gold@bob", truth="gold@ann")
+    counts = project.store.evaluations.counts(run, "gold@bob", reference="gold@ann")
     assert (counts.n, counts.excluded, counts.exact) == (2, 1, 1)
     assert counts.multilabel() == {x: ItemCounts(tp=2), y: ItemCounts(fn=1)}
 
@@ -109,7 +109,7 @@ def test_labels_that_the_codebook_of_a_run_lacks_are_nothing_to_it(project):
         Document(id, {"text": "t"}, gold={"gold": said})
         for id, said in {"d0": {x: True, "a label of later": True}, "d1": {"a label of later": False}}.items()
     )
-    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0", "d1"]).run_id
     asyncio.run(hold_debate(project, run, "d0", {"annotator": {x: True}}, {x: True}))
     asyncio.run(hold_debate(project, run, "d1", {"annotator": {x: True}}, {x: True}))
@@ -124,7 +124,7 @@ def test_documents_that_lent_their_words_are_no_test(project):
     label = codebook.labels[0].model_copy(update={"include": ("from d0",)})
     codebook = codebook.model_copy(update={"labels": (label,)})
     project.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {label.id: True}}) for n in range(2))
-    settings = RunSettings(protocol="single", codebook=codebook, seats={"annotator": SEAT}, templates={})
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0", "d1"]).run_id
 
     async def debates():

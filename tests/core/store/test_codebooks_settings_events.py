@@ -70,11 +70,11 @@ def test_each_change_of_a_setting_is_an_event(project):
     settings.set("pace", 1, actor="me")
     settings.set("pace", 1, actor="me")
     settings.set("pace", 5, actor="you")
-    settings.set("seats", {"judge": "x/y"}, actor="me")
-    assert settings.all() == {"pace": 5, "seats": {"judge": "x/y"}}
+    settings.set("role_models", {"judge": "x/y"}, actor="me")
+    assert settings.all() == {"pace": 5, "role_models": {"judge": "x/y"}}
     made = project.store.events.all(kinds=["setting"])
     assert [(event.item, event.before, event.after, event.actor) for event in made] == [
-        ("seats", None, {"judge": "x/y"}, "me"),
+        ("role_models", None, {"judge": "x/y"}, "me"),
         ("pace", 1, 5, "you"),
         ("pace", None, 1, "me"),
     ]

@@ -7,8 +7,8 @@ import pytest
 
 from core.errors import ProjectError
 from core.store import migrations
-from core.store.pages import Viewpoint
 from core.store.project import Project
+from core.store.review_pages import Viewpoint
 
 
 def test_the_scripts_are_numbered_without_a_gap():

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.codebook import Codebook, Label
-from core.store.counts import ItemCounts
-from core.store.pages import _WEIGHTS, REASONS, Filter, Viewpoint
+from core.store.confusion import ItemCounts
 from core.store.project import Project
-from core.store.reviews import Change, Decision
+from core.store.review_pages import _WEIGHTS, REASONS, Filter, Viewpoint
+from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import hold_debate, make_documents, make_settings, random_world
 
 SEEDS = (1, 2, 3)
@@ -35,7 +35,7 @@ def review_some(project, run_id, items, seed):
     for number in range(40):
         document_id = f"d{rng.randrange(40)}"
         status = rng.choice([None, "Draft", "Submitted", "Discarded"])
-        changes = tuple(Change(item, None, rng.random() < 0.5) for item in items if rng.random() < 0.8)
+        changes = tuple(ReviewChange(item, None, rng.random() < 0.5) for item in items if rng.random() < 0.8)
         project.store.reviews.record([Decision(document_id, changes, status)], actor="me", run_id=run_id)
         if number % 7 == 0:
             project.store.reviews.undo("me")
@@ -50,8 +50,8 @@ def majority(gold, item):
     return ranked[0][0]
 
 
-def truth_of(dossier, item, truth, rater=None):
-    if truth == "reviewed":
+def reference_of(dossier, item, reference, rater=None):
+    if reference == "reviewed":
         review = dossier.reviews.get(item)
         return review.value if review and dossier.review_status == "Submitted" else None
     if rater is not None:
@@ -69,10 +69,10 @@ def said_by(dossier, annotator):
     return {item: value for item, value in dossier.roles.get(annotator, {}).items() if value is not None}
 
 
-def plain_counts(dossiers, items, annotator, truth, rater):
+def plain_counts(dossiers, items, annotator, reference, rater):
     known, counted, cells = 0, 0, Counter()
     for dossier in dossiers:
-        true = {item: value for item in items if (value := truth_of(dossier, item, truth, rater)) is not None}
+        true = {item: value for item in items if (value := reference_of(dossier, item, reference, rater)) is not None}
         said = said_by(dossier, annotator)
         known += bool(true)
         if true.keys() & said.keys() and (annotator == "reviewed" or dossier.status == "verdict"):
@@ -81,18 +81,18 @@ def plain_counts(dossiers, items, annotator, truth, rater):
     return counted, known - counted, cells
 
 
-@pytest.mark.parametrize("truth", ["gold", "reviewed"])
+@pytest.mark.parametrize("reference", ["gold", "reviewed"])
 @pytest.mark.parametrize("annotator", ["extractor", "critic", "verdict", "reviewed"])
 @pytest.mark.parametrize("rater", [None, "ann"])
-def test_counts_agree_with_counting_by_hand(world, annotator, truth, rater):
+def test_counts_agree_with_counting_by_hand(world, annotator, reference, rater):
     project, run_id, codebook, dossiers = world
     items = [label.id for label in codebook.labels]
     found = project.store.evaluations.counts(
-        run_id, annotator, truth=f"{truth}@{rater}" if rater and truth == "gold" else truth
+        run_id, annotator, reference=f"{reference}@{rater}" if rater and reference == "gold" else reference
     )
-    n, excluded, cells = plain_counts(dossiers.values(), items, annotator, truth, rater)
+    n, excluded, cells = plain_counts(dossiers.values(), items, annotator, reference, rater)
     assert (found.n, found.excluded) == (n, excluded)
-    assert {(cell.item, cell.truth, cell.value): cell.count for cell in found.cells} == dict(cells)
+    assert {(cell.item, cell.reference, cell.value): cell.count for cell in found.cells} == dict(cells)
     for item, counts in found.multilabel().items():
         assert counts == ItemCounts(
             cells[item, True, True], cells[item, False, True], cells[item, True, False], cells[item, False, False]
@@ -100,14 +100,16 @@ def test_counts_agree_with_counting_by_hand(world, annotator, truth, rater):
         assert counts.n == sum(count for (name, _, _), count in cells.items() if name == item)
 
 
-@pytest.mark.parametrize("truth", ["gold", "gold@ann", "reviewed"])
-def test_the_cells_of_all_annotators_are_those_of_each(world, truth):
+@pytest.mark.parametrize("reference", ["gold", "gold@ann", "reviewed"])
+def test_the_cells_of_all_annotators_are_those_of_each(world, reference):
     project, run_id, _, _ = world
     read = project.store.evaluations
     each = {
-        name: set(cells) for name in read.annotators(run_id) if (cells := read.counts(run_id, name, truth=truth).cells)
+        name: set(cells)
+        for name in read.annotators(run_id)
+        if (cells := read.counts(run_id, name, reference=reference).cells)
     }
-    assert {name: set(cells) for name, cells in read.cells(run_id, truth=truth).items()} == each
+    assert {name: set(cells) for name, cells in read.cells(run_id, reference=reference).items()} == each
     assert "verdict" in each
 
 
@@ -122,17 +124,20 @@ def test_the_documents_of_a_cell_are_those_that_were_counted(world):
     project, run_id, _, dossiers = world
     found = project.store.evaluations.counts(run_id)
     for cell in found.cells:
-        rows = project.store.evaluations.cell(run_id, cell.item, cell.truth, cell.value, limit=1000)
+        rows = project.store.evaluations.cell(run_id, cell.item, cell.reference, cell.value, limit=1000)
         assert len(rows) == cell.count
         positions = [dossiers[row.document_id].document.position for row in rows]
         assert positions == sorted(positions)
         for row in rows:
             dossier = dossiers[row.document_id]
             assert row.text == dossier.document.text
-            assert truth_of(dossier, cell.item, "gold") == cell.truth
+            assert reference_of(dossier, cell.item, "gold") == cell.reference
             assert dossier.values[cell.item] == cell.value
-            assert row.first_wrong == first_wrong(dossier, cell.item, cell.truth)
-        assert project.store.evaluations.cell(run_id, cell.item, cell.truth, cell.value, offset=1, limit=2) == rows[1:3]
+            assert row.first_wrong == first_wrong(dossier, cell.item, cell.reference)
+        assert (
+            project.store.evaluations.cell(run_id, cell.item, cell.reference, cell.value, offset=1, limit=2)
+            == rows[1:3]
+        )
 
 
 def reasons_of(dossier):
@@ -245,7 +250,7 @@ def test_streaming_gives_the_same_dossiers_in_batches(world):
 
 
 def test_a_stream_over_several_slabs_reads_one_state(project, monkeypatch):
-    monkeypatch.setattr("core.store.dossiers.SLAB", 4)
+    monkeypatch.setattr("core.store.document_records.SLAB", 4)
     project.store.documents.add(make_documents(10))
     stream = project.store.dossiers.stream(batch=3)
     found = [dossier.document.id for dossier in next(stream)]
@@ -330,12 +335,12 @@ def test_large_pages_and_queues_work(project):
 def test_what_scores_rest_upon_changes_with_all_that_may_change_them_and_with_nothing_else(project):
     project.store.documents.add(make_documents(3, {"d0": {"ann": {"a": True}}}))
     run_id = project.store.runs.create(make_settings(), project.store.documents.ids()).run_id
-    known = {truth: [project.store.evaluations.basis(truth)] for truth in ("gold", "reviewed")}
+    known = {reference: [project.store.evaluations.basis(reference)] for reference in ("gold", "reviewed")}
 
-    def changed(*truths):
-        for truth, seen in known.items():
-            now = project.store.evaluations.basis(truth)
-            assert now not in seen if truth in truths else now == seen[-1]
+    def changed(*references):
+        for reference, seen in known.items():
+            now = project.store.evaluations.basis(reference)
+            assert now not in seen if reference in references else now == seen[-1]
             seen.append(now)
 
     asyncio.run(hold_debate(project, run_id, "d0", {"extractor": {"a": True}}, {"a": True}))

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 
 from core.store.project import Project
-from core.store.reviews import Change, Decision
+from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import hold_debate, make_codebook, make_documents, make_settings
 
 SLOT = "ecj/judge"
@@ -86,8 +86,8 @@ def test_the_split_depends_on_seed_and_id_alone_and_covers_what_comes_later(proj
 def test_standing_tells_right_wrong_and_contested(project):
     book = make_codebook(2)
     a, b = (label.id for label in book.labels)
-    truth = {"gold": {a: True, b: False}}
-    project.store.documents.add(make_documents(5, {"d0": truth, "d1": truth, "d2": truth, "d4": truth}))
+    reference = {"gold": {a: True, b: False}}
+    project.store.documents.add(make_documents(5, {"d0": reference, "d1": reference, "d2": reference, "d4": reference}))
     run = project.store.runs.create(make_settings(book), project.store.documents.ids())
     right, wrong = {a: True, b: False}, {a: False, b: False}
 
@@ -100,7 +100,7 @@ def test_standing_tells_right_wrong_and_contested(project):
     asyncio.run(debates())
     standing = project.store.lab.standing(run.run_id)
     assert standing == {"d0": (True, False), "d1": (False, True), "d2": (False, True), "d3": (None, False)}
-    decision = Decision("d1", (Change(a, True, False),), "Submitted")
+    decision = Decision("d1", (ReviewChange(a, True, False),), "Submitted")
     project.store.reviews.record([decision], actor="ann")
     assert project.store.lab.standing(run.run_id)["d1"] == (True, True)  # what a person settled counts before gold
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from core.errors import StorageFull
-from core.store import replylog
+from core.store import reply_log
 from core.store.project import Project
-from core.store.replylog import ReplyLog, beside
+from core.store.reply_log import ReplyLog, beside
 from tests.core.store import helpers
 from tests.core.store.helpers import written
 
@@ -72,7 +72,7 @@ def test_the_log_of_a_project_that_was_deleted_is_not_the_next_ones(path):
 
 
 def test_a_log_that_has_grown_is_written_anew_with_what_is_needed(path, monkeypatch):
-    monkeypatch.setattr(replylog, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(reply_log, "MOST_BYTES", 2_000)
     log = ReplyLog(path)
     for number in range(20):
         log.append(make_reply(f"k{number}"))
@@ -93,7 +93,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(path, monkeypatch):
     log = ReplyLog(path)
     log.append(make_reply("k1"))
     write = os.write
-    monkeypatch.setattr(replylog.os, "write", lambda file, line: write(file, line[:10]))
+    monkeypatch.setattr(reply_log.os, "write", lambda file, line: write(file, line[:10]))
     with pytest.raises(StorageFull):
         log.append(make_reply("k2"))
     monkeypatch.undo()

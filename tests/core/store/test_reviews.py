@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, Label
 from core.store.project import Project
-from core.store.reviews import Change, Decision, Mark
+from core.store.reviews import Decision, Mark, ReviewChange
 from tests.core.store.helpers import hold_debate, make_documents, make_settings
 
 
@@ -64,8 +64,8 @@ def test_statuses_start_pending_and_are_counted(reviews):
 
 def test_one_act_is_undone_and_redone_at_once(reviews):
     decisions = [
-        Decision("d0", (Change("a", True, False), Change("b", None, True)), "Submitted"),
-        Decision("d1", (Change("a", False, True),), "Submitted"),
+        Decision("d0", (ReviewChange("a", True, False), ReviewChange("b", None, True)), "Submitted"),
+        Decision("d1", (ReviewChange("a", False, True),), "Submitted"),
         Decision("d2"),
     ]
     made = reviews.record(decisions, actor="me")
@@ -191,7 +191,7 @@ def test_a_blind_decision_is_known_by_any_id_of_a_label(project, reviews):
     run_id = project.store.runs.create(make_settings(book), ["d0"]).run_id
     said = dict.fromkeys(book.items, True)
     asyncio.run(hold_debate(project, run_id, "d0", {"judge": None}, said))
-    changes = tuple(Change(item, None, True) for item in book.items)
+    changes = tuple(ReviewChange(item, None, True) for item in book.items)
     reviews.record([Decision("d0", changes, marks=(Mark("blind", None, said),))], actor="ann", run_id=run_id)
     reviews.record([Decision("d0", status="Submitted")], actor="ann", run_id=run_id)
     found = project.store.readers.anchoring(run_id)

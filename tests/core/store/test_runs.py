@@ -9,7 +9,7 @@ import pytest
 
 from core.debate.turns import Fault
 from core.errors import UsageError
-from core.runs import Halt
+from core.runs import StopReason
 from core.store.project import Project
 from tests.core.store.helpers import (
     hold_debate,
@@ -107,7 +107,7 @@ def test_a_paid_reply_without_a_price_leaves_the_cost_unknown(project, run_id, c
 def test_states_keep_reason_message_and_time(project, run_id):
     async def states():
         await project.sink.state(run_id, "running")
-        await project.sink.state(run_id, "paused", Halt("you", "by you"), 2.5)
+        await project.sink.state(run_id, "paused", StopReason("you", "by you"), 2.5)
 
     asyncio.run(states())
     run = project.store.runs.get(run_id)

@@ -33,7 +33,7 @@ def held(project, codebook, values, gold):
 
 
 @pytest.mark.parametrize(
-    ("codebook", "values", "gold", "aspect", "truth"),
+    ("codebook", "values", "gold", "aspect", "reference"),
     [
         (MULTI, {A: True, B: False}, {A: False}, {NAMES[0]: True, NAMES[1]: False}, {NAMES[0]: False}),
         (MULTI, {A: True, B: None}, {B: True}, {NAMES[0]: True, NAMES[1]: None}, {NAMES[1]: True}),
@@ -41,7 +41,7 @@ def held(project, codebook, values, gold):
         (RATING, {A: 3, B: 5}, {A: 2, B: 5}, {NAMES[0]: 3, NAMES[1]: 5}, {NAMES[0]: 2, NAMES[1]: 5}),
     ],
 )
-def test_a_debate_in_the_papers_terms(project, codebook, values, gold, aspect, truth):
+def test_a_debate_in_the_papers_terms(project, codebook, values, gold, aspect, reference):
     run_id = held(project, codebook, values, gold)
     first, second = view(project, "annotated_review")
     assert first == {
@@ -54,7 +54,7 @@ def test_a_debate_in_the_papers_terms(project, codebook, values, gold, aspect, t
     }
     assert list(first["aspect"]) == list(NAMES)
     assert second["id"] == "d1"
-    assert view(project, "evaluation_review") == [{**first, "true_aspect": truth}]
+    assert view(project, "evaluation_review") == [{**first, "true_aspect": reference}]
 
 
 def test_all_runs_are_in_one_view(project):

@@ -1,0 +1,225 @@
+"""The route on which Review asks and tells: parts of the queue, a document, and every act of a person on it.
+
+No script is run again in between, so that an act is on disk, and said to be, within a few hundredths of a second.
+``POST /moot/review`` takes one JSON object, ``{"run", "actor", "ask": ...}`` or ``{"run", "actor", "acts": [...]}``,
+and gives one back. The locks are those of the live route (``app.api.live``): Host, Origin, and the cookie or the
+ticket of the page. An act that a person can mend is answered by ``problem`` and ``remedy`` and hinders no other. Each
+carries a name (``once``) under which it is recorded; the browser tells it again until it hears an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from app.api.live import REVIEW, Access
+from core.codebook import Codebook
+from core.documents import Value
+from core.errors import MootError
+from core.runs import RunRow
+from core.services.review import focus, queue, review
+from core.services.review.focus import TONES
+from core.services.review.queue import REASONS, QueueFilter, Row
+from core.services.session import ProjectSession
+
+LONGEST = 262_144
+"""Bytes of a request."""
+SHOWN = 60
+"""Documents whose cells of the grid are answered at once."""
+
+Json: TypeAlias = dict[str, Any]
+Find: TypeAlias = Callable[[str], tuple[ProjectSession | None, str]]
+"""The open project and the id of a run, from the name under which the browser knows it."""
+
+
+def routes(find: Find, access: Access) -> list[BaseRoute]:
+    """The own route, for ``st.App(routes=...)``."""
+
+    async def answer(request: Request) -> Response:
+        refusal = access.refusal(request.headers, request.cookies, request.query_params.get("ticket", ""))
+        if refusal:
+            return PlainTextResponse(f"Refused: {refusal}.", 403)
+        try:
+            message = await _read(request)
+            told = await run_in_threadpool(_answer, find, message)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return PlainTextResponse("Not a message of this protocol.", 400)
+        # json and not orjson: it escapes lone surrogates.
+        return Response(json.dumps(told, separators=(",", ":"), default=str), media_type="application/json")
+
+    return [Route(REVIEW, answer, methods=["POST"])]
+
+
+async def _read(request: Request) -> Json:
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LONGEST:
+            raise ValueError("too long")
+    message = json.loads(body)
+    if not isinstance(message, dict):
+        raise TypeError("an object")
+    return message
+
+
+def _answer(find: Find, message: Json) -> Json:
+    session, run_id = find(_text(message["run"]))
+    actor = _text(message["actor"]).strip()[:200] or review.reviewer()
+    if session is None or session.store.runs.settings(run_id) is None:
+        return {"gone": True}
+    if "ask" in message:
+        return _asked(session, session.store.runs.known(run_id), message, actor)
+    return {"answers": [_done(session, run_id, act, actor) for act in message["acts"]], "read": time.time()}
+
+
+def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> list[Json]:
+    speakers, read = review.roles(run), time.time()
+    return [cells_of(row, run.settings.codebook, speakers, read) for row in queue.rows(session, run, ids, actor=actor)]
+
+
+def _asked(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
+    match message["ask"]:
+        case "lines":
+            return focus.lines(session, run, QueueFilter(**message["wanted"]), actor=actor)
+        case "progress":
+            return focus.progress(session, run, actor=actor)
+        case "document":
+            return {"document": focus.document(session, run, _text(message["document"]), actor=actor)}
+        case "cells":
+            ids = [_text(id) for id in message["documents"][:SHOWN]]
+            return {"cells": _cells(session, run, ids, actor)}
+        case "transcript":
+            return focus.transcript(session, run, _text(message["document"]), actor=actor)
+        case "history":
+            return focus.history(session, run, _text(message["document"]))
+        case "guideline":
+            return focus.guideline(session, run)
+        case _:
+            raise ValueError("ask")
+
+
+def _done(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
+    """Do it; what was saved and which documents it touched, or why it could not be done."""
+    seconds = message.get("seconds")
+    telling = review.Telling(None if seconds is None else float(seconds), _text(message["once"])[:80])
+    try:
+        saved = _act(session, run_id, message, actor, telling)
+    except MootError as error:
+        return {"problem": error.message, "remedy": error.remedy}
+    return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
+
+
+def _act(
+    session: ProjectSession, run_id: str, message: Json, actor: str, telling: review.Telling
+) -> review.Saved | None:
+    act = message["act"]
+    if act == "undo":
+        return review.undo(session, actor=actor, telling=telling)
+    if act == "redo":
+        return review.redo(session, actor=actor, telling=telling)
+    if act == "manner":
+        kept = queue.manner(session)
+        queue.set_manner(session, queue.ReviewSettings(kept.share, bool(message["blind"])), actor=actor)
+        return None
+    document = _text(message["document"])
+    match act:
+        case "set":
+            item, value = _text(message["item"]), message["value"]
+            return review.edit(session, run_id, document, item, value, actor=actor, telling=telling)
+        case "submit":
+            drawn = queue.drawn(document, message.get("draw"))
+            return review.submit(session, run_id, [document], actor=actor, telling=telling, draw=drawn)
+        case "discard":
+            return review.set_status(session, run_id, [document], "Discarded", actor=actor, telling=telling)
+        case "reopen":
+            return review.set_status(session, run_id, [document], "Draft", actor=actor, telling=telling)
+        case "reveal":
+            return review.reveal(session, run_id, document, actor=actor, telling=telling)
+        case "note" | "tags" | "flag" | "skip":
+            return review.mark(session, run_id, document, act, message["value"], actor=actor, telling=telling)
+        case _:
+            raise ValueError("act")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("text")
+    return value
+
+
+WORDS = 240
+"""Characters of a text that a row carries; the rest is shown below the grid."""
+
+
+def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], read: float | None = None) -> dict[str, Any]:
+    """The cells of one document: ``v_ITEM`` its label's value, ``m_ITEM`` its marks, ``r_ROLE`` what a role said.
+    ``read`` is when it was read (Unix seconds, now by default)."""
+    cells: dict[str, Any] = {
+        "_id": row.document_id,
+        "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
+        "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
+        "_reason": _badge(row),
+        "_tone": "" if audit(row) else TONES.get(row.reason or "", ""),
+        "_why": ", ".join(REASONS[reason] for reason in row.reasons),
+        "_status": row.status,
+        "_act": "",
+        "_read": time.time() if read is None else read,
+        "gold": _squares(row.gold, codebook) if row.gold else "",
+    }
+    for role in roles:
+        says = row.roles.get(role)
+        cells[f"r_{role}"] = "?" if says is None else _squares(says, codebook)
+    for item in codebook.items:
+        marks = "g" * (item in row.wrong) + "d" * (item in row.disputed) + "e" * (item in row.edited)
+        cells[f"v_{item}"] = _grid_rows_text(row.values.get(item))
+        cells[f"m_{item}"] = marks
+    return cells
+
+
+def speakers(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str]:
+    """Those of ``roles`` who gave a value somewhere on these rows: a clerk or a coordinator would be a column of
+    question marks. All of them where nobody gave any."""
+    heard = {role for row in rows for role, said in row.roles.items() if said}
+    return {role: title for role, title in roles.items() if not heard or role in heard}
+
+
+def audit(row: Row) -> bool:
+    """Whether the document comes by chance."""
+    return row.draw is not None and row.draw.how == "audit"
+
+
+def _badge(row: Row) -> str:
+    if audit(row):
+        return "random audit"
+    if row.reason == "student" and row.certainty is not None:
+        return f"student {row.certainty:.2f}"
+    return REASONS[row.reason] if row.reason else ""
+
+
+def _grid_rows_text(value: Value | None) -> str:
+    match value:
+        case None:
+            return "?"
+        case bool():
+            return "1" if value else "0"
+        case float():
+            return f"{value:.2f}".rstrip("0").rstrip(".")  # a mean of several
+        case _:
+            return str(value)
+
+
+def _squares(said: Mapping[str, Value | None], codebook: Codebook) -> str:
+    """A character for each label: 1 present, 0 absent, ? not said; ``=`` and words where squares say too little."""
+    if codebook.kind == "choice":
+        chosen = said.get(codebook.items[0])
+        return "=" + next((label.name for label in codebook.labels if label.id == chosen), "?")
+    if codebook.kind == "rating":
+        return "=" + " ".join("·" if said.get(item) is None else _grid_rows_text(said[item]) for item in codebook.items)
+    return "".join(_grid_rows_text(said.get(item)) for item in codebook.items)

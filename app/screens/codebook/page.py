@@ -1,0 +1,360 @@
+"""Codebook: what to look for, in words, and what those words do to a prompt and find in the data."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+
+import streamlit as st
+
+from app import context, prepare, state
+from app.screens.home import sections
+from app.widgets import codebook_versions, label_editor
+from app.widgets.alerts import error_box, notice
+from app.widgets.common import bound
+from app.widgets.label_editor import Fields, label_list
+from app.widgets.labels import swatch_html, tags
+from app.widgets.layout import header, panel
+from app.widgets.prompt_preview import prompt_preview
+from core.codebook import Codebook, Label
+from core.errors import CodebookError, MootError
+from core.services.codebooks import codebook as codebooks
+from core.services.codebooks import keyword_matches
+from core.services.codebooks.codebook import CodebookStatus
+from core.services.data import overview
+from core.services.lab import templates
+from core.services.runs import planning
+from core.services.session import ProjectSession
+
+KINDS = {"multilabel": "several", "choice": "one", "rating": "ratings"}
+GETS = {"multilabel": "several labels", "choice": "one label", "rating": "ratings"}
+NOTE = "codebook-note"
+
+
+def main() -> None:
+    """Draw the screen."""
+    sections.styles()
+    session = context.require_project()
+    standing = codebooks.standing(session)
+    fields = Fields(session)
+    if standing.saved is None and not standing.codebook.labels:
+        start(session, fields)
+        return
+    top(session, standing)
+    left, middle, right = st.columns((0.92, 1.75, 1.5), gap="small")
+    with left:
+        label = labels(session, fields, standing)
+        whole(fields, standing)
+        history(session, standing)
+    with middle:
+        if label is not None:
+            editor(session, fields, standing, label)
+        else:
+            with panel("No label yet", key="editor"):
+                st.html('<div class="moot-line">Add the first one on the left.</div>')
+    with right:
+        prompts(session, standing)
+
+
+def top(session: ProjectSession, standing: CodebookStatus) -> None:
+    """The head of the page: where the draft stands, save, discard, files."""
+    book = standing.codebook
+    number = standing.next_version
+    if standing.dirty:
+        changed = standing.count
+        badge, tone = f"v{number} draft, {changed} change{'' if changed == 1 else 's'}", "unres"
+    else:
+        badge, tone = f"v{standing.saved.version}" if standing.saved else "", ""
+    with header("Codebook", book.name, badge=badge, tone=tone):  # type: ignore[arg-type]
+        at = prepare.drafted_at()
+        if standing.dirty and at is not None:
+            st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
+        with st.popover("Files", icon=":material/description:", type="tertiary"):
+            files(session, book)
+        if standing.dirty:
+            back = "Back to the saved version" if standing.saved is not None else "Begin again"
+            st.button("Discard", on_click=discard, args=(session,), help=back)
+        if standing.saved is not None and st.button("Compare", icon=":material/difference:"):
+            compare(session)
+        if st.button(f"Save as v{number}", type="primary", disabled=not standing.dirty, key="codebook-save"):
+            try:
+                version = codebooks.save(session, book, st.session_state.get(NOTE, ""))
+            except CodebookError as error:
+                error_box(error)
+            else:
+                state.forget(NOTE)
+                state.say_next("ok", f"Saved as v{version}", "Runs made from now on use it; those before keep theirs.")
+                st.rerun()
+
+
+def discard(session: ProjectSession) -> None:
+    """Back to the saved version."""
+    codebooks.discard(session)
+    state.forget(prepare.REFUSED)
+
+
+@st.dialog("What changed", width="large")
+def compare(session: ProjectSession) -> None:
+    """Two versions side by side."""
+    standing = codebooks.standing(session)
+
+    def restore(number: int) -> None:
+        try:
+            made = codebooks.restore(session, number)
+        except MootError as error:
+            error_box(error)
+            return
+        state.say_next("ok", f"v{number} is the newest again, as v{made}")
+        st.rerun()
+
+    codebook_versions.comparison(codebooks.history(session), standing.codebook if standing.dirty else None, restore)
+
+
+def files(session: ProjectSession, book: Codebook) -> None:
+    """Export and import."""
+    st.download_button(
+        "Export YAML",
+        codebooks.to_yaml(book),
+        codebooks.name_of_file(book),
+        "application/yaml",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+    bring(session, book)
+
+
+def bring(session: ProjectSession, book: Codebook | None) -> None:
+    """Import a YAML file into the draft."""
+    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=prepare.uploader("codebook-file"))
+    if upload is None:
+        return
+    try:
+        codebooks.keep(session, codebooks.import_yaml(upload.getvalue(), upload.name, book))
+    except MootError as error:
+        error_box(error)
+        return
+    prepare.note_drafted()
+    prepare.empty_uploader()
+    prepare.edit_label(None)
+    state.say_next("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
+    st.rerun()
+
+
+# -- the left column
+
+
+def labels(session: ProjectSession, fields: Fields, standing: CodebookStatus) -> Label | None:
+    """The list of labels; gives the one that is edited."""
+    book = standing.codebook
+    by_id = {label.id: label for label in book.labels}
+    picked = prepare.label()
+    if picked not in by_id:
+        picked = next(iter(by_id), None)
+    gold = codebooks.gold_counts(session)
+    notes = {label_id: f"{count:,}" for label_id, count in gold.items()}
+    if notes and picked in notes:
+        notes[picked] += " gold"
+    with panel("Labels", str(len(by_id)), key="labels-panel") as head:
+        with head:
+            st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
+        clicked, order = label_list(book, picked, notes, key="label-list")
+    if clicked is not None and clicked in by_id and clicked != prepare.label():
+        prepare.edit_label(clicked)
+        st.rerun()
+    if order is not None and order != list(by_id):
+        fields.do(lambda now: codebooks.reorder(now, order))
+        st.rerun()
+    return by_id.get(picked) if picked else None
+
+
+def add_label(fields: Fields) -> None:
+    """One more label, and turn to it."""
+
+    def edit(book: Codebook) -> Codebook:
+        grown, label_id = codebooks.add_label(book)
+        prepare.edit_label(label_id)
+        return grown
+
+    fields.do(edit)
+
+
+def whole(fields: Fields, standing: CodebookStatus) -> None:
+    """What concerns all labels."""
+    book = standing.codebook
+    with panel("All labels", key="whole"):
+        st.text_input("Name of the codebook", **fields.bind("book-name", book.name, part("name")))
+        st.segmented_control(
+            "A document gets", list(KINDS), format_func=KINDS.__getitem__, required=True,
+            **fields.bind("book-kind", book.kind, part("kind")),
+        )  # fmt: skip
+        if book.scale is not None:
+            low, high = st.columns(2)
+            low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
+            high.number_input("to", step=1, **fields.bind("book-max", book.scale.max, scale("max")))
+            fields.wrong("book-min")
+            fields.wrong("book-max")
+        st.text_input("One document is a", **fields.bind("book-unit", book.unit, part("unit")))
+        st.text_input(
+            "Domain", **fields.bind("book-domain", book.domain, part("domain")), placeholder="hospitality, medicine ..."
+        )
+        guideline = fields.bind("book-guideline", book.guideline, part("guideline"))
+        st.text_area("Guideline for all labels", **guideline, height=150)
+
+
+def part(name: str) -> label_editor.Edit:
+    """An edit of the whole codebook."""
+    return lambda book, typed: codebooks.change(book, **{name: typed})
+
+
+def scale(end: str) -> label_editor.Edit:
+    """An edit of one end of the scale."""
+
+    def edit(book: Codebook, typed: int | None) -> Codebook:
+        now = book.scale.model_dump() if book.scale is not None else {}
+        return codebooks.change(book, scale=now | {end: typed} if typed is not None else now)
+
+    return edit
+
+
+def history(session: ProjectSession, standing: CodebookStatus) -> None:
+    """The versions, and a note for the next one."""
+    with panel("Versions", key="versions"):
+        changed = standing.count
+        draft = f"{changed} change{'' if changed == 1 else 's'}" if standing.dirty else ""
+        codebook_versions.version_rows(codebooks.history(session), draft)
+        if standing.dirty:
+            st.text_input(f"Note for v{standing.next_version}", key=NOTE, placeholder="what changed, in a few words")
+
+
+# -- the middle
+
+
+def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, label: Label) -> None:
+    """The label that is edited."""
+    book = standing.codebook
+    first = codebooks.since(codebooks.history(session), label.id)
+    with st.container(border=True, key="editor", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", key="editor-head", gap="xsmall"):
+            since = f"since v{first}" if first else "in the draft only"
+            st.html(
+                f'<div class="moot-panel"><h2>{swatch_html(label.colour)} {escape(label.name)}</h2>'
+                f"<span>id {escape(label.id)}, {since}</span></div>",
+                width="stretch",
+            )
+            place = book.labels.index(label)
+
+            def move(by: int) -> None:
+                fields.do(lambda now: codebooks.move_label(now, label.id, by))
+
+            st.button("", icon=":material/arrow_upward:", key="label-up", type="tertiary", disabled=place == 0,
+                      help="Move up", on_click=move, args=(-1,))  # fmt: skip
+            st.button("", icon=":material/arrow_downward:", key="label-down", type="tertiary",
+                      disabled=place == len(book.labels) - 1, help="Move down", on_click=move, args=(1,))  # fmt: skip
+            with st.popover("", icon=":material/delete:", type="tertiary", help="Delete the label"):
+                st.html('<div class="moot-line">Runs and reviews made with it keep it.</div>')
+                st.button(
+                    "Delete the label", key="label-delete", type="primary",
+                    on_click=lambda: fields.do(lambda now: codebooks.delete_label(now, label.id)),
+                )  # fmt: skip
+        for warning in codebooks.warnings(book):
+            if f"'{label.name}'" in warning:
+                notice("warn", "The built-in model cannot look for this", warning)
+        label_editor.label_fields(fields, book, label)
+        if session.store.documents.count():
+            label_editor.in_data(
+                keyword_matches.in_your_data(
+                    session, book, label.id, codebooks.suggestions(book, label.id, label_editor.OFFERED)
+                )
+            )
+        stale = codebooks.would_be_stale(session, book, standing.saved) if standing.dirty else 0
+        if stale:
+            notice(
+                "info",
+                f"{stale:,} reviewed documents were decided under the words before",
+                "They keep their labels; Review marks them once this is saved.",
+            )
+
+
+# -- the right
+
+
+def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
+    """What each role is sent on a document."""
+    book = standing.codebook
+    total = session.store.documents.count()
+    saved = standing.saved.codebook if standing.saved is not None and standing.dirty else None
+    marked = (
+        f" Lines changed since v{standing.saved.version} are marked." if saved is not None and standing.saved else ""
+    )
+    with panel("What the model gets", key="prompt-panel") as head:
+        document = None
+        if total:
+            with head:
+                number = min(st.session_state.get(prepare.PREVIEWED, 1), total)
+                st.number_input(
+                    "Document", 1, total, key=bound(prepare.PREVIEWED, number), label_visibility="collapsed", width=134,
+                    icon=":material/article:", help="The document, by its number in the file",
+                )  # fmt: skip
+            _, found = overview.page(session, offset=int(st.session_state[prepare.PREVIEWED]) - 1, limit=1)
+            document = found[0] if found else None
+        if not book.labels:
+            st.html('<div class="moot-line">Nothing yet: there is no label.</div>')
+            return
+        try:
+            protocol = planning.recall(session).protocol
+            own = templates.promoted(session)
+            shown = keyword_matches.preview(book, document, protocol=protocol, against=saved, own=own)
+        except MootError as error:
+            error_box(error)
+            return
+        prompt_preview(shown, height=680)
+        if keyword_matches.protocol_for(book) is None:
+            words = f"No protocol gives {GETS[book.kind]} yet: these are the definitions that one will send."
+            st.html(f'<div class="moot-why">{escape(words)}</div>')
+        if document is not None:
+            words = f"Document {document.id}. Tokens are estimated by length.{marked}"
+            st.html(f'<div class="moot-why">{escape(words)}</div>')
+
+
+# -- the beginning
+
+
+def start(session: ProjectSession, fields: Fields) -> None:
+    """Nothing to look for yet: templates, a file, or an empty one."""
+    header("Codebook", "say what to look for")
+    left, right = st.columns((2.2, 1), gap="large")
+    with left:
+        st.html('<div class="moot-strong">Start from a template<small>Change all of it later.</small></div>')
+        cells = st.columns(3)
+        for number, template in enumerate(codebooks.templates()):
+            with cells[number % 3], st.container(border=True, key=f"template-{template.key}", gap="small"):
+                book = template.codebook
+                st.html(
+                    f'<div class="moot-card-name">{escape(book.name)}<small>{GETS[book.kind]} for each '
+                    f"{escape(book.unit)}</small></div>"
+                )
+                tags(book.labels)
+                st.button("Use", key=f"use-{template.key}", on_click=use, args=(fields, book))
+    with right:
+        st.html('<div class="moot-strong">Or from nothing<small>One label at a time.</small></div>')
+        st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))
+        st.html(
+            '<div class="moot-strong">Or from a file<small>A codebook that was exported, or written by hand.</small>'
+            "</div>"
+        )
+        bring(session, None)
+        if session.store.documents.count():
+            st.html(
+                '<div class="moot-strong">Or from gold columns<small>If the file has some, Data makes a codebook of '
+                "them.</small></div>"
+            )
+            st.page_link("screens/data/page.py", label="Map gold columns", icon=":material/rule:")
+
+
+def use(fields: Fields, book: Codebook) -> None:
+    """Take a template as the draft."""
+    fields.do(lambda _: book)
+    state.say_next("ok", f"{book.name} is the draft now", "Change what you like, then save it as v1.")
+
+
+main()

@@ -1,0 +1,231 @@
+"""Compare: runs side by side, what became of each document, and what the better one costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+import streamlit as st
+
+from app import context, state
+from app.screens.compare import sections
+from app.widgets import confusion, confusion_drilldown, empty_state, layout
+from app.widgets.run_picker import run_words
+from core.runs import RunRow
+from core.services import csv_table
+from core.services.cache import remembered
+from core.services.evaluation import compare, coverage, evaluate, references, run_diff
+from core.services.evaluation.compare import Comparison, Pair
+from core.services.evaluation.grids import Reference
+from core.services.evaluation.run_diff import OUTCOMES, Outcome, Outcomes
+from core.services.review import review
+from core.services.session import ProjectSession
+
+SHOWN = 50  # documents that are listed at a time
+MOST = 6  # runs side by side
+CHANGED: tuple[Outcome, ...] = ("broken", "mixed", "fixed")
+
+
+def main() -> None:
+    """Draw the screen."""
+    session = context.current_project()
+    known = review.runs(session) if session is not None else []
+    runs = [run for run in known if run.verdicts]
+    if session is None or len(runs) < 2:
+        layout.header("Compare")
+        barren = f" Of the {len(known)} runs here {len(runs) or 'none'} has a verdict." if len(known) > 1 else ""
+        if empty_state.empty(
+            "Nothing to compare yet",
+            f"Two runs on the same documents can be compared: another protocol, model or prompt.{barren}",
+            ["Open Run"],
+            sign="bars",
+            key="compare-none",
+        ):
+            st.switch_page("screens/run/page.py")
+        return
+    with layout.header("Compare", "the first run is what the others are compared with", key="compare-head"):
+        chosen = _runs(runs)
+    if len(chosen) < 2:
+        st.caption("Choose a second run of the same codebook.")
+        return
+    ids = tuple(run.run_id for run in chosen)
+    reference = _reference(session, chosen[0])
+    found = remembered(session, lambda: compare.comparison(session, ids, reference), "comparison", ids, reference)
+    with st.container(horizontal=True, vertical_alignment="center", key="compare-told"):
+        with st.container(width="stretch"):
+            sections.sentences(found)
+        _downloads(session, ids, reference, found)
+    left, right = st.columns([1.5, 1], gap="small")
+    with left:
+        sections.columns(found)
+    with right:
+        sections.cost(found, _each(session, chosen, reference))
+    _pair(session, chosen, found, reference)
+
+
+def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
+    """The runs that are compared: by default the one looked at and the latest that labels the same."""
+    by_id = {run.run_id: run for run in runs}
+    before = [id for id in state.compared() if id in by_id]
+    looked = by_id.get(before[0] if before else state.run_id() or "", runs[0])
+    same = [run for run in runs if compare.alike(run.settings.codebook, looked.settings.codebook)]
+    others = [run for run in same if run.run_id != looked.run_id and run.experiment_id != looked.experiment_id]
+    others = others or [run for run in same if run.run_id != looked.run_id]
+    begin = [*(run.run_id for run in others[:1]), looked.run_id]
+    if before:
+        begin = [id for id in before if by_id[id] in same]
+    chosen = st.multiselect(
+        "Runs",
+        [run.run_id for run in same],
+        default=begin,
+        format_func=lambda id: run_words(by_id[id]),
+        max_selections=MOST,
+        label_visibility="collapsed",
+        placeholder="Runs of one codebook",
+        key="compare-runs",
+        width=620,
+    )
+    state.compare(chosen)
+    layout.keep(runs=",".join(chosen) or None)
+    return [by_id[id] for id in chosen]
+
+
+def _reference(session: ProjectSession, first: RunRow) -> Reference:
+    known = {
+        name: count for name, count in evaluate.references(session, first.run_id).items() if not name.startswith("run:")
+    }
+    wanted = state.reference()
+    if not known.get(wanted):
+        wanted = next((name for name, count in known.items() if count), "gold")
+    if sum(bool(count) for count in known.values()) < 2:
+        return wanted
+    names = list(known)
+    chosen = st.segmented_control(
+        "against",
+        names,
+        default=wanted,
+        format_func=lambda name: f"{references.of(name).title} {known[name]:,}",
+        required=True,
+        label_visibility="collapsed",
+        key="compare-truth",
+    )
+    state.compare_with(chosen)
+    layout.keep(reference=chosen)
+    return chosen
+
+
+def _downloads(session: ProjectSession, ids: Sequence[str], reference: Reference, found: Comparison) -> None:
+    with st.container(horizontal=True, horizontal_alignment="right", width="content"):
+        st.download_button(
+            "JSON",
+            lambda: json.dumps(run_diff.told(session, ids, reference), indent=2, ensure_ascii=False),
+            f"{session.name}-{'-'.join(ids)}.json",
+            "application/json",
+            on_click="ignore",
+            type="tertiary",
+            icon=":material/download:",
+            key="compare-json",
+        )
+        st.download_button(
+            "CSV",
+            lambda: csv_table.as_csv(sections.rows(found)),
+            f"{session.name}-{'-'.join(ids)}.csv",
+            "text/csv",
+            on_click="ignore",
+            type="tertiary",
+            icon=":material/download:",
+            key="compare-csv",
+        )
+
+
+def _pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison, reference: Reference) -> None:
+    """One of the others against the first."""
+    second = chosen[1].run_id
+    if len(found.pairs) > 1:
+        second = st.pills(
+            "against the first",
+            [run.run_id for run in chosen[1:]],
+            default=second,
+            format_func=lambda id: f"{id} against {chosen[0].run_id}",
+            required=True,
+            label_visibility="collapsed",
+            key="compare-second",
+        )
+    _outcomes(session, chosen[0], run_diff.of_pair(found, second), reference)
+
+
+@st.fragment
+def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Reference) -> None:
+    """Differences per label, and the documents behind them; a click on a label filters these."""
+    one, two = pair.first, pair.second
+    each = remembered(session, lambda: run_diff.outcomes(session, one, two, reference), "outcomes", one, two, reference)
+    runs = [row for id in (one, two) if (row := session.store.runs.get(id)) is not None]
+    on = coverage.words(coverage.shared(session, runs, reference), reference)
+    left, right = st.columns([1, 1.15], gap="small")
+    with left:
+        label = sections.labels(pair, first.settings.codebook.kind, on)
+        sections.tests(pair)
+    with right:
+        _documents(session, each, label, on)
+    shown = state.case()
+    if shown is not None:
+        run = session.store.runs.get(pair.second)
+        if run is not None:
+            before, after = st.columns(2, gap="small")
+            with before:
+                confusion_drilldown.case(session, first, shown, key="compare-before", stacked=True)
+            with after:
+                confusion_drilldown.case(session, run, shown, key="compare-after", stacked=True)
+
+
+def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
+    """How many documents each of the runs has, in words; once when they all have the same."""
+    said = {run.run_id: coverage.words(coverage.of_run(session, run, reference), reference) for run in runs}
+    words = set(said.values())
+    return f"each run: {words.pop()}" if len(words) == 1 else ". ".join(f"{id}: {own}" for id, own in said.items())
+
+
+def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:
+    counts = each.counts
+    words = f"on {label}" if label in each.names else ""
+    with layout.panel("Document by document", words, counted=on, key="compare-documents"):
+        kinds = st.pills(
+            "outcome",
+            list(OUTCOMES),
+            default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
+            format_func=lambda kind: f"{sections.WORDS[kind]} {counts[kind]:,}",
+            selection_mode="multi",
+            label_visibility="collapsed",
+            key="compare-kinds",
+        )
+        rows, total = run_diff.page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
+        if not rows:
+            st.caption("No document. Choose another outcome above, or click the label again to see all.")
+            return
+        more = f", the first {SHOWN} shown" if total > SHOWN else ""
+        confusion.cases(
+            [
+                {
+                    "id": row.document_id,
+                    "words": confusion.excerpt(row.text),
+                    "mended": list(row.mended),
+                    "broken": list(row.broken),
+                }
+                for row in rows
+            ],
+            head="Documents",
+            told=f"{total:,}{more}; + mended, − broken",
+            picked=state.case(),
+            key="compare-cases",
+            on_document=_clicked,
+        )
+
+
+def _clicked() -> None:
+    clicked = st.session_state["compare-cases"]["document"]
+    if clicked:
+        state.pick_case(str(clicked))
+
+
+main()

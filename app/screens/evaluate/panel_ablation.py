@@ -1,0 +1,138 @@
+"""A panel's groups before and after their debate, whole personas beside simple roles."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from app.widgets import layout, palette
+from app.widgets.charts import Spec, draw, finished, kept, table
+from app.widgets.labels import pick
+from core.runs import RunRow
+from core.services.cache import measured
+from core.services.evaluation import coverage, panel_ablation
+from core.services.evaluation.grids import Reference
+from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
+from core.services.session import ProjectSession
+from core.stats.groups import MEASURES
+from core.stats.intervals import Estimate
+
+LANES = {"full": "bar", "simple": "tx3"}
+
+
+@st.fragment
+def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
+    """Draw them for a panel that rates; nothing for other runs."""
+    if panel_ablation.style_of(run) is None:
+        return
+    with layout.panel("Groups before and after their debate", "95% intervals over documents", key="styles") as head:
+        with head:
+            measure = st.segmented_control(
+                "measure",
+                list(MEASURES),
+                default="spearman",
+                format_func=NAMES.__getitem__,
+                required=True,
+                label_visibility="collapsed",
+                key="styles-measure",
+            )
+        chosen = pick(run.settings.codebook, key="styles-dimension")
+        told = measured(
+            session,
+            reference,
+            lambda: panel_ablation.styles(session, run, chosen, reference),
+            "styles",
+            run.run_id,
+            chosen,
+        )
+        if told is None:
+            return
+        layout.counted(coverage.words(told.counted, reference))
+        rows = [_row(one, told, measure) for one in told.parts]
+        if any(row["after"] is not None or row["before"] is not None for row in rows):
+            _chart(rows, measure)
+        else:
+            st.caption(f"{NAMES[measure]} is not defined here: no spread, or too few who rated.")
+        st.html(f'<div class="moot-told"><span>{escape(told.sentence)}</span></div>')
+
+
+def _row(one: Part, told: Styles, measure: str) -> dict[str, Any]:
+    before, after = one.before[measure], one.after[measure]
+    gain = told.gains.get(one.group, {}).get(measure) if one.style == "full" else None
+    return {
+        "group": one.group,
+        "speak as": f"{STYLES[one.style]} ({told.runs[one.style]})",
+        "colour": LANES[one.style],
+        "before": before.value,
+        "before_low": before.interval.low if before.interval else None,
+        "before_high": before.interval.high if before.interval else None,
+        "after": after.value,
+        "low": after.interval.low if after.interval else None,
+        "high": after.interval.high if after.interval else None,
+        "words": _words(before, after),
+        "gain": gain.value if gain else None,
+        "gain_low": gain.interval.low if gain and gain.interval else None,
+        "gain_high": gain.interval.high if gain and gain.interval else None,
+    }
+
+
+def _words(before: Estimate, after: Estimate) -> str:
+    def figure(one: Estimate) -> str:
+        return "–" if one.value is None else f"{one.value:.2f}".replace("-", "−")
+
+    span = f" ({after.interval.low:.2f} to {after.interval.high:.2f})".replace("-", "−") if after.interval else ""
+    return f"{figure(before)} → {figure(after)}{span}"
+
+
+def _chart(rows: list[dict[str, Any]], measure: str) -> None:
+    """A lane for each group and style: hollow before, filled after with its interval."""
+    draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
+
+
+@kept
+def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    frame = table([{**row, "ink": shade[row["colour"]], "end": 1.06} for row in rows])
+    ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
+    low = min([0.0, *ends])
+    across = alt.Scale(domain=[low - 0.02, 1.7 - 0.4 * low], nice=False)
+    ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
+    names = list(dict.fromkeys(row["group"] for row in rows))
+    lanes = list(dict.fromkeys(row["speak as"] for row in rows))
+    x = alt.X("after:Q", scale=across, axis=alt.Axis(title=NAMES[measure], values=ticks, format=".2f"))
+    lane = {
+        "y": alt.Y("group:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
+        "yOffset": alt.YOffset("speak as:N", sort=lanes, scale=alt.Scale(domain=lanes)),
+    }
+    colour = alt.Color(
+        "speak as:N",
+        scale=alt.Scale(
+            domain=lanes, range=[shade[next(r["colour"] for r in rows if r["speak as"] == n)] for n in lanes]
+        ),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal", labelLimit=260, symbolOpacity=1),
+    )
+    tip = [
+        alt.Tooltip("group:N", title="Group"),
+        alt.Tooltip("speak as:N", title="Speak as"),
+        alt.Tooltip("before:Q", title="Before", format=".3f"),
+        alt.Tooltip("after:Q", title="After", format=".3f"),
+        alt.Tooltip("low:Q", title="Interval from", format=".3f"),
+        alt.Tooltip("high:Q", title="to", format=".3f"),
+    ]
+    base = alt.Chart(frame)
+    known = base.transform_filter("isValid(datum.after)")
+    spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.4)
+    first = base.transform_filter("isValid(datum.before)").mark_point(size=75, strokeWidth=1.6, opacity=1)
+    chart = (
+        spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q", color=colour, tooltip=tip, **lane)
+        + first.encode(x=alt.X("before:Q", scale=across), color=colour, tooltip=tip, **lane)
+        + known.mark_point(filled=True, size=85, opacity=1).encode(x=x, color=colour, tooltip=tip, **lane)
+        + base.mark_text(align="left", fontSize=11.5, color=shade["tx2"]).encode(
+            x=alt.X("end:Q", scale=across), text="words:N", **lane
+        )
+    )
+    return finished(chart, 24 * len(rows) + 70)

@@ -1,0 +1,131 @@
+"""Home: the first minute, and what is next in the project that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from app import context, preload, prepare, state
+from app.screens.data import column_mapping
+from app.screens.home import sections
+from app.widgets.alerts import error_box
+from app.widgets.common import heading
+from app.widgets.layout import panel
+from core.errors import MootError
+from core.services import bundle, projects
+from core.services.codebooks import codebook as codebooks
+from core.services.data import importing, sample_projects
+from core.services.projects import Step
+from core.services.session import ProjectSession
+
+TYPES = sorted({suffix.removeprefix(".") for suffix in (*importing.SUFFIXES, bundle.SUFFIX)})
+
+
+def open_sample(key: str) -> None:
+    """Open a sample, made if need be, and look at it."""
+    _open(lambda: sample_projects.ensure_sample(context.workspace(), key))
+
+
+def open_recent(path: Path) -> None:
+    """Open a project and look at it."""
+    _open(lambda: projects.open_project(context.workspace(), path).path)
+
+
+def make_new() -> None:
+    """Make an empty project under the name that was typed, and go where its documents come in."""
+    if _open(lambda: projects.create_project(context.workspace(), st.session_state[prepare.NEW_NAME]).path):
+        prepare.head_for("data")
+
+
+def _open(opening: Callable[[], Path]) -> bool:
+    """Whether it could be opened; what went wrong is said."""
+    try:
+        state.look_at_project(opening())
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
+        return False
+    return True
+
+
+def start_with_file(session: ProjectSession | None) -> None:
+    """The uploader; a file that can be read leads into Data."""
+    with st.container(key="start", gap="small"):
+        st.html(
+            '<div class="moot-strong">Start with your file<small>csv, tsv, xlsx, jsonl, json or parquet, '
+            "or a project's bundle. It stays on this machine, and nothing is imported before you have seen what is in "
+            "it.</small></div>"
+        )
+        upload = st.file_uploader(
+            "Your file", type=TYPES, key=prepare.uploader("home-file"), label_visibility="collapsed"
+        )
+        if upload is None:
+            return
+        if upload.name.lower().endswith(bundle.SUFFIX):
+            _open(lambda: projects.project_from_bundle(context.workspace(), upload, upload.name).path)
+            prepare.empty_uploader()
+            st.rerun()
+        fresh = session is None or bool(
+            session.store.documents.count()
+        )  # a sample's documents are not to be mixed with it
+        codebook = None if fresh or session is None else codebooks.known(session)
+        bar = st.progress(0.0, "Reading")
+        try:
+            draft = importing.read(upload.getvalue(), upload.name, codebook, progress=sections.told(bar))
+        except MootError as error:
+            bar.empty()
+            error_box(error)
+            return
+    column_mapping.begin_anew()
+    prepare.bring(replace(draft, where="new" if fresh else "add"))
+    prepare.empty_uploader()
+    st.switch_page("screens/data/page.py")
+
+
+def go(step: Step) -> None:
+    """Remember where a step leads; a callback may not switch pages itself."""
+    prepare.head_for(step.room)
+
+
+def main() -> None:
+    """Draw the screen."""
+    sections.styles()
+    if (room := prepare.heading_for()) is not None:
+        st.switch_page(f"screens/{room}/page.py")
+    session, workspace = context.current_project(), context.workspace()
+    with st.container(key="welcome"):
+        left, right = st.columns((1.62, 1), gap="large")
+        with left:
+            sections.headline()
+            start_with_file(session)
+            cards = sample_projects.samples()
+            if cards:
+                heading("Or open a sample")
+                for at in range(0, len(cards), 2):
+                    for cell, card in zip(st.columns(2), cards[at : at + 2], strict=False):
+                        with cell:
+                            sections.sample_card(card, partial(open_sample, card.sample.key))
+            with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
+                heading("Recent projects")
+                st.space("stretch")
+                with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
+                    st.text_input("Its name", key=prepare.NEW_NAME, placeholder="clinic-letters")
+                    st.form_submit_button("Create", type="primary", on_click=make_new)
+            sections.recent_table(projects.recent(workspace), session.path if session else None, open_recent)
+        with right:
+            with panel("How a debate goes", note="a hotel review", key="example"):
+                sections.example()
+            if session is not None:
+                overview = projects.overview(session)
+                with panel(
+                    f"{overview.name}, what is next", note=f"{overview.done} of {len(overview.steps)}", key="next"
+                ):
+                    sections.steps(overview, go)
+    if session is not None:
+        preload.prepare(session)
+
+
+main()

@@ -1,0 +1,170 @@
+"""The parts of Home: an example of a debate, the samples, the recent projects, what is next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.components import APP
+from app.widgets.alerts import Tone, badge_html
+from app.widgets.labels import colour_name, tag_html, tags, tile_html
+from core.services.data.sample_projects import SampleCard
+from core.services.projects import Overview, Recent, Step
+
+WIDTHS = (3, 1, 0.9, 1.7, 1.4, 0.9)
+TONES: dict[str, Tone] = {
+    "running": "run", "queued": "run", "done": "right", "paused": "unres", "stopped": "stale", "failed": "wrong",
+}  # fmt: skip
+
+
+def styles() -> None:
+    """The css of Home, Data and Codebook. Call once at the top of a screen."""
+    css = "".join((APP / "static" / name).read_text("utf-8") for name in ("rooms.css", "prepare.css"))
+    st.html(f"<style>{css}</style>")
+
+
+def told(bar: DeltaGenerator) -> Callable[[float, str], None]:
+    """A progress bar as use-cases report to it."""
+
+    def tell(share: float, what: str) -> None:
+        bar.progress(min(1.0, share), what)
+
+    return tell
+
+
+def headline() -> None:
+    """What Moot is for."""
+    st.html(
+        '<h1 class="moot-h1">Let models argue about the label,<br>then decide for yourself.</h1>'
+        '<p class="moot-lead">Bring texts and say what to look for. An extractor claims, a critic objects, a judge '
+        "rules, each with quotes from the text. You correct what is wrong and see what it is worth.</p>"
+    )
+
+
+def example() -> None:
+    """A debate of three turns in small, with the marks that stand for it everywhere. All of it is fixed text."""
+
+    def mark(words: str, number: int, *, disputed: bool = False, quote: bool = False) -> str:
+        classes = f"moot-ev moot-l{number}{' dis' if disputed else ''}{' q' if quote else ''}"
+        return f'<span class="{classes}">{words}{"" if quote else f"<sup>{number}</sup>"}</span>'
+
+    def says(role: str, title: str, words: str) -> str:
+        name = f'<span class="moot-rn" style="color:var(--r-{colour_name(role)})">{title}</span>'
+        return f"{tile_html(role, title)}<div>{name} {words}</div>"
+
+    fee = "forty euros for parking"
+    st.html(
+        f'<div class="moot-example"><div class="doc">{mark("The cleaner sang", 2)}, {mark("the toast was cold", 5)}, '
+        f'and {mark(fee, 3, disputed=True)} nearly ruined it.</div><div class="mini">'
+        + says("extractor", "Extractor", f"Price: {mark(fee, 3, disputed=True, quote=True)}. Also Service and Food.")
+        + says("critic", "Critic", "Parking is a fee, not the room. Drop Price.")
+        + says("judge", "Judge", f"Present are {tag_html('Service', 2)} {tag_html('Food', 5)}")
+        + '</div><div class="foot">No key needed to try: the built-in model is a word-list baseline and no language '
+        "model, says so wherever it speaks, and leaves a label open that it has no word for.</div></div>"
+    )
+
+
+def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
+    """A sample with its labels and a button that opens it."""
+    with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
+        st.html(f'<div class="moot-card-name">{escape(card.sample.title)}<small>{escape(card.words)}</small></div>')
+        tags(card.codebook.labels)
+        st.space("stretch")
+        st.button("Open", key=f"open-{card.sample.key}", on_click=opened)
+
+
+def recent_table(rows: Sequence[Recent], here: Path | None, chosen: Callable[[Path], None]) -> None:
+    """Projects, the latest first, each with a button that opens it."""
+    for column, (head, kind) in zip(
+        st.columns(WIDTHS, wrap=False),
+        (("Project", ""), ("documents", " num"), ("reviewed", " num"), ("last run", ""), ("changed", ""), ("", "")),
+        strict=True,
+    ):
+        column.html(f'<div class="moot-th{kind}">{head}</div>')
+    for number, row in enumerate(rows):
+        with st.container(key=f"recent-{number}"):
+            cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
+            cells[0].html(
+                f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
+            )
+            cells[1].html(_number(row.documents))
+            cells[2].html(_number(row.reviewed))
+            cells[3].html(f'<div class="moot-cell">{_run(row)}</div>')
+            cells[4].html(f'<div class="moot-cell">{_when(row.changed_at)}</div>')
+            if row.path == here:
+                cells[5].html('<div class="moot-cell">open</div>')
+            else:
+                cells[5].button("Open", key=f"open-recent-{number}", on_click=chosen, args=(row.path,))
+
+
+def _number(number: int | None) -> str:
+    return f'<div class="moot-cell num">{"" if number is None else f"{number:,}"}</div>'
+
+
+def _run(row: Recent) -> str:
+    if not row.open:
+        return f"not open, {_size(row.size)}"
+    if row.last_run is None or row.last_state is None:
+        return "none yet"
+    run = row.last_run
+    words: str = row.last_state
+    if row.last_state == "running" and run.documents:
+        words = f"running {(run.verdicts + run.unresolved + run.failed) / run.documents:.0%}"
+    elif row.last_state == "paused" and run.reason == "budget":
+        words = "paused at budget"
+    return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3)):,} kB"
+
+
+def _when(at: float) -> str:
+    then, now = time.localtime(at), time.localtime()
+    if then[:3] == now[:3]:
+        return time.strftime("today %H:%M", then)
+    if 0 <= time.time() - at < 6 * 86_400:
+        return time.strftime("%A", then)
+    return f"{then.tm_mday} {time.strftime('%B' if then.tm_year == now.tm_year else '%B %Y', then)}"
+
+
+def steps(overview: Overview, go: Callable[[Step], None]) -> None:
+    """What is next: five steps with where each stands, and a button on those that are open."""
+    for number, step in enumerate(overview.steps, 1):
+        with st.container(horizontal=True, key=f"step-{step.room}", gap="small", vertical_alignment="center"):
+            sign = "✓" if step.state == "done" else str(number)
+            st.html(
+                f'<div class="moot-step {step.state}"><i>{sign}</i><div><b>{escape(step.title)}</b>'
+                f"{escape(step.words)}</div></div>",
+                width="stretch",
+            )
+            if (label := _action(step, overview)) and (APP / "screens" / f"{step.room}.py").exists():
+                st.button(
+                    label,
+                    key=f"go-{step.room}",
+                    on_click=go,
+                    args=(step,),
+                    type="primary" if step.state == "now" else "secondary",
+                )
+
+
+def _action(step: Step, overview: Overview) -> str:
+    match step.room:
+        case "data" if step.state != "done":
+            return "Add data"
+        case "codebook" if step.state != "done":
+            return "Save it" if overview.draft else "Write it"
+        case "run" if overview.last_state in ("running", "queued"):
+            return "Watch"
+        case "run" if overview.last_state == "paused":
+            return "Go on"
+        case "run" if overview.documents and overview.labels:
+            return "See it" if step.state == "done" else "Set up"
+        case "review" if overview.last_run is not None:
+            return "Review"
+    return ""

@@ -1,0 +1,191 @@
+"""The lab's own components: an editor of templates, two texts compared, what a change did, versions, a debate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app import context
+from app.components import component
+from app.widgets.live_run import label_data, role_data
+from core.codebook import Codebook, Kind
+from core.prompts.checking import Problem
+from core.services.codebooks.diff import Line
+from core.services.lab.history import Row
+from core.services.lab.outcomes import Outcome
+
+_TEMPLATE = component("template_editor")
+_TEXTDIFF = component("text_diff")
+_OUTCOME = component("trial_results")
+_HISTORY = component("version_history")
+_TALK = component("live_transcript")
+
+Told = Callable[[], None]
+
+
+def _ignore() -> None:
+    """Components give a trigger back only when they have a callback for it."""
+
+
+def template_editor(
+    text: str,
+    problems: Iterable[Problem],
+    *,
+    life: str,
+    name: str,
+    key: str,
+    on_text: Told = _ignore,
+    on_go: Told = _ignore,
+) -> None:
+    """An editor of a template with line numbers, variables in colour and problems at their lines.
+
+    What was typed is in ``st.session_state[key]["text"]`` as ``{life, text}`` when typing has rested. ``text`` is taken
+    only when ``life`` is another than before, so that nothing that is being typed is overwritten. ``on_go`` is called
+    for Ctrl+Enter.
+    """
+    _TEMPLATE(
+        key=key,
+        data={"text": text, "life": life, "name": name, "problems": [asdict(each) for each in problems], "room": 470},
+        on_text_change=on_text,
+        on_go_change=on_go,
+    )
+
+
+def text_diff(lines: Sequence[Line], *, key: str) -> None:
+    """Two texts with the line numbers of both, changed words marked."""
+    _TEXTDIFF(key=key, data={"lines": [asdict(line) for line in lines], "room": 470})
+
+
+def outcome(
+    found: Outcome,
+    codebook: Codebook,
+    words: Mapping[str, str],
+    *,
+    told: str,
+    measure: str,
+    few: str = "",
+    picked: str | None = None,
+    rows: bool = True,
+    key: str,
+    on_document: Told = _ignore,
+) -> None:
+    """What a change did. ``words`` are the first words of each document; without ``rows`` only the scores are shown."""
+    _OUTCOME(
+        key=key,
+        data={
+            "counts": {what: found.count(what) for what in ("broken", "fixed", "changed", "wrong", "same")},
+            "rows": [
+                {
+                    "id": one.document_id,
+                    "what": one.what,
+                    "words": words.get(one.document_id, ""),
+                    "cells": [asdict(cell) for cell in one.cells],
+                }
+                for one in found.documents
+            ]
+            if rows
+            else [],
+            "sentence": found.sentence,
+            "told": told,
+            "few": few,
+            "measure": measure,
+            "kind": codebook.kind,
+            "labels": label_data(codebook),
+            "picked": picked,
+            "forest": [
+                _forest(measure.rpartition(" ")[2] if codebook.kind == "rating" else "Macro F1", 0, found.change),
+                *(_forest(label.name, label.colour, label.change) for label in found.labels),
+            ],
+        },
+        on_document_change=on_document,
+    )
+
+
+def _forest(name: str, colour: int, change: Any) -> dict[str, Any]:
+    interval = change.interval
+    return {
+        "name": name,
+        "colour": colour,
+        "value": change.value,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+    }
+
+
+def history(
+    rows: Sequence[Row],
+    *,
+    kind: Kind,
+    opened: str,
+    promotable: bool,
+    key: str,
+    on_open: Told = _ignore,
+    on_promote: Told = _ignore,
+) -> None:
+    """The versions as a tree with scores, cost, notes and the runs that cite them; ``opened`` is the editor's."""
+    _HISTORY(
+        key=key,
+        data={
+            "rows": [
+                {
+                    "name": row.name,
+                    "label": row.label,
+                    "parent": row.parent,
+                    "depth": row.depth,
+                    "note": row.note,
+                    "isDefault": row.default,
+                    "draft": row.draft,
+                    "open": row.name == opened,
+                    "runs": _runs(row.runs),
+                    "score": row.score.value.value if row.score else None,
+                    "n": row.score.n if row.score else None,
+                    "cost": row.score.cost_usd if row.score else None,
+                    "held": row.held_out.value.value if row.held_out else None,
+                }
+                for row in rows
+            ],
+            "measure": "share right" if kind == "rating" else "macro F1",
+            "promotable": promotable,
+        },
+        on_open_change=on_open,
+        on_promote_change=on_promote,
+    )
+
+
+def _runs(runs: Sequence[str]) -> str:
+    shown = ", ".join(runs[:2])
+    return f"{shown} and {len(runs) - 2} more" if len(runs) > 2 else shown
+
+
+def talk(
+    run: str,
+    document_id: str,
+    codebook: Codebook,
+    roles: Mapping[str, str],
+    *,
+    head: str,
+    note: str = "",
+    tone: str = "",
+    height: int = 420,
+    key: str,
+    on_ended: Told = _ignore,
+) -> None:
+    """The debate of a run (a name that ``app.context.watched`` gave) on one document: word by word while it is held.
+    ``on_ended`` is called when the run comes to rest."""
+    _TALK(
+        key=key,
+        data={
+            "run": run,
+            "document": document_id,
+            "labels": label_data(codebook),
+            "roles": role_data(roles),
+            "kind": codebook.kind,
+            "head": head,
+            "note": note,
+            "tone": tone,
+            "height": height,
+            "ticket": context.access().ticket,
+        },
+        on_ended_change=on_ended,
+    )

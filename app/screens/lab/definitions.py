@@ -1,0 +1,157 @@
+"""The left side of the Lab for definitions: a label's words, what errors and models suggest, the versions."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+
+import streamlit as st
+
+from app import laboratory, prepare, state
+from app.screens.lab import components, suggestions
+from app.widgets import label_editor
+from app.widgets.codebook_versions import changes
+from app.widgets.highlighted_text import marked_text
+from app.widgets.label_editor import Fields
+from app.widgets.layout import panel
+from core.codebook import Codebook
+from core.documents import Document
+from core.errors import MootError
+from core.runs import RunRow
+from core.services.codebooks import codebook as codebooks
+from core.services.codebooks.codebook import CodebookStatus
+from core.services.lab import history
+from core.services.review import review
+from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
+
+VIEWS = {"edit": "Edit", "diff": "Diff", "suggestions": "Suggestions"}
+VERSIONS = "lab-versions-definitions"
+
+
+def definitions(session: ProjectSession, plan: Plan) -> None:
+    """Draw it."""
+    now = codebooks.standing(session)
+    count = now.count
+    told = f"v{now.saved.version if now.saved else 0}"
+    if now.dirty:
+        told += f" against the draft, {count} change{'' if count == 1 else 's'}"
+    with panel("Definitions", told, key="lab-definitions") as head:
+        with head:
+            view = st.segmented_control(
+                "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
+                key=laboratory.shown("lab_definitions_view", "edit"),
+            )  # fmt: skip
+        if view == "diff":
+            changes(now.changes)
+        elif view == "suggestions":
+            suggestions.suggestions(session, plan, now)
+        else:
+            _editor(session, now)
+        components.history(
+            history.of_definitions(session), kind=now.codebook.kind, opened="" if now.dirty else told, promotable=True,
+            key=VERSIONS, on_open=lambda: _restore(session, "open"), on_promote=lambda: _restore(session, "promote"),
+        )  # fmt: skip
+        _foot(session, now)
+
+
+def _editor(session: ProjectSession, now: CodebookStatus) -> None:
+    fields = Fields(session)
+    book = now.codebook
+    names = {label.id: label.name for label in book.labels}
+    if not names:
+        st.html('<div class="moot-line q">There is no label. Add one on the Codebook page.</div>')
+        return
+    if st.session_state.get(laboratory.LABEL) not in names:
+        laboratory.forget(laboratory.LABEL)
+    label_id = st.pills(
+        "Label", list(names), format_func=names.__getitem__, label_visibility="collapsed", required=True,
+        key=laboratory.shown(laboratory.LABEL, next(iter(names))),
+    )  # fmt: skip
+    label_editor.label_fields(fields, book, book.label(label_id or next(iter(names))))
+    guideline = fields.bind("book-guideline", book.guideline, lambda old, typed: codebooks.change(old, guideline=typed))
+    with st.expander("Guideline for all labels"):
+        st.text_area("Guideline for all labels", **guideline, height=120, label_visibility="collapsed")
+
+
+def _foot(session: ProjectSession, now: CodebookStatus) -> None:
+    if not now.dirty:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
+        at = prepare.drafted_at()
+        saved = f"✓ Draft saved {time.strftime('%H:%M:%S', time.localtime(at))}" if at else ""
+        st.html(f'<span class="moot-saved">{saved}</span>', width="stretch")
+        back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
+        st.button(back, type="tertiary", key="lab-discard", on_click=codebooks.discard, args=(session,))
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
+        number = now.next_version
+        st.text_input(
+            f"Note for v{number}", key=laboratory.NOTE, label_visibility="collapsed",
+            placeholder=f"Note for v{number}: what changed, in a few words",
+        )  # fmt: skip
+
+
+def promote_button(session: ProjectSession) -> None:
+    """Save the draft as the version that new runs use."""
+    now = codebooks.standing(session)
+    name = f"draft as v{now.next_version}" if now.dirty else f"v{now.saved.version if now.saved else 0}"
+    st.button(
+        f"Promote {name}", type="primary", disabled=not now.dirty, key="lab-promote", on_click=_promoted,
+        args=(session,),
+        help="New runs use it and name it" if now.dirty else "It is the project's default already",
+    )  # fmt: skip
+
+
+def _promoted(session: ProjectSession) -> None:
+    try:
+        version = codebooks.save(
+            session, codebooks.standing(session).codebook, st.session_state.get(laboratory.NOTE, "")
+        )
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
+        return
+    laboratory.forget(laboratory.NOTE)
+    state.say_next("ok", f"Definitions v{version} are the project's default", "New runs use them and name them.")
+
+
+def _restore(session: ProjectSession, trigger: str) -> None:
+    name = (st.session_state.get(VERSIONS) or {}).get(trigger)
+    if not name:
+        return
+    number = int(str(name).removeprefix("v"))
+    try:
+        if trigger == "promote":
+            made = codebooks.restore(session, number)
+            state.say_next("ok", f"v{number} is the project's default again, as v{made}")
+        else:
+            old = next(each for each in codebooks.history(session) if each.version == number)
+            codebooks.keep(session, old.codebook)
+            prepare.note_drafted()
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
+
+
+def document(session: ProjectSession, before: RunRow, after: RunRow, shown: Document) -> None:
+    """A document with the evidence of the later debate and what is known to be right."""
+    run = after if review.dossier(session, after, shown.id) is not None else before
+    known = review.dossier(session, run, shown.id)
+    evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
+    marked_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
+    reference = _reference(run.settings.codebook, shown)
+    if reference:
+        st.html(f'<div class="moot-line">Gold: <b>{escape(reference)}</b></div>')
+
+
+def _reference(codebook: Codebook, shown: Document) -> str:
+    said = next(iter(shown.gold.values()), {})
+    if not said:
+        return ""
+    names = {label.id: label.name for label in codebook.labels}
+    match codebook.kind:
+        case "multilabel":
+            present = [names[item] for item, value in said.items() if value is True and item in names]
+            return ", ".join(present) or "none"
+        case "choice":
+            return ", ".join(names.get(str(value), str(value)) for value in said.values())
+        case "rating":
+            return ", ".join(f"{names[item]} {value}" for item, value in said.items() if item in names)

@@ -1,0 +1,211 @@
+"""Lab: change a word of a prompt or a definition, and see what it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+
+import streamlit as st
+
+from app import context, laboratory, state
+from app.screens.home import sections
+from app.screens.lab import definitions, prompt, results, sweep
+from app.widgets import common
+from app.widgets.alerts import error_box
+from app.widgets.empty_state import empty
+from app.widgets.layout import header
+from app.widgets.run_picker import run_words
+from core.debate import protocols
+from core.errors import MootError
+from core.runs import BUILTIN
+from core.services.codebooks import codebook as codebooks
+from core.services.codebooks import keyword_matches
+from core.services.lab import holdout, samples, templates, trials
+from core.services.lab.templates import Slot
+from core.services.runs import planning
+from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
+
+SIZES = {size: f"{size} stratified" for size in samples.SIZES}
+
+
+def main() -> None:
+    """Draw the screen."""
+    sections.styles()
+    common.styles()
+    session = context.require_project()
+    if not begun(session):
+        return
+    plan = plan_of(session)
+    slots = templates.slots(plan.protocol)
+    slot = next((slot for slot in slots if slot.slot == laboratory.subject()), None)
+    top(session, plan, slot)
+    subjects(slots)
+    if trouble := laboratory.trouble():
+        error_box(trouble)
+    left, right = st.columns([1, 1.06], gap="small")
+    with left:
+        if slot is None:
+            definitions.definitions(session, plan)
+        else:
+            prompt.prompt(session, plan, slot, go=lambda: attempt(session, plan, slot))
+    if instant(plan) and st.session_state.get(laboratory.TYPING, True) and ready(session, plan, slot):
+        attempt(session, plan, slot, quietly=True)
+    with right:
+        results.outcome(session, plan, slot, instant=instant(plan))
+    sweep.sweeps(session, plan, slots)
+
+
+def begun(session: ProjectSession) -> bool:
+    """Whether there is something to try anything on; else the page says what is missing."""
+    if not session.store.documents.count():
+        missing = ("No documents yet", "A change is tried on documents, best on ones with gold or review.", "Open Data")
+    elif codebooks.current(session) is None:
+        missing = ("No codebook is saved yet", "Prompts are written around its definitions.", "Open Codebook")
+    else:
+        return True
+    header("Lab", "change a word, see what it does")
+    head, text, button = missing
+    if empty(head, text, [button], sign="lines", key="lab-none"):
+        st.switch_page(f"screens/{button.split()[-1].lower()}/page.py")
+    return False
+
+
+def plan_of(session: ProjectSession) -> Plan:
+    """The project's plan with the protocol that is looked at here."""
+    plan = planning.recall(session)
+    book = codebooks.current(session)
+    wanted = st.session_state.get(laboratory.PROTOCOL, st.session_state.get(laboratory.WANTED, plan.protocol))
+    name = keyword_matches.protocol_for(book, wanted) if book is not None else None
+    return plan if name in (None, plan.protocol) else replace(plan, protocol=name or plan.protocol, params={})
+
+
+def instant(plan: Plan) -> bool:
+    """Whether a try costs nothing and takes no time: the built-in model alone sits there."""
+    return all(role_model.connection == BUILTIN for role_model in (plan.everyone, *plan.role_models.values()))
+
+
+def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
+    """Whether there is a change that could be tried."""
+    if slot is None:
+        return codebooks.standing(session).dirty and not laboratory.trouble()
+    now = templates.standing(session, slot, plan.protocol)
+    return now.changed and now.usable
+
+
+def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
+    """Try the change on the sample and turn to the trial; what cannot be tried is said on top."""
+    laboratory.forget(laboratory.TROUBLE)
+    try:
+        change = trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
+        size = laboratory.size(results.USUAL)
+        sample = samples.sample(session, size, int(st.session_state.get(laboratory.SEED, 0)))
+        news = laboratory.is_news(f"{change.mark} {size}")
+        if quietly and (change.nothing or not news):
+            return  # what is shown meanwhile (one document, a look at the held-out split) stays
+        trial = trials.begin(session, change, sample)
+        laboratory.show_trial(change.subject, trial.trial)
+        if instant(plan):
+            trials.wait(session, trial, seconds=1.5)
+    except MootError as error:
+        if not quietly:
+            laboratory.note_trouble(error)
+
+
+def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+    """The head: what is edited, on how many documents it is tried, and the buttons that try it."""
+    card = protocols.find(plan.protocol)
+    book = codebooks.current(session)
+    able = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
+    what = "definitions" if slot is None else slot.title.lower()
+    with header("Lab", f"{card.title}, {what}", key="lab-head"):
+        if len(able) > 1:
+            st.selectbox(
+                "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
+                key=laboratory.shown(laboratory.PROTOCOL, plan.protocol), width=200,
+            )  # fmt: skip
+        st.selectbox(
+            "Tried on", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
+            key=laboratory.shown(laboratory.SIZE, results.USUAL), width=150,
+            help="Wrong before, right before, contested and random, a quarter each; always the same for a seed",
+        )  # fmt: skip
+        with st.popover("Open a run", help="Edit with the prompts that a run was made with"):
+            open_run(session)
+        with st.popover("Try one"):
+            one(session, plan, slot)
+        st.button(
+            "Try again" if session.store.lab.trials(trials.DEFINITIONS if slot is None else slot.slot) else "Try",
+            type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", key="lab-try",
+            on_click=attempt, args=(session, plan, slot),
+        )  # fmt: skip
+
+
+def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+    """One document, live, beside what was said before."""
+    st.html('<div class="moot-line">One document, word by word, beside the answer before.</div>')
+    count = holdout.seen(session)
+    if not count:
+        st.html('<div class="moot-line">There is no document that may be looked at.</div>')
+        return
+    number = st.number_input("Document", 1, count, key=laboratory.shown(laboratory.ONE, 1))
+    chosen = holdout.nth(session, int(number))
+    st.html(f'<div class="moot-line q">{prompt.document_words(session, chosen)}</div>')
+    if st.button("Try this one", type="primary", key="lab-one"):
+        laboratory.forget(laboratory.TROUBLE)
+        try:
+            change = (
+                trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
+            )
+            trial = trials.begin(session, change, samples.one(session, chosen), pace=plan.pace)
+        except MootError as error:
+            error_box(error)
+        else:
+            laboratory.show_trial(change.subject, trial.trial)
+            laboratory.pick(None)
+            laboratory.pick(chosen)
+            st.rerun()
+
+
+def open_run(session: ProjectSession) -> None:
+    """Put the prompts of a run into the editor."""
+    known = {row.run_id: row for row in reversed(session.store.runs.all())}
+    if not known:
+        st.html('<div class="moot-line q">There is no run yet.</div>')
+        return
+    chosen = st.selectbox("Run", list(known), format_func=lambda id: run_words(known[id]), key="lab-run")
+    used = [template.name for template in known[chosen].settings.templates.values()]
+    own = [name for name in used if name.startswith("own/")]
+    st.html(f'<div class="moot-line">{escape(", ".join(own) or "It used the shipped prompts.")}</div>')
+    if st.button("Edit with its prompts", key="lab-open-run"):
+        changed = templates.open_run(session, known[chosen])
+        laboratory.renew()
+        laboratory.forget(laboratory.PROTOCOL)
+        st.session_state[laboratory.ERRORS] = chosen
+        st.session_state[laboratory.WANTED] = known[chosen].settings.protocol
+        state.say_next("ok", f"The prompts of {chosen} are in the editor", f"{changed} are other than they were.")
+        st.rerun()
+
+
+def subjects(slots: tuple[Slot, ...]) -> None:
+    """What can be edited: the roles' prompts, the definitions, and the texts that all prompts share."""
+    own = {slot.slot: slot.title for slot in slots if not slot.shared}
+    shared = {slot.slot: slot.title for slot in slots if slot.shared}
+    names = {trials.DEFINITIONS: "Definitions", **own}
+    now = laboratory.subject()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
+        chosen = st.segmented_control(
+            "What to change", list(names), format_func=names.__getitem__, label_visibility="collapsed",
+            default=now if now in names else None, key=f"lab-subject-{now}",
+        )  # fmt: skip
+        other = st.selectbox(
+            "Shared texts", list(shared), format_func=shared.__getitem__, label_visibility="collapsed",
+            index=list(shared).index(now) if now in shared else None, placeholder="Texts that all prompts share",
+            key=f"lab-shared-{now}", width=250,
+        )  # fmt: skip
+    for wanted in (chosen, other):
+        if wanted is not None and wanted != now:
+            laboratory.edit(wanted)
+            st.rerun()
+
+
+main()

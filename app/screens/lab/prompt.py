@@ -1,0 +1,234 @@
+"""The left side of the Lab for a prompt: editor, comparison, what a role is sent, the versions, and saving."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from html import escape
+
+import streamlit as st
+
+from app import laboratory, state
+from app.screens.lab import components
+from app.widgets.alerts import error_box, notice
+from app.widgets.layout import panel
+from app.widgets.prompt_preview import prompt_preview
+from core.errors import MootError
+from core.services.codebooks import codebook as codebooks
+from core.services.codebooks import diff
+from core.services.codebooks.keyword_matches import Part, RolePreview
+from core.services.lab import history, holdout, rendered, templates, trials
+from core.services.lab.templates import Slot, TemplateStatus
+from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
+
+VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
+
+
+def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> None:
+    """Draw it. ``go`` tries the draft: Ctrl+Enter in the editor."""
+    now = templates.standing(session, slot, plan.protocol)
+    lines = diff.compare_lines(now.base.text, now.text)
+    added, removed = diff.counts(lines)
+    told = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else f"{now.base.label}"
+    with panel(f"{slot.title} prompt" if slot.parts else slot.title, told, key="lab-prompt") as head:
+        with head:
+            view = st.segmented_control(
+                "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
+                key=laboratory.shown(laboratory.VIEW, "edit"),
+            )  # fmt: skip
+        match view:
+            case "diff":
+                _difference(session, plan, now)
+            case "rendered":
+                _rendered(session, plan, now)
+            case _:
+                _editor(session, plan, now, go)
+        _problems(now)
+        rows = history.of_slot(session, slot, plan.protocol)
+        components.history(
+            rows, kind=codebooks.standing(session).codebook.kind, opened=now.base.name, promotable=True,
+            key=f"lab-versions-{slot.slot}", on_open=lambda: _begin_from(session, plan, slot),
+            on_promote=lambda: _promote(session, plan, slot),
+        )  # fmt: skip
+        _foot(session, plan, now)
+
+
+def document_words(session: ProjectSession, document_id: str) -> str:
+    """A document in a line, escaped."""
+    document = session.store.documents.get(document_id)
+    words = " ".join(document.text[:300].split())[:120] if document else ""
+    return f"{escape(document_id)}: {escape(words)}"
+
+
+def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callable[[], None]) -> None:
+    slot = now.slot
+    key = f"lab-text-{slot.slot}"
+
+    def typed() -> None:
+        sent = (st.session_state.get(key) or {}).get("text") or {}
+        if sent.get("life") == f"{slot.slot}-{laboratory.life()}":
+            templates.keep(session, slot, str(sent["text"]), templates.standing(session, slot, plan.protocol).base)
+            laboratory.note_drafted()
+            laboratory.forget(laboratory.TROUBLE)
+
+    def tried() -> None:
+        typed()
+        go()
+
+    components.template_editor(
+        now.text, now.problems, life=f"{slot.slot}-{laboratory.life()}", name=f"{slot.title} prompt", key=key,
+        on_text=typed, on_go=tried,
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        with st.popover("Variables", icon=":material/data_object:", type="tertiary"):
+            rows = "".join(
+                f"<tr><td><code>{{{{ {escape(name)} }}}}</code></td><td>{escape(slot.meaning(name))}</td></tr>"
+                for name in slot.inputs
+            )
+            st.html(f'<table class="moot-facts">{rows}</table>')
+        with st.popover("Files", icon=":material/description:", type="tertiary"):
+            _files(session, plan, now)
+
+
+def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
+    known = {version.name: version for version in templates.versions(session, now.slot, plan.protocol)}
+    names = list(known)
+    against = st.selectbox(
+        "What changed since", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
+        format_func=lambda name: f"{known[name].label}{f', {known[name].note}' if known[name].note else ''}",
+    )  # fmt: skip
+    components.text_diff(diff.compare_lines(known[against].text, now.text), key="lab-diff")
+
+
+def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
+    count = holdout.seen(session)
+    if not count:
+        st.html('<div class="moot-line q">There is no document that may be looked at.</div>')
+        return
+    key = laboratory.shown(laboratory.PREVIEWED, 1)
+    number = st.number_input("Document", 1, count, key=key, width=140)
+    document = session.store.documents.get(holdout.nth(session, int(number)))
+    if document is None:
+        return
+    try:
+        asks = rendered.rendered(trials.base(session, plan), now.slot, now.text, document)
+    except MootError as error:
+        error_box(error)
+        return
+    if not asks:
+        st.html('<div class="moot-line q">No role is sent this on this document.</div>')
+        return
+    role = "" if now.slot.shared else now.slot.key
+    prompt_preview(
+        [
+            RolePreview(
+                role,
+                ask.title,
+                tuple(Part(each.role, (("same", each.content),)) for each in ask.messages),
+                ask.tokens,
+                0,
+            )
+            for ask in asks
+        ],
+        height=400,
+        key="lab-rendered",
+    )
+    st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
+
+
+def _problems(now: TemplateStatus) -> None:
+    for problem in now.problems:
+        where = f"Line {problem.line}: " if problem.line else ""
+        words = f"{where}{problem.message}"
+        kind = "error" if problem.weight == "error" else "warn"
+        notice(kind, f"{words[:1].upper()}{words[1:]}.")
+
+
+def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
+    st.download_button(
+        "Export", now.text, templates.file_name(now.base), "text/markdown", on_click="ignore",
+        icon=":material/download:",
+    )  # fmt: skip
+    upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{laboratory.life()}")
+    if upload is not None:
+        try:
+            templates.bring(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
+        except MootError as error:
+            error_box(error)
+            return
+        laboratory.renew()
+        laboratory.note_drafted()
+        st.rerun()
+
+
+def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
+    slot = now.slot
+    known = templates.versions(session, slot, plan.protocol)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
+        at = now.drafted_at
+        saved = f"✓ Draft saved {time.strftime('%H:%M:%S', time.localtime(at))}" if at and now.changed else ""
+        st.html(f'<span class="moot-saved">{saved}</span>', width="stretch")
+        if now.text != known[0].text:
+            st.button("Reset to shipped", type="tertiary", on_click=_reset, args=(session, slot, known[0]))
+        if now.changed and not now.base.shipped:
+            st.button(f"Reset to {now.base.label}", type="tertiary", on_click=_reset, args=(session, slot, now.base))
+    if not now.changed:
+        return
+    number = max(version.number for version in known) + 1
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
+        st.text_input(
+            f"Note for v{number}", key=laboratory.NOTE, placeholder=f"Note for v{number}: what changed, in a few words",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        st.button(
+            f"Save as v{number}", disabled=not now.usable, key="lab-keep", on_click=_save, args=(session, plan, slot)
+        )
+
+
+def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
+    version = save(session, plan, slot)
+    if version is not None:
+        state.say_next("ok", f"Saved as {version.label}", "Promote it to have new runs use it.")
+
+
+def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version | None:
+    """Keep the draft as a version; what is wrong with it is said on top."""
+    try:
+        version = templates.save(session, slot, plan.protocol, st.session_state.get(laboratory.NOTE, ""))
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
+        return None
+    laboratory.forget(laboratory.NOTE)
+    laboratory.renew()
+    return version
+
+
+def _reset(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
+    templates.begin_from(session, version, slot)
+    laboratory.renew()
+    laboratory.forget(laboratory.TROUBLE)
+
+
+def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> templates.Version | None:
+    name = (st.session_state.get(f"lab-versions-{slot.slot}") or {}).get(trigger)
+    return next((each for each in templates.versions(session, slot, plan.protocol) if each.name == name), None)
+
+
+def _begin_from(session: ProjectSession, plan: Plan, slot: Slot) -> None:
+    version = _named(session, plan, slot, "open")
+    if version is not None:
+        _reset(session, slot, version)
+
+
+def _promote(session: ProjectSession, plan: Plan, slot: Slot) -> None:
+    version = _named(session, plan, slot, "promote")
+    if version is not None:
+        promote(session, slot, version)
+
+
+def promote(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
+    """Have new runs use a version."""
+    templates.promote(session, version)
+    laboratory.renew()
+    state.say_next("ok", f"{slot.title} {version.label} is the project's default", "New runs use it and name it.")

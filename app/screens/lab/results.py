@@ -1,0 +1,274 @@
+"""The right side of the Lab: what a change did, from the counts down to the debates, the held-out split, promoting."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from app import context, laboratory, state
+from app.screens.lab import components, definitions, prompt
+from app.widgets.alerts import error_box, notice
+from app.widgets.common import money
+from app.widgets.empty_state import empty
+from app.widgets.layout import panel
+from core.errors import MootError
+from core.runs import BUILTIN, RunRow
+from core.services.lab import cost_forecast, holdout, samples, templates
+from core.services.lab import trials as trying
+from core.services.lab.outcomes import FEW, Outcome
+from core.services.lab.templates import Slot
+from core.services.lab.trials import Trial, Tried
+from core.services.review import review
+from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
+
+TRIED = "lab-outcome"
+USUAL = 20
+"""Documents that a change is tried on until a person says otherwise."""
+WORDS = 200
+
+
+def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: bool) -> None:
+    """Draw what the trial that is shown did, and what can be done about it; unless a try is ``instant``, also what the
+    next one would cost."""
+    subject = trying.DEFINITIONS if slot is None else slot.slot
+    trial = _shown(session, subject)
+    price = None if instant else _forecast(session, plan, slot)
+    with panel("What it did", _told(trial), key="lab-did") as head:
+        if price:
+            st.html(f'<div class="moot-line"><b>The next try:</b> {escape(price)}</div>')
+        if trial is None:
+            empty(
+                "Nothing tried yet",
+                "Change something on the left and try it: what was fixed and what was broken shows here.",
+                sign="lines", key="lab-untried",
+            )  # fmt: skip
+        elif trying.moves(session, trial):
+            _moving(session, trial)
+        else:
+            tried = trying.look(session, trial)
+            with head:
+                st.html(f'<div class="moot-line q xs">{escape(_cost(tried))}</div>', width="content")
+            _ended(session, tried, slot)
+        if trial is not None:
+            _debates(session, trial)
+        _guard(session, plan, slot)
+
+
+def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
+    """What trying the change that waits would ask and cost; empty when none waits or it cannot be tried."""
+    try:
+        change = trying.definition_change(session, plan) if slot is None else trying.prompt_change(session, slot, plan)
+        sample = samples.sample(session, laboratory.size(USUAL), int(st.session_state.get(laboratory.SEED, 0)))
+        if change.nothing or trying.tried(session, change, sample):
+            return ""
+        told = cost_forecast.forecast(session, change, sample)
+    except MootError:
+        return ""  # the editor says what is wrong
+    return f"at most {told.calls:,} calls, {money(told.cost_usd)}; {told.reused:,} turns come from the store"
+
+
+def _shown(session: ProjectSession, subject: str) -> Trial | None:
+    trials = session.store.lab.trials(subject)
+    wanted = laboratory.trial(subject)
+    return next((trial for trial in trials if trial.trial == wanted), trials[-1] if trials else None)
+
+
+def _told(trial: Trial | None) -> str:
+    if trial is None:
+        return ""
+    sample = trial.sample
+    count = len(sample["strata"])
+    documents = "1 document" if count == 1 else f"{count} documents"
+    if trial.held_out:
+        return f"try {trial.trial}, {trial.after} against {trial.before} on the {documents} of the held-out split"
+    how = f", seed {sample['seed']}" if count > 1 else ""
+    return f"try {trial.trial}, {trial.after} against {trial.before} on {documents}{how}"
+
+
+def _cost(tried: Tried) -> str:
+    paid = f"{tried.calls:,} call{'' if tried.calls == 1 else 's'}"
+    return f"{paid}, {money(tried.cost_usd)}, {tried.reused:,} turns reused"
+
+
+@st.fragment(run_every=0.5)
+def _moving(session: ProjectSession, trial: Trial) -> None:
+    """How far a trial has come. The page is drawn anew when it ends."""
+    if not trying.moves(session, trial):
+        st.rerun()
+    tried = trying.look(session, trial)
+    total = tried.after.documents + tried.before.documents
+    ended = tried.ended + tried.before.verdicts + tried.before.unresolved + tried.before.failed
+    st.progress(ended / total if total else 0.0, text=f"{ended} of {total} debates, {_cost(tried)} so far")
+    st.button("Stop", key="lab-stop", on_click=trying.stop, args=(session, trial))
+
+
+def _ended(session: ProjectSession, tried: Tried, slot: Slot | None) -> None:
+    if tried.state != "done":
+        _why(tried)
+    trial = tried.trial
+    if len(trial.sample["strata"]) == 1 and laboratory.picked() is None:
+        laboratory.pick(next(iter(trial.sample["strata"])))
+    found = trying.outcome(session, trial)
+    if not found.documents:
+        return
+    codebook = tried.after.settings.codebook
+    if slot is not None and all(
+        role_model.connection == BUILTIN for role_model in tried.after.settings.role_models.values()
+    ):
+        notice(
+            "info", "The built-in model does not read prompts",
+            "Only definitions change what it says. Seat a language model on Models to see what this prompt does.",
+        )  # fmt: skip
+    documents = session.store.documents.load([one.document_id for one in found.documents], gold=False)
+    words = {one.id: " ".join(one.text[: 2 * WORDS].split())[:WORDS] for one in documents}
+    components.outcome(
+        found, codebook, words,
+        told=_scores(found), measure="Change in the share of right values" if codebook.kind == "rating" else
+        "Change in F1, points", few=_few(found), picked=laboratory.picked(), rows=not trial.held_out, key=TRIED,
+        on_document=_picked,
+    )  # fmt: skip
+
+
+def _picked() -> None:
+    clicked = (st.session_state.get(TRIED) or {}).get("document")
+    if clicked:
+        laboratory.pick(str(clicked))
+
+
+def _scores(found: Outcome) -> str:
+    before, after = found.before.value, found.after.value
+    if before is None or after is None:
+        return ""
+    interval = found.change.interval
+    moved = interval is not None and interval.low != interval.high
+    span = (
+        f", 95% interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points" if interval and moved else ""
+    )
+    out = f"; {found.left_out} without a verdict left out" if found.left_out else ""
+    return f"{before:.3f} before, {after:.3f} after{span}{out}"
+
+
+def _few(found: Outcome) -> str:
+    if not found.n:
+        return "None of these documents has gold or review: read the changes, there is nothing to count."
+    if found.few:
+        documents = "1 document" if found.n == 1 else f"{found.n} documents"
+        return f"{documents} with truth are too few to say: read them. From {FEW} on scores begin to mean something."
+    return ""
+
+
+def _why(tried: Tried) -> None:
+    if isinstance(tried.error, MootError):
+        error_box(tried.error)
+        return
+    message = tried.after.message or tried.before.message
+    notice(
+        "warn", f"The try is {tried.state} at {tried.ended} of {tried.after.documents}",
+        f"{message}\nWhat was paid for is kept: try again to go on.".strip(),
+    )  # fmt: skip
+
+
+# -- the two debates on a document
+
+
+def _debates(session: ProjectSession, trial: Trial) -> None:
+    """Both debates on the document that is picked, side by side."""
+    document_id = laboratory.picked()
+    if trial.held_out or document_id is None or document_id not in trial.sample["strata"]:
+        return
+    document = session.store.documents.get(document_id)
+    before, after = (session.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run))
+    if document is None or before is None or after is None:
+        return
+    with st.container(key="lab-case", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(f'<div class="moot-panel"><h2>{escape(document_id)}</h2></div>', width="stretch")
+            if st.button("Open in Review", icon=":material/rule:", type="tertiary", key="lab-review"):
+                state.open_document(document_id)
+                st.switch_page("screens/review/page.py")
+            st.button(
+                "Close", icon=":material/close:", type="tertiary", key="lab-close", on_click=laboratory.pick,
+                args=(document_id,),
+            )  # fmt: skip
+        definitions.document(session, before, after, document)
+        for column, run, name, version in zip(
+            st.columns(2, gap="small"), (before, after), ("before", "after"), (trial.before, trial.after), strict=True
+        ):
+            with column:
+                _talk(session, run, document_id, name, version)
+
+
+def _talk(session: ProjectSession, run: RunRow, document_id: str, name: str, version: str) -> None:
+    components.talk(
+        context.watched(session, run.run_id), document_id, run.settings.codebook, review.roles(run),
+        head=f"{name.capitalize()}: {version}", note=f"run {run.run_id}", key=f"lab-talk-{name}",
+        on_ended=lambda: None,
+    )  # fmt: skip
+
+
+# -- the guard and the default
+
+
+def _guard(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+    split = holdout.split(session)
+    count = split.held_out
+    times = "1 time" if split.looks == 1 else f"{split.looks} times"
+    words = (
+        f"Held-out split of {count}: looked at {times}" if count else "No held-out split: nothing has gold or review"
+    )
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-guard"):
+        st.html(f'<div class="moot-line"><b>{escape(words)}</b></div>', width="stretch")
+        with st.popover("Score held-out", disabled=not count):
+            st.html(
+                '<div class="moot-line">The draft, or the version in the editor, against what stands before it, on '
+                "documents that nobody tuned on. Every look is counted: who looks often tunes on them after all.</div>"
+            )
+            st.button(
+                f"Look, for the {_nth(split.looks + 1)} time", type="primary", key="lab-look", on_click=_look,
+                args=(session, plan, slot),
+            )  # fmt: skip
+        _promote(session, plan, slot)
+
+
+def _nth(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+    laboratory.forget(laboratory.TROUBLE)
+    try:
+        change = trying.definition_change(session, plan) if slot is None else trying.latest_change(session, slot, plan)
+        trial = trying.begin(session, change, samples.held_out(session))
+    except MootError as error:
+        laboratory.note_trouble(error)
+        return
+    laboratory.show_trial(change.subject, trial.trial)
+
+
+def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+    if slot is None:
+        definitions.promote_button(session)
+        return
+    now = templates.standing(session, slot, plan.protocol)
+    what = "draft" if now.changed else now.base.label
+    standing = not now.changed and now.base.name == now.default.name
+    st.button(
+        f"Promote {what}", type="primary", disabled=standing or not now.usable, key="lab-promote",
+        help="It is the project's default already" if standing else "New runs of this project use it",
+        on_click=_promoted, args=(session, plan, slot),
+    )  # fmt: skip
+
+
+def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:
+    now = templates.standing(session, slot, plan.protocol)
+    version = now.base
+    if now.changed:
+        shipped = templates.versions(session, slot, plan.protocol)[0]
+        saved = shipped if now.text == shipped.text else prompt.save(session, plan, slot)
+        if saved is None:
+            return
+        version = saved
+    prompt.promote(session, slot, version)

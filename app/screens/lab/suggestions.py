@@ -1,0 +1,149 @@
+"""What errors and a model suggest for a definition, each to be taken or left."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from app import laboratory, prepare, state
+from app.widgets.alerts import error_box
+from app.widgets.codebook_versions import pieces
+from app.widgets.common import heading, money
+from app.widgets.labels import swatch_html
+from app.widgets.run_picker import run_words
+from core.errors import MootError
+from core.services.codebooks.codebook import CodebookStatus
+from core.services.lab import rewrite
+from core.services.lab import suggestions as suggesting
+from core.services.lab.rewrite import Proposal
+from core.services.lab.suggestions import Suggestion
+from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
+
+PARTS = {
+    "keywords": "add the keyword", "include": "count as an example", "exclude": "does not count, as an example",
+    "less": "take out the keyword",
+}  # fmt: skip
+
+
+def suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> None:
+    """Draw them: those mined from errors, and below what a model proposes for one label."""
+    heading("From the errors")
+    run_id = _errors_of(session)
+    found = suggesting.suggestions(session, run_id)
+    if not found:
+        st.html(
+            '<div class="moot-line q">Nothing: try something on documents with gold or review first, or there are no '
+            "errors left that have something in common.</div>"
+        )
+    for one in found:
+        _suggestion(session, now, one)
+    heading("From a language model")
+    _rewrite(session, plan, now, run_id)
+
+
+def _errors_of(session: ProjectSession) -> str | None:
+    """The run whose errors count, one that was opened here or is chosen now; None for the latest try or run."""
+    known = {row.run_id: row for row in reversed(session.store.runs.all()) if row.verdicts}
+    if not known:
+        return None
+    if st.session_state.get(laboratory.ERRORS) not in known:
+        laboratory.forget(laboratory.ERRORS)
+    return st.selectbox(
+        "Errors of", [None, *known], key=laboratory.shown(laboratory.ERRORS, None), width=320,
+        format_func=lambda id: "The latest try or run" if id is None else run_words(known[id]),
+    )  # fmt: skip
+
+
+def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -> None:
+    label = now.codebook.label(one.label_id)
+    words = f"“{escape(one.text)}”"
+    said, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
+    with said:
+        st.html(
+            f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
+            f'<span class="moot-ev q moot-l{label.colour}">{words}</span>'
+            f'<div class="moot-why">{escape(one.why)}</div></div>',
+        )
+    with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
+        st.button("Take", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))
+        st.button(
+            "Leave", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(session, one)
+        )
+
+
+def _take(session: ProjectSession, one: Suggestion) -> None:
+    try:
+        suggesting.accept(session, one)
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
+        return
+    except KeyError:
+        state.say_next("warn", "That label is not there any more", "It was deleted in another tab.")
+        return
+    prepare.note_drafted()
+
+
+def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
+    role_model = rewrite.role_model(plan)
+    if role_model is None:
+        st.html(
+            '<div class="moot-line q">The built-in model cannot write. Seat a language model on the Models page, and '
+            "it can propose other words for a label.</div>"
+        )
+        return
+    names = {label.id: label.name for label in now.codebook.labels}
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        label_id = st.selectbox("Label", list(names), format_func=names.__getitem__, key="lab-rewrite-label", width=220)
+        asked = st.button(
+            "Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {role_model.spec}"
+        )
+    if asked and label_id is not None:
+        laboratory.keep_proposed(None)
+        try:
+            with st.spinner(f"{role_model.spec} is writing"):
+                laboratory.keep_proposed(rewrite.propose(session, plan, label_id, run_id=run_id))
+        except MootError as error:
+            error_box(error)
+        except TimeoutError:
+            error_box(MootError(f"{role_model.spec} took longer than two minutes.", "Try again."))
+    proposal: Proposal | None = laboratory.proposed()
+    if proposal is not None:
+        _proposal(session, proposal)
+
+
+def _proposal(session: ProjectSession, proposal: Proposal) -> None:
+    changes = proposal.changes
+    cost = "from the store" if proposal.cached else money(proposal.cost_usd)
+    st.html(
+        f'<div class="moot-line"><b>{escape(proposal.before.name)}</b>, {escape(proposal.spec)}, {cost}'
+        f'<div class="moot-why">{escape(proposal.why)}</div></div>'
+    )
+    if not changes:
+        st.html('<div class="moot-line q">Nothing left to decide.</div>')
+    for part, change in changes.items():
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
+            st.html(
+                f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}</dd></dl></div>'
+            )
+            st.button("Take", key=f"lab-take-{part}", on_click=_decide, args=(session, proposal, part, True))
+            st.button(
+                "Leave",
+                key=f"lab-leave-{part}",
+                type="tertiary",
+                on_click=_decide,
+                args=(session, proposal, part, False),
+            )
+
+
+def _decide(session: ProjectSession, proposal: Proposal, part: str, taken: bool) -> None:
+    if not taken:
+        laboratory.keep_proposed(rewrite.leave(proposal, part))
+        return
+    try:
+        laboratory.keep_proposed(rewrite.take(session, proposal, part))
+    except (MootError, KeyError) as error:
+        state.say_next("error", "That could not be taken", str(error))
+        return
+    prepare.note_drafted()

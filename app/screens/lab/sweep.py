@@ -1,0 +1,181 @@
+"""Sweeps on the Lab page: set one up, watch it, read the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from app import laboratory, state
+from app.widgets.alerts import error_box, notice
+from app.widgets.common import money
+from core.debate import protocols
+from core.errors import MootError, UsageError
+from core.runs import RoleModel
+from core.services.lab import sweep_spec, templates
+from core.services.lab.sweep_spec import Spec
+from core.services.lab.sweeps import SweepCell, SweepRow, begin, ceiling, find, go, halt, moves, ranking
+from core.services.lab.templates import Slot
+from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
+
+TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
+
+
+def sweeps(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
+    """Draw the part of the page below what was tried."""
+    rows = session.store.lab.sweeps()
+    moving = any(moves(session, row.sweep) for row in rows)
+    with st.expander("Sweep: many versions, models or parameters against each other", expanded=moving):
+        left, right = st.columns([1, 1.6], gap="medium")
+        with left:
+            _setup(session, plan, slots)
+        with right:
+            if rows:
+                st.fragment(_shown, run_every=1.5 if moving else None)(session, rows[-1].sweep, moving)
+            else:
+                st.html(
+                    '<div class="moot-line q">All cells get a few documents, the better half gets twice as many, and '
+                    "so on: poor cells stop early. Nothing is asked twice, and a sweep goes on where it was.</div>"
+                )
+
+
+def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
+    versions: dict[str, list[str]] = {}
+    for slot in slots:
+        known = templates.versions(session, slot, plan.protocol)
+        if len(known) > 1:
+            labels = {version.name: version.label for version in known}
+            chosen = st.multiselect(
+                f"{slot.title}, versions", list(labels), default=list(labels), format_func=labels.__getitem__,
+                key=f"sweep-{slot.slot}-{len(known)}",
+            )  # fmt: skip
+            if chosen:
+                versions[slot.slot] = chosen
+    specs = list(dict.fromkeys([plan.everyone.spec, *(role_model.spec for role_model in plan.role_models.values())]))
+    typed = st.multiselect(
+        "Models that sit everywhere", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
+        help="connection/model; type further ones",
+    )  # fmt: skip
+    params = _params(plan)
+    size = st.select_slider("Documents for the last two", (8, 12, 20, 40, 80, 160), value=20, key="sweep-size")
+    budget = st.number_input(
+        "Budget in dollars", min_value=0.0, value=None, format="%.2f", key="sweep-budget", placeholder="none"
+    )
+    try:
+        role_models = [RoleModel.parse(one, sampling=plan.everyone.sampling) for one in typed] or [plan.everyone]
+        spec = Spec(plan.protocol, versions, role_models, params, int(size), 0, budget or None)
+        count = len(sweep_spec.cells(spec))
+    except UsageError as error:
+        st.html(f'<div class="moot-line q">{escape(error.message)} {escape(error.remedy)}</div>')
+        return
+    debates = sweep_spec.asks(count, spec.size)
+    st.html(f'<div class="moot-line">{count} cells, {debates:,} debates at most instead of {count * spec.size:,}</div>')
+    if st.button("Start the sweep", icon=":material/grid_view:", key="sweep-start"):
+        try:
+            begin(session, spec)
+        except MootError as error:
+            error_box(error)
+        else:
+            st.rerun()
+
+
+def _params(plan: Plan) -> dict[str, list[Any]]:
+    """The values of the protocol's parameters that are crossed."""
+    card = protocols.find(plan.protocol)
+    known = {param.name: param for param in card.params if not param.hidden}
+    chosen: dict[str, list[Any]] = {}
+    if not known:
+        return chosen
+    with st.popover("Parameters", icon=":material/tune:"):
+        for name, param in known.items():
+            typed = st.text_input(
+                param.title, key=f"sweep-param-{card.name}-{name}", placeholder=f"{param.default}; several: a, b",
+                help=param.help,
+            )  # fmt: skip
+            values = [word.strip() for word in typed.split(",") if word.strip()]
+            try:
+                if values:
+                    chosen[name] = [param.read(value, card.name) for value in dict.fromkeys(values)]
+            except UsageError as error:
+                st.html(f'<div class="moot-wrong">{escape(str(error))}</div>')
+    return chosen
+
+
+def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
+    """The latest sweep: where it stands, and its ranking."""
+    moving = moves(session, sweep)
+    if moved and not moving:
+        st.rerun()
+    row = find(session, sweep)
+    places = ranking(session, row)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        spec = Spec.from_json(row.spec)
+        st.html(
+            f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2><span class="moot-badge {TONES[row.state]}">{row.state}'
+            f"</span><span>{len(places)} cells, up to {spec.size} documents, {escape(row.message)}</span></div>",
+            width="stretch",
+        )
+        if moving:
+            st.button("Pause", key="sweep-pause", on_click=halt, args=(session, sweep))
+        elif row.state in ("paused", "failed"):
+            budget = ceiling(spec, row.progress)
+            if row.progress.get("spent") and budget is not None:
+                st.number_input(
+                    "Budget of this sweep in dollars", min_value=budget, value=2 * budget, format="%.4f",
+                    label_visibility="collapsed", key=f"sweep-raise-{row.sweep}", width=130,
+                    help="In all, with what is spent already",
+                )  # fmt: skip
+            st.button("Go on", key="sweep-go", on_click=_go_on, args=(session, row))
+    _ranking(places)
+    if row.state == "failed":
+        notice("error", "The sweep ended by an error", row.message)
+
+
+def _go_on(session: ProjectSession, row: SweepRow) -> None:
+    """Go on; where the budget was spent, with the one that stands in the field."""
+    budget = st.session_state.get(f"sweep-raise-{row.sweep}") if row.progress.get("spent") else None
+    go(session, row, budget_usd=budget)
+    laboratory.forget(laboratory.TROUBLE)
+    if budget is not None:
+        state.say_next("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
+
+
+def _ranking(places: Sequence[SweepCell]) -> None:
+    varied = _varied(places)
+    head = "".join(f'<th class="l">{escape(name)}</th>' for name in varied)
+    body = "".join(_line(place, varied) for place in places)
+    st.html(
+        f'<table class="moot-sum"><tr><th></th>{head}<th>macro F1</th><th>95% interval</th><th>n</th><th>cost</th>'
+        f'<th class="l"></th></tr>{body}</table>'
+    )
+
+
+def _varied(places: Sequence[SweepCell]) -> list[str]:
+    """What differs between the cells: slots, the seat, parameters."""
+    told = [_values(place) for place in places]
+    names = list(told[0]) if told else []
+    return [name for name in names if len({one[name] for one in told}) > 1]
+
+
+def _values(place: SweepCell) -> dict[str, str]:
+    cell = place.cell
+    versions = {slot.rpartition("/")[2]: name.rpartition(".")[2] for slot, name in cell.versions.items()}
+    return {**versions, "model": cell.role_model.spec, **{name: str(value) for name, value in cell.params.items()}}
+
+
+def _line(place: SweepCell, varied: Sequence[str]) -> str:
+    values = _values(place)
+    cells = "".join(f'<td class="l">{escape(values[name])}</td>' for name in varied)
+    score = place.score.value if place.score else None
+    value = "–" if score is None or score.value is None else f"{score.value:.3f}"
+    interval = score.interval if score else None
+    span = f"{interval.low:.3f} to {interval.high:.3f}" if interval else ""
+    note = place.trouble or ("" if place.alive else f"stopped after {place.documents}")
+    return (
+        f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{value}</b></td><td>{span}</td>"
+        f"<td>{place.score.n if place.score else 0}</td><td>{money(place.cost_usd)}</td>"
+        f'<td class="l">{escape(note)}</td></tr>'
+    )

@@ -1,0 +1,275 @@
+"""What a connection may be asked: requests and tokens a minute, calls at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+import streamlit as st
+
+from app import state
+from app.screens.models.role_models import learned
+from app.widgets.alerts import badge_html, error_box, notice
+from app.widgets.common import line
+from core.errors import MootError, UsageError
+from core.runs import BUILTIN, RoleModel
+from core.services import models
+from core.services.models import ConnectionEntry, Listing, Probe
+from core.services.runs import prices
+from core.services.runs.planning import Plan
+from core.services.runs.prices import Limits
+from core.services.workspace import Workspace
+
+FIELDS = (
+    ("requests_per_minute", "Requests a minute"),
+    ("tokens_per_minute", "Tokens a minute"),
+    ("at_once", "Calls at once"),
+)
+
+
+def limits(workspace: Workspace, place: ConnectionEntry) -> None:
+    """The form in a connection's popover."""
+    holds = prices.limits(workspace, place.name)
+    with st.form(f"limitsform-{place.name}", border=False):
+        typed = {
+            field: st.number_input(
+                label, min_value=1, value=getattr(holds, field), step=1, placeholder="no limit",
+                key=f"limit-{place.name}-{field}", width=220,
+            )
+            for field, label in FIELDS
+        }  # fmt: skip
+        if st.form_submit_button("Keep the limits", type="primary"):
+            prices.set_limits(workspace, place.name, Limits(**typed))
+            st.rerun()
+    line(
+        "Runs that begin from now on keep to them. When a server says too many, Moot asks less at once by itself.",
+        "q xs",
+    )
+
+
+def limit_words(workspace: Workspace, place: ConnectionEntry) -> str:
+    """The limits of a connection on one line; empty without any."""
+    holds = prices.limits(workspace, place.name)
+    parts = [
+        f"{holds.requests_per_minute:,} requests a minute" if holds.requests_per_minute else "",
+        f"{holds.tokens_per_minute:,} tokens a minute" if holds.tokens_per_minute else "",
+        f"{holds.at_once} at once" if holds.at_once else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+DIALECTS = {"openai": "OpenAI-compatible", "ollama": "Ollama"}
+MOST_LISTED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a test of a connection told: its models, and what one of them answered."""
+
+    listed: Listing
+    model: str | None = None
+    probe: Probe | None = None
+
+
+def connections(workspace: Workspace, places: Sequence[ConnectionEntry], plan: Plan) -> None:
+    """Draw all connections but the built-in, each with its tests and its key."""
+    first = True
+    for place in places:
+        if place.name != BUILTIN:
+            with st.container(key="place-first" if first else f"place-{place.name}", gap="small"):
+                _connection(workspace, place, plan)
+            first = False
+
+
+def _connection(workspace: Workspace, place: ConnectionEntry, plan: Plan) -> None:
+    about, key, buttons = st.columns((2.4, 1.9, 2.6), vertical_alignment="center", wrap=False)
+    badges = badge_html(DIALECTS.get(place.dialect, place.dialect)) + (badge_html("yours", "run") if place.own else "")
+    held = limit_words(workspace, place)
+    about.html(
+        f'<div class="moot-place"><b>{escape(place.name)}{badges}</b>'
+        f'<span class="moot-mono">{escape(place.base_url)}</span>'
+        + (f'<span class="moot-line q xs">At most {escape(held)}</span>' if held else "")
+        + "</div>"
+    )
+    key.html(f'<div class="moot-line">{_key_words(place)}</div>')
+    with buttons.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        if st.button("Test", key=f"test-{place.name}", help="List its models and ask one of them for one line"):
+            _test(workspace, place, plan)
+        with st.popover("Key", key=f"key-{place.name}", help="Type a key once; it goes into the system keyring"):
+            _type_key(workspace, place)
+        with st.popover("Limits", key=f"limits-{place.name}", help="Requests and tokens a minute, calls at once"):
+            limits(workspace, place)
+        if place.own and st.button(
+            "", icon=":material/delete:", key=f"remove-{place.name}", type="tertiary", help=f"Remove {place.name}"
+        ):
+            models.remove(workspace, place.name)
+            state.tested().pop(place.name, None)
+            st.rerun()
+    told = state.tested().get(place.name)
+    if told is not None:
+        _told(workspace, place, told)
+
+
+def _key_words(place: ConnectionEntry) -> str:
+    match place.key:
+        case "environment":
+            return f'<span class="good">Key from</span> <code>{escape(place.key_name)}</code>'
+        case "keyring":
+            return '<span class="good">Key in the system keyring</span>'
+        case "needless":
+            return '<span class="q">On this machine, needs no key as a rule</span>'
+        case "none":
+            return f'<span class="warn">No key</span> in <code>{escape(place.key_name)}</code>'
+
+
+def _type_key(workspace: Workspace, place: ConnectionEntry) -> None:
+    with st.form(f"keyform-{place.name}", border=False, clear_on_submit=True):
+        typed = st.text_input(f"Key for {place.name}", type="password", autocomplete="off", width=320)
+        st.html(
+            '<div class="moot-line q xs">It is kept in the system keyring, sent to this address alone and shown '
+            "nowhere.</div>"
+        )
+        if st.form_submit_button("Keep the key", type="primary"):
+            try:
+                models.remember_key(workspace, place.name, typed)
+            except UsageError as error:
+                error_box(error)
+            else:
+                state.say_next("ok", f"The key for {place.name} is in the keyring", "Test it to see it work.")
+                st.rerun()
+
+
+def _test(workspace: Workspace, place: ConnectionEntry, plan: Plan) -> None:
+    with st.spinner(f"Asking {place.name} …"):
+        listed = models.fresh_listing(workspace, place.name)
+        model = models.test_model(workspace, place.name, plan, listed)
+        probe = _probe(workspace, place, model) if model and listed.error is None else None
+    state.tested()[place.name] = Tested(listed, model, probe)
+
+
+def _probe(workspace: Workspace, place: ConnectionEntry, model: str, *, thoroughly: bool = False) -> Probe | None:
+    role_model = RoleModel(connection=place.name, model=model)
+    try:
+        return (models.examine if thoroughly else models.test)(workspace, role_model)
+    except MootError as error:
+        error_box(error)
+        return None
+
+
+def _told(workspace: Workspace, place: ConnectionEntry, told: Tested) -> None:
+    listed = told.listed
+    if listed.error is not None:
+        error_box(listed.error)
+    elif not listed.cards:
+        notice("warn", f"{place.name} answers, but lists no model", "Load one there, or type a model's name on a seat.")
+    if told.probe is not None:
+        probed(told.probe)
+        known = models.known(workspace, told.probe.role_model)
+        if known is not None and (words := learned(known)):
+            st.html(
+                f'<div class="moot-line q">{escape(told.probe.role_model.model)}: {escape(", ".join(words))}.</div>'
+            )
+    elif listed.cards:
+        counted = _models(len(listed.cards))
+        notice("ok", f"{place.name} answers and lists {counted}", "Choose one to ask it for one line.")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        names = list(listed.names)
+        if told.model and told.model not in names:
+            names.insert(0, told.model)
+        chosen = st.selectbox(
+            f"Model at {place.name}",
+            names,
+            index=names.index(told.model) if told.model else None,
+            placeholder="Choose or type a model",
+            accept_new_options=True,
+            key=f"testmodel-{place.name}",
+            label_visibility="collapsed",
+            width=230,
+        )
+        if st.button("Ask it for one line", key=f"ask-{place.name}", disabled=not chosen) and chosen:
+            with st.spinner(f"Asking {chosen} …"):
+                probe = _probe(workspace, place, chosen)
+            state.tested()[place.name] = Tested(listed, chosen, probe)
+            st.rerun()
+        if (
+            st.button(
+                "Examine it",
+                key=f"examine-{place.name}",
+                disabled=not chosen,
+                help="Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context",
+            )
+            and chosen
+        ):
+            with st.spinner(f"Examining {chosen} …"):
+                probe = _probe(workspace, place, chosen, thoroughly=True)
+            state.tested()[place.name] = Tested(listed, chosen, probe)
+            st.rerun()
+        if st.button("Close", key=f"close-{place.name}", type="tertiary"):
+            state.tested().pop(place.name, None)
+            st.rerun()
+    if len(listed.cards) > 1 or any(card.family or card.size_bytes for card in listed.cards):
+        _table(place, listed)
+
+
+def probed(probe: Probe, head: str = "") -> None:
+    """What one request to a seat told, as a box."""
+    who = head or probe.role_model.spec
+    several = bool(head) and len(probe.roles) > 1
+    if probe.error is not None:
+        kind = "error" if probe.stops else "warn"
+        notice(kind, f"{who}: {probe.error.kind}", f"{probe.error.message} {probe.error.remedy}".strip())
+        return
+    refused = f" It refuses {', '.join(probe.dropped)}, which is left out." if probe.dropped else ""
+    if probe.in_format:
+        verb = "are" if several else "is"
+        notice("ok", f"{who} {verb} ready", f"Answered in the expected format in {probe.seconds:.1f} s.{refused}")
+    else:
+        notice(
+            "warn",
+            f"{who} {'answer' if several else 'answers'}, but not in the expected format",
+            f"It took {probe.seconds:.1f} s. A run is possible; replies that cannot be read stay unresolved.{refused}",
+        )
+
+
+def _table(place: ConnectionEntry, listed: Listing) -> None:
+    import pandas as pd
+
+    cards = listed.cards[:MOST_LISTED]
+    columns: dict[str, list[str]] = {"Model": [card.name for card in cards]}
+    if any(card.size_bytes or card.family or card.parameters for card in cards):
+        columns["Size"] = [_size(card.size_bytes) for card in cards]
+        columns["Family"] = [card.family for card in cards]
+        columns["Parameters"] = [card.parameters for card in cards]
+        columns["In memory"] = ["yes" if card.loaded else "" for card in cards]
+    height: int | Literal["auto"] = "auto" if len(cards) <= 6 else 250
+    st.dataframe(pd.DataFrame(columns), hide_index=True, height=height, key=f"models-{place.name}")
+
+
+def _size(size: int | None) -> str:
+    return "" if not size else f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
+
+
+def _models(count: int) -> str:
+    return "1 model" if count == 1 else f"{count:,} models"
+
+
+def add_form(workspace: Workspace) -> None:
+    """The form for a connection of the person's own; what was typed stays when it cannot be one."""
+    name_key, url_key = "add-name", "add-url"
+
+    def add() -> None:
+        name = st.session_state[name_key].strip()
+        try:
+            models.add(workspace, name, st.session_state[url_key])
+        except UsageError as error:
+            state.say_next("error", error.message, error.remedy)
+        else:
+            state.say_next("ok", f"{name} was added", "Test it, then choose it on a seat.")
+            st.session_state[name_key] = st.session_state[url_key] = ""
+
+    with st.form("add-connection", border=False):
+        st.text_input("Name", placeholder="local", key=name_key)
+        st.text_input("Address", placeholder="http://127.0.0.1:8081/v1", key=url_key)
+        st.form_submit_button("Add", type="primary", on_click=add)

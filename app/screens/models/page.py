@@ -1,0 +1,122 @@
+"""Models: who sits on which role, and where the models are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from app import context, state
+from app.screens.models import price_list
+from app.screens.models.connections import add_form, connections
+from app.screens.models.role_models import Offers, advice, presets, seating
+from app.widgets.common import bound, heading, line, saved, styles
+from app.widgets.layout import header
+from core.debate import protocols
+from core.services import models
+from core.services.runs import planning, prices, role_models
+
+styles()
+workspace, session = context.workspace(), context.require_project()
+plan = planning.recall(session)
+card = protocols.find(plan.protocol, plan.params)
+roles = card.roles(card.settled(plan.narrowed().params))
+places = models.places(workspace)
+
+
+def save(changed: planning.Plan) -> None:
+    """Keep the plan in the project at once."""
+    planning.remember(session, changed)
+    state.note_plan_saved()
+
+
+def refresh() -> None:
+    """Ask every seated connection for its models anew."""
+    for name in {plan.role_model(role.name).connection for role in roles}:
+        models.forget_listing(name)
+
+
+with header("Models", "who sits on which role, and where the models are"):
+    saved(state.plan_saved_at())
+
+with st.container(border=True, key="role_models"):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        heading("Seats")
+        st.segmented_control(
+            "Protocol",
+            list(protocols.PROTOCOLS),
+            format_func=lambda name: protocols.find(name).title,
+            key=bound("models-protocol", plan.protocol),
+            required=True,
+            on_change=lambda: save(replace(plan, protocol=st.session_state["models-protocol"], params={})),
+            label_visibility="collapsed",
+            width="content",
+        )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        line(card.summary, "q")
+        st.space("stretch")
+        highest = price_list.ceiling()
+        presets(plan, role_models.presets(), save)
+        st.button("Refresh", icon=":material/refresh:", on_click=refresh, help="Ask the servers for their models anew")
+    seating(
+        plan,
+        roles,
+        places,
+        Offers(
+            listing=lambda name: models.listing(workspace, name),
+            affordable=lambda name, names: prices.affordable(workspace, name, names, highest),
+            price=lambda role_model: models.priced(workspace, role_model),
+            first=lambda name: models.first_model(workspace, name),
+            known=lambda role_model: models.known(workspace, role_model),
+        ),
+        save,
+    )
+
+advice(plan, role_models.records(session), roles, save)
+
+left, right = st.columns((2.1, 1), gap="medium")
+with left, st.container(border=True, key="places"):
+    heading("Connections")
+    connections(workspace, places, plan)
+
+with right:
+    with st.container(border=True, key="builtin"):
+        heading("The built-in model")
+        line(
+            "builtin/lexical is a word-list baseline and no language model. It looks for the keywords of each label, "
+            "its name and the words of its description, and says so in the form of a debate. It costs nothing, sends "
+            "nothing anywhere and gives the same answer every time: a floor that a language model has to beat."
+        )
+        st.number_input(
+            "Pace in words a second",
+            min_value=0,
+            max_value=1000,
+            step=10,
+            key=bound("pace", round(plan.pace)),
+            on_change=lambda: save(replace(plan, pace=float(st.session_state["pace"]))),
+            help="How fast the built-in model speaks in the studio, so that a debate can be followed. 0 is instant.",
+        )
+        line("Instant." if plan.pace == 0 else "So that a debate can be followed. 0 is instant.", "q xs")
+    with st.container(border=True, key="add"):
+        heading("Add a connection")
+        line("Any server that speaks the OpenAI chat API, or Ollama.", "q")
+        add_form(workspace)
+    with st.container(border=True, key="prices"):
+        heading("Prices of your own")
+        price_list.own_prices(workspace, places)
+
+
+@st.fragment(run_every=0.5)
+def wait_for_lists(names: tuple[str, ...]) -> None:
+    """Draw the page again once the servers that were slow have answered."""
+    if not any(models.listing(workspace, name, wait=0.0).pending for name in names):
+        st.rerun()
+
+
+slow = tuple(
+    name
+    for name in dict.fromkeys(plan.role_model(role.name).connection for role in roles)
+    if models.listing(workspace, name, wait=0.0).pending
+)
+if slow:
+    wait_for_lists(slow)

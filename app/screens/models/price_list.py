@@ -1,0 +1,80 @@
+"""Prices of one's own, and the ceiling above which models are not offered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from app import state
+from app.widgets.common import bound, line
+from core.errors import UsageError
+from core.runs import BUILTIN
+from core.services.models import ConnectionEntry
+from core.services.runs import prices
+from core.services.runs.prices import Price
+from core.services.workspace import Workspace
+
+
+def ceiling() -> float | None:
+    """The field for the highest price of a model that is offered; gives what holds."""
+
+    def changed() -> None:
+        prices.set_ceiling(st.session_state["price-ceiling"])
+
+    holds = prices.ceiling()
+    st.html('<div class="moot-line q xs">Up to $ a million out</div>', width="content")
+    st.number_input(
+        "Highest price in dollars for a million tokens of reply",
+        min_value=0.0,
+        value=None,
+        step=1.0,
+        format="%.2f",
+        placeholder="any price",
+        key=bound("price-ceiling", holds),
+        on_change=changed,
+        label_visibility="collapsed",
+        width=135,
+        help="Offer only models up to this price, in dollars for a million tokens of reply. Models without a known "
+        "price are left out, too.",
+    )
+    return holds
+
+
+def own_prices(workspace: Workspace, places: Sequence[ConnectionEntry]) -> None:
+    """The prices that the person typed, each with a way out, and the form for another."""
+    for spec, price in prices.own_prices(workspace).items():
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(f'<div class="moot-line"><code>{escape(spec)}</code><br>{_words(price)}</div>', width="stretch")
+            connection, _, model = spec.partition("/")
+            if st.button(
+                "", icon=":material/delete:", key=f"unprice-{spec}", type="tertiary", help=f"Forget the price of {spec}"
+            ):
+                prices.set_price(workspace, connection, model, None)
+                st.rerun()
+    with st.form("add-price", border=False, clear_on_submit=True):
+        name = st.selectbox(
+            "Connection", [place.name for place in places if place.name != BUILTIN], key="price-connection"
+        )
+        model = st.text_input("Model", placeholder="its name, or * for all of the connection's", key="price-model")
+        left, right = st.columns(2, wrap=False)
+        fields: dict[str, Any] = {"min_value": 0.0, "value": None, "format": "%.4g", "step": 0.1}
+        prompt = left.number_input("In", key="price-in", placeholder="0.40", **fields)
+        reply = right.number_input("Out", key="price-out", placeholder="1.60", **fields)
+        if st.form_submit_button("Keep the price", type="primary"):
+            try:
+                if prompt is None or reply is None:
+                    raise UsageError("A price has two numbers.", "Type dollars for a million tokens, in and out.")
+                prices.set_price(workspace, name, model, Price(prompt=prompt, completion=reply))
+            except UsageError as error:
+                state.say_next("error", error.message, error.remedy)
+            else:
+                state.say_next("ok", f"{name}/{model.strip()} has a price", "Estimates and budgets count with it.")
+            st.rerun()
+    line("Dollars for a million tokens. Yours come before published ones.", "q xs")
+
+
+def _words(price: Price) -> str:
+    return f"${price.prompt:,.2f} in, ${price.completion:,.2f} out"

@@ -1,0 +1,117 @@
+"""The parts of the Personas screen: the fields of one persona, its evidence, versions and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from app import prepare, state
+from app.widgets.codebook_versions import when
+from app.widgets.common import bound, money
+from core.debate.personas import Persona, PersonaSet, Quote
+from core.errors import MootError
+from core.services import personas
+from core.services.session import ProjectSession
+
+FIELDS = (
+    ("name", "Name", ""),
+    ("dimension", "What it looks for", "The one thing that it judges by, in its own terms."),
+    ("demographics", "Who it is", "Age, profession, whatever of a life bears on it."),
+    ("specialty", "What it knows best", ""),
+    ("traits", "How it is", "In mind and temper."),
+    ("relationships", "Among people", "How it stands to the other stakeholders."),
+)
+AROUND = 160
+"""Characters of a source shown on either side of a quotation."""
+
+
+def keep(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> None:
+    """Keep an edited cast as the draft; what cannot be kept is said on top of the page."""
+    try:
+        personas.keep(session, edit(personas.current(session)[0]))
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
+    else:
+        prepare.note_drafted()
+
+
+def counted(cast: PersonaSet) -> str:
+    """How many there are, in words."""
+    many = len(cast.members)
+    groups = len(cast.groups)
+    return f"{many} persona{'' if many == 1 else 's'} in {groups} group{'' if groups == 1 else 's'}"
+
+
+def fields(session: ProjectSession, persona: Persona) -> None:
+    """A field for each attribute; every change is kept at once."""
+
+    def changed(part: str, key: str) -> None:
+        typed = " ".join(str(st.session_state[key]).split())
+        keep(session, lambda now: personas.change_persona(now, persona.name, **{part: typed}))
+        if part == "name" and typed:
+            prepare.edit_persona(typed)
+
+    for part, title, help in FIELDS:
+        key = f"persona-{part}-of-{persona.name}"
+        options: dict[str, Any] = {
+            "key": bound(key, getattr(persona, part)),
+            "on_change": changed,
+            "args": (part, key),
+            "placeholder": help,
+        }
+        if part == "name":
+            st.text_input(title, **options)
+        else:
+            st.text_area(title, height=68 if part != "dimension" else 80, **options)
+
+
+def evidence(persona: Persona, sources: dict[str, str]) -> None:
+    """The quotations it stands on, each in its place in the source."""
+    if not persona.evidence:
+        st.html('<div class="moot-why">Nobody is quoted for it: it was written by hand.</div>')
+        return
+    st.html('<div class="moot-fieldname">Evidence <small>the words of the sources that it stands on</small></div>')
+    for quote in persona.evidence:
+        st.html(_quoted(quote, sources.get(quote.source, "")))
+
+
+def _quoted(quote: Quote, text: str) -> str:
+    """A quotation as html, all of it escaped; one that is not in its source is said to be so."""
+    where = escape(quote.source or "no source")
+    if not quote.supported:
+        return f'<div class="moot-line"><span class="bad">not in {where}</span> "{escape(quote.words)}"</div>'
+    if not text:
+        return f'<div class="moot-line">{where}: "{escape(quote.words)}"</div>'
+    before = text[max(0, quote.start - AROUND) : quote.start]
+    after = text[quote.end : quote.end + AROUND]
+    return (
+        f'<div class="moot-line q">{where}: … {escape(before)}<b>{escape(text[quote.start : quote.end])}</b>'
+        f"{escape(after)} …</div>"
+    )
+
+
+def version_rows(versions: Sequence[personas.PersonaSetVersion], most: int = 6) -> None:
+    """The newest versions in a small table."""
+    rows = "".join(
+        f'<div class="moot-version"><b>v{each.version}</b><span>{escape(each.note or counted(each.cast))}</span>'
+        f"<time>{escape(when(each.at))}</time></div>"
+        for each in versions[:most]
+    )
+    more = len(versions) - most
+    st.html(
+        (rows or '<div class="moot-why">Not saved yet: these two stand in until then.</div>')
+        + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else "")
+    )
+
+
+def cost_table(costs: Sequence[personas.GroupCost]) -> None:
+    """Turns, tokens and dollars of each group."""
+    rows = "".join(
+        f'<div class="moot-version"><b>{one.turns:,}</b><span>{escape(one.name)}, {one.per_document:,.0f} tokens a '
+        f"document</span><time>{one.tokens:,} tokens, {escape(money(one.cost_usd))}</time></div>"
+        for one in costs
+    )
+    st.html(rows)

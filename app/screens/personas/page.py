@@ -1,0 +1,277 @@
+"""Personas: who sits on a panel, made out of documents or by hand, and which words they stand on."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+
+import streamlit as st
+
+from app import context, prepare, state
+from app.screens.home import sections
+from app.screens.personas import editor as views
+from app.widgets.alerts import error_box, notice
+from app.widgets.common import bound
+from app.widgets.layout import header, panel
+from core.debate.personas import PersonaSet
+from core.errors import MootError
+from core.runs import RoleModel
+from core.services import personas
+from core.services.codebooks import codebook as codebooks
+from core.services.runs import planning
+from core.services.session import ProjectSession
+
+NOTE, FIRST = "personas-note", "personas-first"
+NO_SOURCES = (
+    "Reports, interviews or papers in which people say what they expect of such texts (txt, md, pdf). Whoever has a "
+    "stake is found in them, with what they look for and the words that say so."
+)
+AT_ONCE = 0.4
+"""Seconds that a page waits for personas which may be made before anybody looks."""
+
+
+def main() -> None:
+    """Draw the screen."""
+    sections.styles()
+    session = context.require_project()
+    job = prepare.casting()
+    if job is not None and job.wait(AT_ONCE):
+        ended(session, job)
+    current, saved = personas.current(session)
+    top(session, current, saved)
+    left, middle, right = st.columns((1.05, 1.1, 1.5), gap="small")
+    with left:
+        sources(session, job)
+        whole(session, current)
+    with middle:
+        chosen = groups(session, current)
+    with right:
+        editor(session, current, chosen)
+        history(session, current, saved)
+
+
+def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSetVersion | None) -> None:
+    """The head of the page: where the draft stands, save, discard, files, and on to the run."""
+    dirty = (saved is not None and saved.cast != current) or (
+        saved is None and session.store.personas.draft() is not None
+    )
+    number = (saved.version if saved else 0) + 1
+    badge, tone = (f"v{number} draft", "unres") if dirty else (f"v{saved.version}" if saved else "", "")
+    with header("Personas", f"{views.counted(current)} on the panel", badge=badge, tone=tone):  # type: ignore[arg-type]
+        if dirty and (at := prepare.drafted_at()) is not None:
+            st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
+        with st.popover("Files", icon=":material/description:", type="tertiary"):
+            st.download_button(
+                "Export YAML",
+                personas.to_yaml(current),
+                "personas.yaml",
+                "application/yaml",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+            bring(session)
+        if dirty:
+            st.button("Discard", on_click=session.store.personas.drop_draft, help="Back to the saved version")
+        if dirty and st.button(f"Save as v{number}", type="primary", key="personas-save"):
+            version = personas.save(session, current, st.session_state.get(NOTE, ""))
+            state.forget(NOTE)
+            state.say_next("ok", f"Saved as v{version}", "Panels that are started from now on are made of it.")
+            st.rerun()
+        if not dirty and saved is not None and st.button("Seat them on a run", icon=":material/forum:"):
+            planning.remember(session, personas.on_the_panel(planning.recall(session)))
+            state.set_up(True)
+            st.switch_page("screens/run/page.py")
+
+
+def bring(session: ProjectSession) -> None:
+    """Import a YAML file into the draft."""
+    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=prepare.uploader("personas-file"))
+    if upload is None:
+        return
+    try:
+        personas.keep(session, personas.from_yaml(upload.getvalue(), upload.name))
+    except MootError as error:
+        error_box(error)
+        return
+    prepare.note_drafted()
+    prepare.empty_uploader()
+    state.say_next("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
+    st.rerun()
+
+
+# -- where they come from
+
+
+def sources(session: ProjectSession, job: personas.Job | None) -> None:
+    """The documents, and the button that makes personas out of them."""
+    kept = session.store.personas.sources()
+    with panel("Sources", "what your stakeholders say", key="persona-sources"):
+        uploads = st.file_uploader(
+            "Documents", type=["txt", "md", "pdf"], accept_multiple_files=True, label_visibility="collapsed",
+            key=prepare.uploader("persona-sources-files"),
+        )  # fmt: skip
+        if uploads:
+            try:
+                personas.add_sources(session, [(upload.name, upload.getvalue()) for upload in uploads])
+            except MootError as error:
+                error_box(error)
+            else:
+                prepare.empty_uploader()
+                st.rerun()
+        for number, (name, text) in enumerate(kept.items()):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.html(
+                    f'<div class="moot-cell"><b>{escape(name)}</b> {len(text.split()):,} words</div>', width="stretch"
+                )
+                st.button(
+                    "", icon=":material/close:", key=f"source-remove-{number}", type="tertiary",
+                    help="Remove this document", on_click=session.store.personas.drop_source, args=(name,),
+                )  # fmt: skip
+        if not kept:
+            st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
+            return
+        if job is not None:
+            follow(job)
+            return
+        making(session)
+
+
+def making(session: ProjectSession) -> None:
+    """Who makes them, how many, and the button."""
+    book = codebooks.current(session)
+    plan = planning.recall(session)
+    role_models = (plan.everyone, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
+    specs = list(dict.fromkeys(role_model.spec for role_model in role_models))
+    left, right = st.columns(2, wrap=False)
+    left.number_input("Groups", 1, 12, key=bound("persona-groups", st.session_state.get("persona-groups", 4)),
+                      help="At most so many.")  # fmt: skip
+    right.number_input("Each of", 1, 12, key=bound("persona-each", st.session_state.get("persona-each", 3)),
+                       help="At most so many personas in a group.")  # fmt: skip
+    spec = st.selectbox(
+        "Made by", specs, key="persona-maker", accept_new_options=True,
+        help="connection/model. The built-in copies sentences.",
+    )  # fmt: skip
+    if book is None:
+        notice("info", "No codebook yet", "Personas are made for what the codebook asks: save one first.")
+        return
+    if st.button("Make personas", type="primary", icon=":material/groups:", width="stretch"):
+        try:
+            job = personas.start(
+                session,
+                book,
+                RoleModel.parse(str(spec), sampling=plan.everyone.sampling),
+                groups=int(st.session_state["persona-groups"]),
+                dimensions=int(st.session_state["persona-each"]),
+            )
+        except MootError as error:
+            error_box(error)
+            return
+        prepare.keep_casting(job)
+        st.rerun()
+
+
+@st.fragment(run_every=0.7)
+def follow(job: personas.Job) -> None:
+    """How far it is; leaving the page does not stop it."""
+    if job.wait(0.0):
+        st.rerun()
+    st.progress(min(1.0, job.share), job.words)
+
+
+def ended(session: ProjectSession, job: personas.Job) -> None:
+    """What came of it becomes the draft."""
+    prepare.keep_casting(None)
+    try:
+        made = job.result()
+    except MootError as error:
+        state.say_next("error", error.message, error.remedy)
+        st.rerun()
+    personas.keep(session, made.made.cast)
+    prepare.note_drafted()
+    state.say_next(
+        "ok", made.words, " ".join(made.made.notes) or "They are a draft: look them through, then save them."
+    )
+    st.rerun()
+
+
+def whole(session: ProjectSession, current: PersonaSet) -> None:
+    """What concerns all of them."""
+    with panel("The task", "what they judge, and for whom", key="persona-task"):
+        book = codebooks.current(session)
+
+        def taken() -> None:
+            views.keep(session, lambda now: personas.change(now, task=st.session_state["persona-task-text"]))
+
+        st.text_area(
+            "Task", key=bound("persona-task-text", current.task), on_change=taken, height=120,
+            label_visibility="collapsed", placeholder=personas.task_of(book)[:300] if book else "What they judge",
+        )  # fmt: skip
+
+
+# -- who they are
+
+
+def groups(session: ProjectSession, current: PersonaSet) -> str:
+    """The groups with their personas; gives the name of the one that is edited."""
+    names = [member.persona.name for member in current.members]
+    chosen = prepare.persona() if prepare.persona() in names else names[0]
+    for place, group in enumerate(current.groups):
+        sub = f"{len(group.personas)} persona{'' if len(group.personas) == 1 else 's'}"
+        with panel(group.name, sub, key=f"persona-group-{place}") as head:
+            with head:
+                st.button(
+                    "", icon=":material/add:", key=f"persona-add-{place}", type="tertiary", help="One more persona",
+                    on_click=views.keep, args=(session, lambda now, name=group.name: personas.add_persona(now, name)),
+                )  # fmt: skip
+            if group.characteristics:
+                st.html(f'<div class="moot-why">{escape(group.characteristics)}</div>')
+            for persona in group.personas:
+                st.button(
+                    persona.name,
+                    key=f"persona-{persona.name}",
+                    type="primary" if persona.name == chosen else "secondary",
+                    width="stretch",
+                    on_click=prepare.edit_persona,
+                    args=(persona.name,),
+                )
+                st.html(f'<div class="moot-why">{escape(persona.dimension or "has nothing to look for yet")}</div>')
+
+    def another() -> None:
+        name = " ".join(str(st.session_state[FIRST]).split())
+        st.session_state[FIRST] = ""
+        if name:
+            views.keep(session, lambda now: personas.add_persona(now, name))
+
+    st.text_input("Another group", key=FIRST, on_change=another, placeholder="its name, such as Patients")
+    return str(chosen)
+
+
+def editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
+    """The persona that is edited, and the words it stands on."""
+    member = next(member for member in current.members if member.persona.name == name)
+    with panel(member.persona.name, member.group.name, key="persona-editor") as head:
+        with head, st.popover("", icon=":material/delete:", type="tertiary", help="Take the persona out"):
+            st.html('<div class="moot-line">Runs that were made with it keep it.</div>')
+            st.button(
+                "Take it out", key="persona-delete", type="primary",
+                on_click=views.keep, args=(session, lambda now: personas.change_persona(now, name)),
+            )  # fmt: skip
+        views.fields(session, member.persona)
+        views.evidence(member.persona, session.store.personas.sources())
+
+
+def history(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSetVersion | None) -> None:
+    """The versions, a note for the next one, and what the last panel took."""
+    versions = session.store.personas.history()
+    if versions or saved is None:
+        with panel("Versions", key="persona-versions"):
+            views.version_rows(versions)
+            if saved is None or saved.cast != current:
+                st.text_input(f"Note for v{(saved.version if saved else 0) + 1}", key=NOTE)
+    run = personas.last_panel(session)
+    if run is not None:
+        with panel("What the groups took", run.run_id, key="persona-costs"):
+            views.cost_table(personas.costs(session, run))
+
+
+main()

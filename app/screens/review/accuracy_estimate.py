@@ -1,0 +1,151 @@
+"""What the review proves so far: one sentence below the review, and the table behind it."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from app.widgets.labels import swatch_html
+from app.widgets.metrics import Metric, MetricNote, interval_words, numbers
+from core.codebook import Kind
+from core.services.classifier.classifier import ClassifierStatus
+from core.services.review.accuracy_estimate import WIDTH, AccuracyEstimate, LabelEstimate
+from core.stats.intervals import Estimate
+
+
+def sentence(found: AccuracyEstimate) -> str:
+    """The sentence, as html: what is known and what to do to know more."""
+    if not found.documents:
+        return "No verdict to prove anything of yet."
+    if not found.known:
+        return _not_yet(found)
+    right, interval = found.right.value or 0.0, found.right.interval
+    assert interval is not None
+    if found.reviewed == found.documents:
+        return f"All {found.documents:,} documents are reviewed: verdicts right on <b>{right:.1%}</b> of labels."
+    words = (
+        f"Reviewed so far: verdicts right on <b>{right:.1%}</b> of labels, 95% interval "
+        f"{interval.low * 100:.1f} to {interval.high * 100:.1f}."
+    )
+    return f"{words} {_more(found)}"
+
+
+def line(found: AccuracyEstimate) -> None:
+    """Draw the sentence."""
+    st.html(f'<div class="moot-proof" role="status">{sentence(found)}</div>')
+
+
+def details(found: AccuracyEstimate, kind: Kind) -> None:
+    """The numbers over all documents, and each label: what the verdicts say, what the reviewed documents say, and what
+    both say together."""
+    numbers(_figures(found), key="proof-numbers")
+    if not found.known:
+        st.html(f'<div class="moot-proof">{sentence(found)}</div>')
+        return
+    what = "mean rating" if kind == "rating" else "share of documents"
+    head = "".join(
+        f"<th>{name}</th>"
+        for name in ("", f"Verdicts say, {what}", "Reviewed ones alone", "Both together", "", "F1")
+        if name != "F1" or kind != "rating"
+    )
+    rows = "".join(_row(label, found, kind) for label in found.labels)
+    st.html(f'<table class="moot-prove"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    st.html(
+        '<div class="moot-proof q">The mark is the estimate for all documents, the dark part its 95% interval by '
+        "prediction-powered inference, the light part that of the reviewed documents alone, the hollow mark what the "
+        "verdicts say. Documents that the queue sent count little, random audits stand for all that was left when they "
+        "were drawn.</div>"
+    )
+
+
+def student(found: ClassifierStatus) -> None:
+    """Where the student stands, in a line or two."""
+    if not found.ready:
+        words = (
+            "It is being taught for the first time."
+            if found.busy
+            else f"Submit {found.missing} more document{'' if found.missing == 1 else 's'} and it begins to learn."
+            if found.missing
+            else "It has not been taught yet."
+        )
+    else:
+        score = "not known yet" if found.score.value is None else f"{found.score.value:.3f}"
+        span = f", 95% interval {interval_words(found.score)}" if found.score.interval else ""
+        words = (
+            f"Taught on {found.documents:,} documents under codebook v{found.version}. Cross-validated "
+            f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them, which are harder than most."
+            f"{' It is learning what you decided since.' if found.busy else ''}"
+        )
+    trouble = f'<div class="moot-proof"><span class="bad">{escape(found.trouble)}</span></div>' if found.trouble else ""
+    st.html(f'<div class="moot-proof">{words}</div>{trouble}')
+
+
+def _figures(found: AccuracyEstimate) -> list[Metric]:
+    audits = f"{found.audits:,} random audit{'' if found.audits == 1 else 's'}"
+    lent = [MetricNote("lent words to the codebook", f"{found.guarded:,}", "unres")] if found.guarded else []
+    figures = [Metric("Labels right", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
+    if found.f1.value is not None:
+        figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(interval_words(found.f1)),)))
+    figures.append(
+        Metric("Reviewed", text=f"{found.reviewed:,}", lines=(MetricNote(f"of {found.documents:,}, {audits}"), *lent))
+    )
+    return figures
+
+
+def _not_yet(found: AccuracyEstimate) -> str:
+    count = f"{found.missing} more random audit{'' if found.missing == 1 else 's'}"
+    if found.share <= 0 and found.missing:
+        return "Nothing is left to chance: turn random audits on (Settings) to learn how right the verdicts are."
+    about = f", about {round(found.missing / found.share):,} documents of the queue," if found.share else ""
+    return f"Review {count}{about} to see how right the verdicts are on all {found.documents:,} documents."
+
+
+def _more(found: AccuracyEstimate) -> str:
+    points = f"±{WIDTH * 50:g} points"
+    more = found.more()
+    if more is None:
+        return f"Turn random audits on (Settings) to get to {points}."
+    return f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
+
+
+def _row(label: LabelEstimate, found: AccuracyEstimate, kind: Kind) -> str:
+    f1 = "" if kind == "rating" else f"<td>{_words(label.f1, 0.0, 1.0, kind)}</td>"
+    low, high = found.low, found.high
+    return (
+        f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td>"
+        f"<td>{_one(label.naive, low, high, kind)}</td>"
+        f"<td>{_words(label.sampled, low, high, kind)}</td><td><b>{_words(label.powered, low, high, kind)}</b></td>"
+        f"<td>{_bar(label)}</td>{f1}</tr>"
+    )
+
+
+def _bar(label: LabelEstimate) -> str:
+    """Intervals on a line from 0 to 1 (of a rating: along its scale)."""
+    parts = [_span(label.sampled, "wide"), _span(label.powered, "")]
+    if label.powered.value is not None:
+        parts.append(f'<u style="left:{label.powered.value:.2%}"></u>')
+    parts.append(f'<u class="naive" style="left:{label.naive:.2%}"></u>')
+    return f'<div class="moot-bar" aria-hidden="true">{"".join(parts)}</div>'
+
+
+def _span(estimate: Estimate, name: str) -> str:
+    interval = estimate.interval
+    if interval is None:
+        return ""
+    return f'<b class="{name}" style="left:{interval.low:.2%};width:{interval.high - interval.low:.2%}"></b>'
+
+
+def _one(value: float, low: float, high: float, kind: Kind) -> str:
+    return f"{low + value * (high - low):.2f}" if kind == "rating" else f"{value:.1%}"
+
+
+def _words(estimate: Estimate, low: float, high: float, kind: Kind) -> str:
+    if estimate.value is None:
+        return "–"
+    words = _one(estimate.value, low, high, kind)
+    interval = estimate.interval
+    if interval is None:
+        return words
+    ends = [_one(end, low, high, kind).removesuffix("%") for end in (interval.low, interval.high)]
+    return f"{words} <small>{ends[0]} to {ends[1]}</small>"

@@ -1,0 +1,65 @@
+"""Focus: one document at a time, decided by keyboard. An own component that asks and tells over ``app.api.review``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from app import context
+from app.components import component
+from app.widgets.live_run import label_data, role_data
+from core.codebook import Codebook
+from core.services.review.queue import QueueFilter, ReviewSettings
+from core.services.review.review import ERROR_TAGS
+
+_FOCUS = component("review_focus")
+
+
+def focus(
+    run: str,
+    codebook: Codebook,
+    roles: Mapping[str, str],
+    wanted: QueueFilter,
+    manner: ReviewSettings,
+    *,
+    actor: str,
+    asked: str | None = None,
+    height: str = "calc(100vh - 150px)",
+    on_settled: Callable[[], None] = lambda: None,
+    on_document: Callable[[], None] = lambda: None,
+    key: str = "focus",
+) -> str | None:
+    """Show the queue, the document in focus and the form for it; gives the document that is looked at, some moments
+    after it was turned to.
+
+    ``run`` is the name that ``app.context.watched`` gives. ``wanted`` filters the queue; its order is the queue's own.
+    The component follows the page only where run, reviewer, filters, manner or ``asked`` change: everything that is
+    decided in it is on disk by its own route, and ``on_settled`` is called afterwards. ``height`` is a css length.
+    """
+    told: dict[str, Any] = asdict(wanted)
+    for own in ("sort", "number", "size"):
+        del told[own]
+    scale = None if codebook.scale is None else {"min": codebook.scale.min, "max": codebook.scale.max}
+    result = _FOCUS(
+        key=key,
+        data={
+            "run": run,
+            "actor": actor,
+            "labels": label_data(codebook),
+            "roles": role_data(roles),
+            "kind": codebook.kind,
+            "scale": scale,
+            "wanted": told,
+            "manner": asdict(manner),
+            "tags": list(ERROR_TAGS),
+            "asked": asked,
+            "height": height,
+            "ticket": context.access().ticket,
+        },
+        on_document_change=on_document,
+        on_blind_change=lambda: None,
+        on_settled_change=on_settled,
+    )
+    shown = result.get("document")
+    return shown if isinstance(shown, str) else None

@@ -1,0 +1,358 @@
+"""The Grid view of Review: many documents at once, and the one in focus below with what was said of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app import context, state
+from app.api.live import REVIEW
+from app.api.review import cells_of, speakers
+from app.components import review_grid_loader
+from app.screens.review.grid_options import LINE, css, disarmed, head, options_of
+from app.widgets import empty_state, highlighted_text, layout, transcript
+from app.widgets.alerts import notice
+from core.codebook import Codebook
+from core.documents import Value
+from core.errors import MootError
+from core.runs import RunRow
+from core.services.review import queue, quotes, review
+from core.services.review.queue import Row
+from core.services.session import ProjectSession
+
+HEIGHT = 474  # of the grid, in pixels: what leaves the document below it in sight on a small screen
+SORT, SIZE, PAGE = "review-sort", "review-size", "review-page"
+_LEGEND = (
+    '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
+    '<span><b style="background:var(--unres-bg)"></b>roles disagree</span>'
+    '<span><b style="background:linear-gradient(225deg,var(--r-person) 32%,transparent 33%)"></b>edited by you</span>'
+    '<span class="wide">Space or 1 to 9 turns a label, Enter submits, Backspace undoes</span>'
+)
+
+
+def grid_view(
+    session: ProjectSession,
+    run: RunRow,
+    actor: str,
+    wanted: queue.QueueFilter,
+    counters: DeltaGenerator,
+    *,
+    show_all: Callable[[], None],
+) -> None:
+    """Draw a page of the documents that are ``wanted``, the counters, and the document in focus. ``show_all`` takes the
+    filters off."""
+    told = grid_state(_key(run, actor))
+    state.tick(told.selected)
+    if told.focus is not None:
+        state.focus_on(told.focus)
+    kept = st.session_state
+    here = replace(wanted, sort=kept.get(SORT, "position"), number=kept.get(PAGE, 1), size=kept.get(SIZE, 50))
+    read_at = time.time()
+    page = queue.page(session, run, here, actor=actor)
+    problem = state.review_problem()
+    if problem is not None:
+        notice("error", *problem)
+    if page.rows:
+        grid(
+            page.rows,
+            run.settings.codebook,
+            speakers(page.rows, review.roles(run)),
+            run=context.watched(session, run.run_id),
+            actor=actor,
+            read_at=read_at,
+            focus=state.opened(),
+            height=HEIGHT,
+            key=_key(run, actor),
+        )
+    else:
+        _nothing(run, page, show_all)
+    _under(session, run, actor, page)
+    with counters:
+        found = f"{page.total:,} document{'' if page.total == 1 else 's'}"
+        waiting = queue.open_count(session, run, actor=actor)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
+            st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>', width="stretch")
+            words = state.last_saved()
+            st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
+            _button("Undo", lambda: review.undo(session, actor=actor), icon="undo", shortcut="Ctrl+Z")
+            _button("Redo", lambda: review.redo(session, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
+    _detail(session, run, actor, page)
+
+
+def first_page() -> None:
+    """Go back to the first page."""
+    state.forget(PAGE)
+
+
+def _key(run: RunRow, actor: str) -> str:
+    return f"review-grid-{run.run_id}-{actor}"
+
+
+def _button(
+    label: str,
+    act: Callable[[], review.Saved | None],
+    *,
+    key: str = "",
+    icon: str = "",
+    shortcut: str | None = None,
+    primary: bool = False,
+    quiet: bool = False,
+    disabled: bool = False,
+) -> None:
+    """A button for an act of review, done before the screen is drawn."""
+
+    def clicked() -> None:
+        try:
+            saved = act()
+        except MootError as error:
+            state.note_problem(error.message, error.remedy)
+        else:
+            state.note_saved(f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}")
+
+    st.button(
+        label,
+        key=key or f"review-{label.lower()}",
+        icon=f":material/{icon}:" if icon else None,
+        shortcut=shortcut,
+        type="primary" if primary else "tertiary" if quiet else "secondary",
+        disabled=disabled,
+        on_click=clicked,
+    )
+
+
+def _nothing(run: RunRow, page: queue.Page, show_all: Callable[[], None]) -> None:
+    if page.total == 0 and not run.verdicts + run.unresolved + run.failed:
+        empty_state.empty("Nobody has spoken yet", "This run has no verdict so far.", key="review-quiet")
+        return
+    pressed = empty_state.empty(
+        "Nothing waits for you here", "No document matches the search and the filters.", ["Show all"], sign="check",
+        key="review-nothing",
+    )  # fmt: skip
+    if pressed:
+        show_all()
+        st.rerun()
+
+
+def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) -> None:
+    """Below the grid: what can be done with the ticked rows, which rows are shown, and the way to others."""
+    here = {row.document_id for row in page.rows}
+    _bulk(session, run, actor, [id for id in state.ticked() if id in here])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
+        words = st.container(width="stretch")
+        st.selectbox(
+            "Order", list(queue.SORTS), format_func=lambda sort: queue.SORTS[sort], label_visibility="collapsed",
+            key=SORT, width=140, on_change=first_page,
+        )  # fmt: skip
+        size = st.selectbox(
+            "Rows a page", queue.PAGE_SIZES, index=1, format_func=lambda size: f"{size} a page",
+            label_visibility="collapsed", key=SIZE, width=120, on_change=first_page,
+        )  # fmt: skip
+        if st.session_state.get(PAGE, 1) > page.pages:
+            st.session_state[PAGE] = page.pages
+        if page.pages > 1:
+            st.pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
+    first = (page.number - 1) * size + 1
+    with words:
+        shown = f"Rows {first:,} to {first + len(page.rows) - 1:,} of {page.total:,}" if page.rows else "No rows"
+        st.html(f'<div class="moot-legend"><span>{shown}</span>{_LEGEND}</div>')
+
+
+def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str]) -> None:
+    """What can be done with the ticked rows."""
+    if not chosen:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-bulk"):
+        st.html(f'<div class="moot-legend"><span>{len(chosen)} selected</span></div>', width="content")
+        item, value = _bulk_value(run.settings.codebook)
+        count = f"{len(chosen)} document{'' if len(chosen) == 1 else 's'}"
+        run_id = run.run_id
+        _button(
+            f"Set for {count}",
+            lambda: review.edit_many(session, run_id, chosen, item, value, actor=actor),
+            key="review-bulk-set",
+        )
+        _button(
+            "Submit selected",
+            lambda: review.submit(session, run_id, chosen, actor=actor),
+            key="review-bulk-submit",
+            primary=True,
+        )
+        _button(
+            "Discard selected",
+            lambda: review.set_status(session, run_id, chosen, "Discarded", actor=actor),
+            key="review-bulk-discard",
+            quiet=True,
+        )
+
+
+def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
+    names = {label.id: label.name for label in codebook.labels}
+    choice = codebook.kind == "choice"
+    label = st.selectbox(
+        "Label", list(names), format_func=names.__getitem__, label_visibility="collapsed", width=170,
+        key="review-bulk-label" if choice else "review-bulk-item",
+    )  # fmt: skip
+    if choice:
+        return codebook.items[0], label
+    values: Sequence[Value] = (True, False)
+    if codebook.kind == "rating" and codebook.scale is not None:
+        values = range(codebook.scale.min, codebook.scale.max + 1)
+    value = st.selectbox(
+        "Value", values, format_func=lambda value: review.value_word(codebook, value), label_visibility="collapsed",
+        width=110, key="review-bulk-value",
+    )  # fmt: skip
+    return label, value
+
+
+def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) -> None:
+    """The document in focus: its text with evidence, the debate, and what people did."""
+    shown = state.focus()
+    known = review.dossier(session, run, shown, actor=actor) if shown else None
+    if known is None and page.rows:  # nothing was in focus yet, or another run's document
+        shown = page.rows[0].document_id
+        known = review.dossier(session, run, shown, actor=actor)
+    if shown is None or known is None:
+        return
+    codebook, run_id = run.settings.codebook, run.run_id
+    row = next((row for row in page.rows if row.document_id == shown), None) or queue.row(
+        session, run, shown, actor=actor
+    )
+    disputed = row.disputed if row is not None else frozenset()
+    with layout.panel(
+        shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail"
+    ) as head:
+        with head:
+            _button(
+                "Submit",
+                lambda: review.submit(session, run_id, [shown], actor=actor),
+                primary=True,
+                disabled=known.review_status == "Submitted",
+            )
+            settled = known.review_status in review.SETTLED
+            if settled:
+                _button("Reopen", lambda: review.set_status(session, run_id, [shown], "Draft", actor=actor))
+            if known.review_status != "Discarded":
+                _button(
+                    "Discard", lambda: review.set_status(session, run_id, [shown], "Discarded", actor=actor), quiet=True
+                )
+            if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):
+                st.rerun()
+        text, said, done = st.columns([1.25, 1.1, 0.62], gap="medium")
+        with text:
+            highlighted_text.marked_text(
+                known.document.fields,
+                codebook,
+                quotes.all_of(known),
+                disputed=disputed,
+                small=True,
+                height=380,
+                key="review-text",
+            )
+        with said:
+            replay = session.replay(run_id, shown)
+            if replay is not None:
+                transcript.transcript(
+                    replay, codebook, review.roles(run), framed=False, height=380, key="review-transcript"
+                )
+            else:
+                st.caption("No debate on this document yet.")
+        with done:
+            _history(session, run, shown)
+
+
+def _to_focus(document: str) -> None:
+    state.begin_at(document)
+    state.look_through("Focus")
+
+
+def _history(session: ProjectSession, run: RunRow, document_id: str) -> None:
+    lines = []
+    for entry in review.history(session, run, document_id)[:60]:
+        when = time.strftime("%H:%M:%S", time.localtime(entry.at))
+        day = time.strftime("%d %b %Y", time.localtime(entry.at))
+        change = f"{entry.before} → {entry.after}" if entry.before != entry.after else f"{entry.after}, confirmed"
+        what = f"{entry.item} {change}" if entry.item else change
+        if not entry.before and not entry.after:
+            what = entry.item
+        lines.append(
+            f'<time title="{escape(day)}">{when}</time>'
+            f'<span class="{"undone" if entry.undone else ""}"><b>{escape(entry.who)}</b> {escape(what)}</span>'
+        )
+    st.html('<div class="moot-panel"><h2>History</h2></div>')
+    if lines:
+        st.html(f'<div class="moot-history">{"".join(lines)}</div>')
+    else:
+        st.caption("Nobody has changed anything here.")
+
+
+@dataclass(frozen=True, slots=True)
+class GridState:
+    """What the grid says: the row in focus, and the rows that are ticked."""
+
+    focus: str | None = None
+    selected: tuple[str, ...] = ()
+
+
+def grid(
+    rows: Sequence[Row],
+    codebook: Codebook,
+    roles: Mapping[str, str],
+    *,
+    run: str,
+    actor: str,
+    read_at: float,
+    focus: str | None = None,
+    height: int = 480,
+    on_told: Callable[[], None] | None = None,
+    key: str = "grid",
+) -> GridState:
+    """Draw a page of documents of ``run`` (the name that ``app.context.watched`` gives), decided by ``actor``,
+    that were read from the file at ``read_at`` (Unix seconds) or later.
+
+    ``on_told`` is called before the next run of the script when the grid has something to say (``grid_state``): also
+    when that run is of another screen, because the person went on at once.
+    """
+    import pandas as pd
+    from st_aggrid import AgGrid, JsCode
+
+    teller = {"address": f"{REVIEW}?ticket={context.access().ticket}", "head": {"run": run, "actor": actor}}
+    frame = pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows])
+    result = AgGrid(
+        frame,
+        gridOptions=disarmed(options_of(codebook, roles, focus, teller, JsCode)),
+        height=min(height, head(codebook) + LINE * max(len(rows), 2) + 3),
+        data_return_mode="CUSTOM",
+        custom_jscode_for_grid_return=JsCode("moot.callback('collect')"),
+        should_grid_return=JsCode("moot.callback('wanted')"),
+        update_on=["cellValueChanged", ("selectionChanged", 120), ("cellFocused", 350)],
+        server_sync_strategy="server_wins",
+        enable_enterprise_modules=False,
+        allow_unsafe_jscode=True,
+        show_toolbar=False,
+        theme="streamlit",
+        pro_assets=[{"js": review_grid_loader(), "css": css(codebook)}],
+        callback=None if on_told is None else lambda _: on_told(),
+        key=key,
+    )
+    return _state(result.raw_data)
+
+
+def grid_state(key: str) -> GridState:
+    """What the grid of this key said last, before it is drawn in this run."""
+    return _state(st.session_state.get(key))
+
+
+def _state(raw: Any) -> GridState:
+    if not isinstance(raw, dict):
+        return GridState()
+    focus = raw.get("row")
+    return GridState(
+        focus if isinstance(focus, str) else None,
+        tuple(str(id) for id in raw.get("selected") or ()),
+    )

@@ -1,0 +1,231 @@
+"""How the grid of documents looks and behaves: its columns, its colours, its style sheet, as AgGrid wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.components import FOLDER, read
+from app.widgets import palette
+from core.codebook import Codebook, Label
+
+FONTS = {
+    "Inter": ("inter-latin-opsz-normal.woff2", "100 900"),
+    "Moot Text": ("source-serif-4-latin-opsz-normal.woff2", "200 900"),
+    "JetBrains Mono": ("jetbrains-mono-latin-wght-normal.woff2", "100 800"),
+}
+LINE = 30
+GROUPS = 24
+ROOMY = 6
+"""Labels whose names stand side by side; those of more stand upright, or a row would not fit a small screen."""
+SQUARES = 16
+"""Labels of which each has a square in what somebody said; of more, only those that are present."""
+
+
+def head(codebook: Codebook) -> int:
+    """Height of the grid's head in pixels."""
+    return GROUPS + _names(codebook)
+
+
+def _names(codebook: Codebook) -> int:
+    if not _tight(codebook):
+        return 28
+    longest = max(len(label.name) for label in codebook.labels)
+    return min(150, max(64, 26 + 6 * longest))
+
+
+def _tight(codebook: Codebook) -> bool:
+    return len(codebook.items) > ROOMY
+
+
+def _widths(codebook: Codebook) -> tuple[int, int]:
+    """Pixels of the column with the gold, and of each with what a role said."""
+    count = len(codebook.labels)
+    match codebook.kind:
+        case "choice":
+            longest = max((len(label.name) for label in codebook.labels), default=0)
+            width = min(100, max(68, 14 + 6 * longest))
+            return width, width
+        case "rating":  # the gold may be means of several raters
+            return min(150, max(68, 12 + 26 * count)), min(150, max(68, 16 + 13 * count))
+        case "multilabel":
+            squares = count * (7 if _tight(codebook) else 10)
+            return (max(64, 8 + squares), max(68, 8 + squares)) if count <= SQUARES else (110, 110)
+
+
+def options_of(
+    codebook: Codebook,
+    roles: Mapping[str, str],
+    focus: str | None,
+    teller: Mapping[str, Any],
+    js: Any,
+) -> dict[str, Any]:
+    """The grid's options. ``teller`` says where edits go; ``js`` marks a string as code."""
+    shade = palette.colours()
+    labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
+    squares = {
+        "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
+    }  # fmt: skip
+    tight, (reference, said) = _tight(codebook), _widths(codebook)
+    label_width = {"minWidth": 30, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
+    upright = " upright" if tight else ""
+    columns: list[dict[str, Any]] = [
+        {
+            "headerName": "",
+            "children": [
+                {
+                    "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112,
+                    "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.callback('short')"),
+                    "cellClass": "id",
+                    "cellClassRules": {"shown": js("moot.callback('shown')")},
+                },
+                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 100, "cellClass": "text",
+                 "tooltipField": "_text"},
+            ],
+        },
+        {
+            "headerName": "Label, edit here",
+            "headerClass": "line",
+            "children": [
+                {
+                    "colId": field,
+                    "headerName": label.name if label else "Label",
+                    "type": "moot",
+                    **({"flex": 0.3, **label_width} if label else {"width": max(118, said + 26)}),
+                    "headerComponentParams": {
+                        "name": label.name if label else "Label",
+                        "colour": shade[f"l{label.colour}"] if label else "",
+                        "told": label.name if label else "Label",
+                    },
+                    "cellClass": "centre label line" if place == 0 else "centre label",
+                    "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
+                }
+                for place, (field, label) in enumerate(labels)
+            ],
+        },
+        {
+            "headerName": "Truth",
+            "headerClass": "centre line",
+            "children": [{"field": "gold", "headerName": "gold", "width": reference, **squares}],
+        },
+        {
+            "headerName": "What each role said" if len(roles) > 1 else "Said",
+            "headerClass": "line",
+            "children": [
+                {
+                    "field": f"r_{role}", "headerName": title, "width": said, **squares,
+                    "headerComponentParams": {"name": title, "ink": palette.role_colour(role, shade)},
+                    **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
+                }
+                for place, (role, title) in enumerate(roles.items())
+            ],
+        },
+        {
+            "headerName": "",
+            "headerClass": "line",
+            "children": [
+                {"field": "_quotes", "headerName": "quotes", "width": 70, "cellClass": "line", "headerClass": "line",
+                 "cellClassRules": {"few": js("function(p){const [a,b]=String(p.value||'').split(' of ');"
+                                              "return Boolean(b)&&a!==b}")}},
+                {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge",
+                 "tooltipField": "_why"},
+                {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
+                 "cellClassRules": {"quiet": js("function(p){return p.value==='Pending'}")}},
+                {"field": "_act", "colId": "_act", "hide": True, "valueGetter": js("moot.callback('get')"),
+                 "valueSetter": js("moot.callback('set')")},
+            ],
+        },
+    ]  # fmt: skip
+    head = {"headerComponent": "head"}
+    for group in columns:
+        for column in group["children"]:
+            column.update(head)
+            column.setdefault("headerComponentParams", {"name": column.get("headerName", "")})
+    return {
+        "columnDefs": columns,
+        "defaultColDef": {
+            "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
+            "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
+            "suppressKeyboardEvent": js("moot.callback('keyed')"),
+        },
+        "columnTypes": {
+            "moot": {
+                "valueGetter": js("moot.callback('get')"), "valueSetter": js("moot.callback('set')"),
+                "cellRenderer": "box", "editable": False, "resizable": False,
+                "cellClassRules": {"gold": js("moot.callback('flag', 'g')"),
+                                   "split": js("moot.callback('flag', 'd')"),
+                                   "edited": js("moot.callback('flag', 'e')")},
+            }
+        },
+        "components": {
+            "box": js("moot.renderer('drawDecision')"), "squares": js("moot.renderer('drawSquares')"),
+            "badge": js("moot.renderer('drawBadge')"), "head": js("moot.renderer('drawHeader')"),
+        },
+        "context": {
+            "focus": focus,
+            "kind": codebook.kind,
+            **teller,
+            "fields": [field for field, _ in labels],
+            "values": _values(codebook),
+            "boxes": codebook.kind == "multilabel",
+            "all": len(codebook.labels) <= SQUARES,
+            "words": {label.id: label.name for label in codebook.labels},
+            "names": [label.name for label in codebook.labels],
+            "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
+        },
+        "getRowId": js("function(p){return p.data._id}"),
+        "onCellClicked": js("moot.listener('clicked')"),
+        "onGridReady": js("moot.listener('ready')"),
+        "onFirstDataRendered": js("moot.listener('fitted')"),
+        "onGridSizeChanged": js("moot.listener('roomed')"),
+        "rowSelection": {
+            "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
+        },
+        "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
+        "rowHeight": LINE,
+        "headerHeight": _names(codebook),
+        "groupHeaderHeight": GROUPS,
+        "tooltipShowDelay": 700,
+        "suppressCellFocus": False,
+        "animateRows": False,
+        "suppressScrollOnNewData": True,
+        "overlayNoRowsTemplate": "No document matches.",
+    }  # fmt: skip
+
+
+def disarmed(options: Any) -> Any:
+    """The options with streamlit-aggrid's mark for code taken out of every text: a label's name is no script."""
+    match options:
+        case dict():
+            return {name: disarmed(value) for name, value in options.items()}
+        case list():
+            return [disarmed(value) for value in options]
+        case str():
+            while "::JSCODE::" in options:
+                options = options.replace("::JSCODE::", "")
+            return options
+        case _:
+            return options
+
+
+def _label_of(item: str, codebook: Codebook) -> Label | None:
+    return None if codebook.kind == "choice" else codebook.label(item)
+
+
+def _values(codebook: Codebook) -> list[str]:
+    """What a click goes through, in order; from ``?`` it starts at the first."""
+    if codebook.kind == "choice":
+        return [label.id for label in codebook.labels]
+    if codebook.kind == "rating" and codebook.scale is not None:
+        return [str(value) for value in range(codebook.scale.min, codebook.scale.max + 1)]
+    return ["1", "0"]
+
+
+def css(codebook: Codebook) -> str:
+    """Return the style sheet of the grid's frame, which sees none of the page's."""
+    fonts = "".join(
+        f'@font-face {{ font-family: "{name}"; src: url("/app/static/{file}"); font-weight: {weight}; }}'
+        for name, (file, weight) in FONTS.items()
+    )
+    names = "; ".join(f"--{name}: {colour}" for name, colour in palette.colours().items())
+    return f":root {{ {names}; --upright: {_names(codebook)}px }}{fonts}{read(FOLDER / 'review_grid.css')}"

@@ -1,0 +1,135 @@
+"""Review: one document at a time by keyboard, many in a grid, or what several people said of the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app import context, preload, state
+from app.screens.review import agreement, focus, grid, progress, settings
+from app.widgets import empty_state, layout
+from app.widgets.run_picker import run_picker, selected_run
+from core.codebook import Codebook
+from core.runs import RunRow
+from core.services.review import queue, review
+from core.services.session import ProjectSession
+
+SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
+    f"review-{name}" for name in ("search", "label", "reason", "status", "length", "others")
+)
+
+
+def main() -> None:
+    """Draw the screen."""
+    session = context.current_project()
+    runs = review.runs(session) if session is not None else []
+    if session is None or not runs:
+        layout.header("Review")
+        if empty_state.empty(
+            "Nothing to review yet",
+            "Verdicts come here as soon as a run has some: you correct them, and what you decide counts as truth.",
+            ["Open Run"],
+            key="review-none",
+        ):
+            st.switch_page("screens/run/page.py")
+        return
+    asked = state.document_id()
+    if asked is not None:
+        state.focus_on(asked)
+        state.begin_at(asked)
+        if st.session_state.get(state.VIEW) == "Grid":
+            st.session_state[SEARCH] = asked
+    _room(session, runs)
+    preload.prepare(session)
+
+
+@st.fragment
+def _room(session: ProjectSession, runs: list[RunRow]) -> None:
+    run = selected_run(runs, key="review-run")
+    actor = state.actor(review.reviewer())
+    view = st.session_state.get(state.VIEW) or state.VIEWS[0]
+    state.view_shown(view)
+    with layout.header("Review", key="review-head"):
+        st.segmented_control(
+            "View", state.VIEWS, default=state.VIEWS[0], label_visibility="collapsed", key=state.VIEW, required=True,
+            persist_state="session",
+        )  # fmt: skip
+        run_picker(runs, key="review-run")
+        settings.popover(session, run)
+    layout.keep(view=view)
+    if view == "People":
+        agreement.people(session, run, actor)
+        return
+    wanted, counters = _filters(run.settings.codebook)
+    if view == "Grid":
+        grid.grid_view(session, run, actor, wanted, counters, show_all=_show_all)
+    else:
+        _focus(session, run, actor, wanted)
+    layout.keep(document=state.focus())
+    progress.pays(session, run, state.focus(), actor)
+
+
+def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.QueueFilter) -> None:
+    key = f"review-focus-{run.run_id}"
+
+    def settled() -> None:
+        """The person has gone on: what was corrected there stays on offer below."""
+        document = st.session_state[key].get("settled")
+        state.note_corrected(document if isinstance(document, str) else None)
+
+    shown = focus.focus(
+        context.watched(session, run.run_id),
+        run.settings.codebook,
+        review.roles(run),
+        wanted,
+        queue.manner(session),
+        actor=actor,
+        asked=state.opened(),
+        height="calc(100vh - 204px)",  # leaves room for the line below it
+        on_settled=settled,
+        key=key,
+    )
+    if shown is not None:
+        state.focus_on(shown)
+        if shown == state.opened():
+            state.begin_at(None)
+
+
+def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.DeltaGenerator]:
+    """The row of filters, and the place for counters at its end."""
+    names = {label.id: label.name for label in codebook.labels}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-filters"):
+        search = st.text_input(
+            "Search", placeholder="Search in text", icon=":material/search:", label_visibility="collapsed", key=SEARCH,
+            width=190, on_change=grid.first_page,
+        )  # fmt: skip
+        label = _choice("All labels", names, LABEL, 136)
+        reason = _choice("Any reason", queue.REASONS, REASON, 156)
+        status = _choice("Any status", {status: status for status in review.STATUSES}, STATUS, 126)
+        length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)
+        others = st.checkbox(
+            "second reading", key=OTHERS, help="Only documents that somebody else has submitted.",
+            on_change=grid.first_page,
+        )  # fmt: skip
+        counters = st.container(width="stretch")
+    wanted = queue.QueueFilter(search or "", label, reason, status, length, others)  # type: ignore[arg-type]
+    return wanted, counters
+
+
+def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> str | None:
+    known: dict[str, str] = dict(words)
+    return st.selectbox(
+        nothing, list(known), index=None, placeholder=nothing, format_func=lambda id: known.get(id, id),
+        label_visibility="collapsed", key=key, width=width, on_change=grid.first_page,
+    )  # fmt: skip
+
+
+def _show_all() -> None:
+    state.forget(SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS)
+    grid.first_page()
+    state.begin_at(None)
+
+
+main()

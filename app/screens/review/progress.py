@@ -1,0 +1,172 @@
+"""Below the review: what it proves so far, what a correction could teach, and the student."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from app import state
+from app.screens.review import accuracy_estimate as proof_view
+from app.screens.review import codebook_examples
+from app.widgets.alerts import error_box
+from core.errors import MootError
+from core.runs import RunRow
+from core.services.classifier import classifier, import_
+from core.services.codebooks import staleness
+from core.services.review import accuracy_estimate as proofs
+from core.services.review import codebook_examples as teaching
+from core.services.review import focus, review
+from core.services.review.codebook_examples import CodebookExample, Effect
+from core.services.session import ProjectSession
+
+
+def pays(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
+    """The line below the review: what the last correction could teach, else what is proven; and the way to all of it.
+    ``document_id`` is the one in focus."""
+    asked = state.words_to_change()
+    if asked is not None:
+        _words(session, run, asked, actor)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pays"):
+        taught = state.taught()
+        if taught:
+            st.html(f'<div class="moot-proof" role="status">{escape(taught)}</div>', width="stretch")
+        elif not _teach(session, run, document_id, actor):
+            with st.container(width="stretch"):
+                proof_view.line(proofs.proof(session, run))
+        if st.button("What it proves", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
+            _proof(session, run)
+
+
+def _teach(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
+    """The first correction of the document in focus that could teach something, or of the one corrected before it;
+    whether there is one."""
+    for place in dict.fromkeys((document_id, state.corrected())):
+        lessons = _lessons(session, run, place, actor) if place is not None else []
+        if lessons:
+            state.note_corrected(place)
+            _offer(session, run, lessons, actor, elsewhere=place != document_id)
+            return True
+    return False
+
+
+def _offer(
+    session: ProjectSession,
+    run: RunRow,
+    lessons: list[tuple[CodebookExample, Effect | None]],
+    actor: str,
+    *,
+    elsewhere: bool,
+) -> None:
+    """The first that has words, else a way to choose some."""
+    lesson, effect = next((one for one in lessons if one[1] is not None), lessons[0])
+    if effect is None:
+        words = f"Your correction of {lesson.document_id} can become an example of its label."
+        codebook_examples.nothing(words, on_change=lambda: state.change_words(lesson), key="review-teach")
+        return
+    codebook_examples.card(
+        lesson,
+        effect,
+        staleness.shown(session, run.settings.codebook),
+        on_teach=lambda: _keep(session, run, lesson, actor),
+        on_change=lambda: state.change_words(lesson),
+        more=len(lessons) - 1,
+        elsewhere=elsewhere,
+        key="review-teach",
+    )
+
+
+def _lessons(
+    session: ProjectSession, run: RunRow, document_id: str, actor: str
+) -> list[tuple[CodebookExample, Effect | None]]:
+    """What a document's corrections could teach; nothing while its verdict is still hidden from the person."""
+    found = review.dossier(session, run, document_id, actor=actor)
+    if found is None or not found.reviews or focus.hidden(session, run, found, actor):
+        return []
+    return teaching.open_lessons(session, run, found)
+
+
+def _keep(session: ProjectSession, run: RunRow, lesson: CodebookExample, actor: str) -> None:
+    """Teach it; the line says what came of it when it is drawn next."""
+    try:
+        version = teaching.teach(session, run, lesson, actor=actor)
+    except MootError as error:
+        state.note_taught(str(error))
+    else:
+        state.note_taught(f"Kept as version {version} of the codebook; runs from now on know it.")
+
+
+@st.dialog("Make it count", width="large")
+def _words(session: ProjectSession, run: RunRow, lesson: CodebookExample, actor: str) -> None:
+    chosen = codebook_examples.form(lesson, staleness.shown(session, run.settings.codebook))
+    if not chosen.text.strip():
+        st.html(
+            '<div class="moot-proof q">Type or paste some words of the text: what it would change is shown here.</div>'
+        )
+        return
+    try:
+        found = teaching.effect(session, run, chosen)
+    except MootError as error:
+        error_box(error)
+        return
+    codebook_examples.effect(found)
+    st.html('<div class="moot-proof q">This document is left out of evaluations of runs that know these words.</div>')
+    if st.button("Keep", type="primary", key="teach-keep"):
+        _keep(session, run, chosen, actor)
+        st.rerun()
+
+
+@st.dialog("What the review proves", width="large")
+def _proof(session: ProjectSession, run: RunRow) -> None:
+    proof_view.details(proofs.proof(session, run), run.settings.codebook.kind)
+    with st.container(border=True, key="proof-student", gap="small"):
+        found = classifier.standing(session)
+        st.html(
+            '<div class="moot-panel"><h2>Student</h2><span>learns from what you decide, no language model</span></div>'
+        )
+        proof_view.student(found)
+        if found.ready:
+            _student_buttons(session)
+        with st.expander("Use a student's file"):
+            student_from_elsewhere(session)
+
+
+def student_from_elsewhere(session: ProjectSession) -> None:
+    """A student that another project taught, put to work on these documents."""
+    upload = st.file_uploader("A .skops file that Moot exported", type=["skops"], key="student-file-in")
+    if upload is None:
+        return
+    try:
+        with st.spinner("Reading the student"):
+            found = import_.adopt(session, upload.getvalue(), upload.name)
+        known, strange = ", ".join(found.known), ", ".join(found.strange)
+        left = f" {strange} it was not taught: unresolved." if strange else ""
+        st.html(
+            f'<div class="moot-proof">Taught on {found.documents:,} documents elsewhere. It knows {escape(known)}.'
+            f"{escape(left)} The student of this project stays as it is.</div>"
+        )
+        if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="student-adopted"):
+            state.look_at_run(import_.annotate(session, found).run_id)
+            st.switch_page("screens/run/page.py")
+    except MootError as error:
+        error_box(error)
+
+
+def _student_buttons(session: ProjectSession) -> None:
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Annotate all documents", icon=":material/play_arrow:", key="student-annotate",
+                     help="A run of its own, free and on this machine. Evaluate compares it."):  # fmt: skip
+            made = classifier.annotate(session)
+            state.look_at_run(made.run_id)
+            st.switch_page("screens/run/page.py")
+        st.download_button(
+            "Student file", lambda: classifier.body(session), f"{session.name}-student{classifier.SUFFIX}",
+            on_click="ignore",
+            type="tertiary", icon=":material/download:", key="student-file", help="skops: holds no code, no pickle",
+        )  # fmt: skip
+        st.download_button(
+            "Card", lambda: classifier.card(session), f"{session.name}-student.md", "text/markdown",
+            on_click="ignore",
+            type="tertiary", icon=":material/description:", key="student-card",
+            help="What it was taught on and how well it does",
+        )  # fmt: skip

@@ -1,0 +1,352 @@
+"""Run: set a run up, start it, watch it, steer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from app import context, preload, state
+from app.screens.models.connections import probed
+from app.screens.run import comparison as views_comparison
+from app.screens.run import setup, status
+from app.screens.run.error_handling import ask_first, long_documents
+from app.screens.run.savings import saved_strip
+from app.widgets import layout
+from app.widgets.alerts import error_box, notice
+from app.widgets.common import bound, heading, room_link, saved, styles
+from app.widgets.empty_state import empty
+from app.widgets.layout import header
+from app.widgets.live_run import board
+from core.debate import protocols
+from core.errors import MootError, UsageError
+from core.runs import RunRow, RunSettings
+from core.services.lab import templates
+from core.services.review import ambiguity
+from core.services.runs import (
+    comparison,
+    context_limits,
+    control,
+    estimates,
+    examples,
+    planning,
+    prices,
+    rerun,
+    savings,
+)
+from core.services.runs.preview import preview
+from core.services.session import ProjectSession
+
+NEW = "new"  # what the picker holds while a new run is set up
+
+
+def choose(rows: list[RunRow], shown: str) -> None:
+    """The box with the runs of the project, the latest first."""
+    if not rows:
+        return
+    by_id = {row.run_id: row for row in reversed(rows)}
+    options = [NEW, *by_id] if shown == NEW else list(by_id)
+
+    def chosen() -> None:
+        state.look_at_run(st.session_state["run-picker"])
+        state.set_up(False)
+
+    if shown != NEW:
+        layout.keep(run=shown)
+    st.selectbox(
+        "Run",
+        options,
+        format_func=lambda id: "A new run" if id == NEW else status.run_words(by_id[id]),
+        key=bound("run-picker", shown),
+        on_change=chosen,
+        label_visibility="collapsed",
+        width=190,
+    )
+
+
+def shown_run(session: ProjectSession, rows: list[RunRow]) -> str:
+    """The run that the tab looks at: the chosen one, else what is under way, else the latest."""
+    wanted = state.run_id()
+    if wanted is not None and any(row.run_id == wanted for row in rows):
+        return wanted
+    return next(iter(session.under_way()), rows[-1].run_id)
+
+
+def source_name(session: ProjectSession) -> str:
+    """The file that the documents came from."""
+    names = list(dict.fromkeys(made.file_name for made in session.store.documents.imports() if made.file_name))
+    return names[0] if len(names) == 1 else f"{len(names)} files" if names else ""
+
+
+# -- before a run
+
+
+def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
+    """What a run would do, its settings, and the buttons that start it."""
+    with header("Run", "a new one" if rows else "the first one", key="setup-header"):
+        saved(state.plan_saved_at())
+        choose(rows, NEW)
+        if rows:
+            st.button("Back to the runs", on_click=state.set_up, args=(False,))
+    count = session.store.documents.count()
+    version = session.store.codebooks.latest()
+    if count == 0:
+        if empty("Nothing to debate yet", "A run needs documents: a file with a text in each row.", ("Open Data",),
+                 sign="lines", key="no-documents"):  # fmt: skip
+            st.switch_page("screens/data/page.py")
+        return
+    if version is None or not version.codebook.labels:
+        if empty("Nothing to look for yet", "The codebook has no labels. One is enough to begin.", ("Open Codebook",),
+                 key="no-labels"):  # fmt: skip
+            st.switch_page("screens/codebook/page.py")
+        return
+    plan = planning.recall(session)
+
+    def save(changed: planning.Plan) -> None:
+        planning.remember(session, changed)
+        state.note_plan_saved()
+
+    left, right = st.columns((1.75, 1), gap="medium")
+    with right, st.container(border=True, key="settings"):
+        heading("Settings")
+        try:
+            setup.settings(plan, version.codebook, count, save, ambiguity.prepasses(session))
+        except MootError as error:
+            error_box(error)
+        setup.codebook_words(version.codebook, version.version)
+        room_link("models", "Seats and models", icon=":material/memory:")
+        room_link("codebook", "Codebook", icon=":material/menu_book:")
+        if plan.protocol == planning.PANEL:
+            room_link("personas", "Personas", icon=":material/groups:")
+    with left:
+        try:
+            ids = ambiguity.chosen(session, replace(plan, limit=None), session.store.documents.ids())
+            settings = planning.settle(
+                plan.narrowed(), version.codebook, version.version, session.models, own=templates.promoted(session)
+            )
+        except MootError as error:
+            error_box(error)
+            room_link("models", "Seats and models", icon=":material/memory:")
+            return
+        count = len(ids)
+        whole = estimates.estimate(session, settings, count, iterations=plan.iterations)
+        with st.container(border=True, key="ready"):
+            few = min(plan.limit or setup.PILOT, count)
+            pilot = estimates.estimate(session, settings, few)
+            pressed = setup.ready(plan, version.codebook, count, pilot, first=not rows)
+            if pressed is not None and state.first_click():
+                begin(session, [settings], lambda: start(session, settings, plan, ids[:pressed]))
+            for probe in state.probes():
+                probed(probe, _who(protocols.roles_of(settings), probe.roles))
+            if any(probe.stops for probe in state.probes()):
+                room_link("models", "Nothing was spent. Mend it on Models", icon=":material/memory:")
+            st.button("Add to a comparison", icon=":material/playlist_add:", key="compare-add", on_click=compare_too,
+                      args=(session, plan), type="tertiary",
+                      help="Several protocols and seatings on the same documents, started with one click")  # fmt: skip
+        if comparison.plans(session):
+            with st.container(border=True, key="comparison"):
+                members = comparison.prepared(session, version.codebook, version.version, count)
+                wanted = views_comparison.comparison(
+                    members, few, lambda place: comparison.remove(session, place), lambda: comparison.clear(session)
+                )
+                if wanted is not None and state.first_click():
+                    settled = [member.settings for member in members.members if member.settings is not None]
+                    begin(session, settled, lambda: start_comparison(session, members, ids[:wanted]))
+        known_to_lack = st.container()  # drawn last: the first look at the words takes a second
+        with st.container(border=True, key="estimate"):
+            setup.estimate_table(whole)
+        with st.expander("What each role is asked, word for word"):
+            sample = session.store.documents.page(0, 1)[0]
+            setup.prompts(preview(settings, sample), sample.id)
+        with known_to_lack:
+            chosen = ids[: plan.limit] if plan.limit else ids
+            setup.usable_warnings([*planning.warnings(settings), *examples.notes(session.store, settings, chosen)])
+            long_documents(settings, context_limits.too_long(settings, session.models, session.store.documents.longest))
+
+
+def begin(session: ProjectSession, settings: Sequence[RunSettings], go: Callable[[], None]) -> None:
+    """Start runs, at once or after a yes where nobody knows what a model costs."""
+    strangers = tuple(dict.fromkeys(spec for each in settings for spec in prices.unpriced(session.models, each)))
+    if strangers:
+        ask_first(strangers, go)
+    else:
+        go()
+
+
+def compare_too(session: ProjectSession, plan: planning.Plan) -> None:
+    """Put the plan into the comparison."""
+    try:
+        comparison.add(session, plan)
+    except UsageError as error:
+        state.say_next("warn", error.message, error.remedy)
+
+
+def start_comparison(session: ProjectSession, members: comparison.Comparison, ids: Sequence[str]) -> None:
+    """Ask every seat of all members for one line; if all can be reached, queue a run of each."""
+    with st.spinner("Asking each seat for one line …"):
+        probes = [
+            probe
+            for member in members.members
+            if member.settings is not None
+            for probe in planning.probe_all(member.settings, session.models, session.engine)
+        ]
+    state.keep_probes(tuple(probes))
+    if any(probe.stops for probe in probes):
+        st.rerun()
+    made = comparison.start(session, members, ids)
+    control.start(session, made)
+    state.set_up(False)
+    state.look_at_run(made[0].run_id)
+    st.rerun()
+
+
+def start(session: ProjectSession, settings: RunSettings, plan: planning.Plan, ids: Sequence[str]) -> None:
+    """Ask each seat for one line; if all can be reached, make the runs and put them into the queue."""
+    with st.spinner("Asking each seat for one line …"):
+        probes = planning.probe_all(settings, session.models, session.engine)
+    state.keep_probes(probes)
+    if any(probe.stops for probe in probes):
+        st.rerun()
+    made = planning.create(session, settings, ids, iterations=plan.iterations)
+    control.start(session, made)
+    state.set_up(False)
+    state.look_at_run(made[0].run_id)
+    failed = [f"{probe.error.message} {probe.error.remedy}".strip() for probe in probes if probe.error is not None]
+    odd = ", ".join(
+        dict.fromkeys(probe.role_model.spec for probe in probes if probe.error is None and not probe.in_format)
+    )
+    if failed:
+        state.say_next("warn", "Started, although not every seat answered", "\n".join(dict.fromkeys(failed)))
+    elif odd:
+        state.say_next("warn", f"{odd} did not answer in the expected format", "Started all the same.")
+    st.rerun()
+
+
+def _who(known: Sequence[protocols.Role], roles: tuple[str, ...]) -> str:
+    titles = [role.title for role in known if role.name in roles]
+    return " and ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))
+
+
+# -- a run
+
+
+def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None:
+    """One run with its buttons and its board."""
+    now = control.standing(session, run_id)
+    run = now.run
+
+    def steer(order: str, **options: bool) -> None:
+        """One press of a button, before the page is drawn anew."""
+        try:
+            getattr(control, order)(session, run_id, **options)
+        except UsageError as error:
+            state.say_next("error", error.message, error.remedy)
+
+    def raise_to(dollars: float) -> None:
+        try:
+            control.raise_budget(session, run_id, dollars)
+        except UsageError as error:
+            state.say_next("error", error.message, error.remedy)
+
+    boxed = now.ending is None and (now.why not in ("", "you") or (now.state == "failed" and now.error is not None))
+    word, tone = status.badge(now)
+    with header(session.run_name(run_id), status.sub_line(now, source_name(session)), badge=word, tone=tone,
+                dot=now.state == "running", key="run-header"):  # fmt: skip
+        choose(rows, run_id)
+        buttons(now, steer, boxed=boxed)
+        st.button("New run", icon=":material/add:", key="new-run", on_click=state.set_up, args=(True,))
+    if boxed:
+        last, talking = session.store.ended.last_reply(run_id)
+        status.why_it_stands(
+            now, last, talking, go_on=lambda: steer("go_on"), stop=lambda: steer("stop"), raise_to=raise_to
+        )
+    if now.state not in ("running", "queued"):
+        told = context_limits.limit_words(run, session.store.ended.at_their_limit(run_id))
+        if told:
+            notice("warn", "Replies were cut by their output limit", told)
+    moving = next((other for other in session.under_way() if session.state(other) == "running"), None)
+    status.queue_strip(
+        [row for row in control.queue(session) if row.run_id != run_id],
+        [row for row in control.held(session) if row.run_id != run_id] if now.state in ("done", "stopped") else [],
+        release=lambda: control.release(session),
+        take_out=lambda other: control.take_out(session, other),
+        moving=moving if moving != run_id else None,
+        watch=state.look_at_run,
+    )
+
+    if now.state not in ("running", "queued"):
+        saved_strip(run, savings.from_store(session, run_id), savings.adaptive(session, run))
+
+    def follow() -> None:
+        """When the run that is looked at ends and another begins, look at that one."""
+        others = [other for other in session.under_way() if other != run_id]
+        if others and session.state(run_id) == "done":
+            state.look_at_run(others[0])
+
+    board(
+        context.watched(session, run_id),
+        run.settings.codebook,
+        {role.name: role.title for role in protocols.roles_of(run.settings)},
+        state=now.state,
+        budget=run.budget_usd,
+        slots=max(8, min(20, 2 * run.settings.concurrency)),
+        told=boxed,
+        groups={role.name: role.group for role in protocols.roles_of(run.settings)},
+        form=protocols.of(run.settings).form,
+        key="board",
+        on_state=follow,
+    )
+
+
+def set_up_again(run: RunRow) -> None:
+    """Open the form with this run's settings."""
+    planning.remember(context.require_project(), rerun.plan_again(run))
+    state.set_up(True)
+
+
+def buttons(now: control.StandstillReason, steer: Callable[..., None], *, boxed: bool) -> None:
+    """What can be done with the run as it stands."""
+    run, state_now = now.run, now.state
+    if state_now == "running":
+        st.button(
+            "Pause", icon=":material/pause:", key="pause", on_click=steer, args=("pause",),
+            disabled=now.ending is not None, help="Calls in flight end and are kept",
+        )  # fmt: skip
+        st.button(
+            "Stop", icon=":material/stop:", key="stop", on_click=steer, args=("stop",),
+            disabled=now.ending == "stopped", help="Cut the calls in flight; every reply so far is kept",
+        )  # fmt: skip
+    elif state_now == "queued":
+        st.button("Take out of the queue", key="unqueue", on_click=steer, args=("stop",))
+    elif not boxed and now.left and state_now in ("paused", "stopped", "failed"):
+        st.button("Go on", icon=":material/play_arrow:", type="primary", key="go-on", on_click=steer, args=("go_on",))
+        if state_now == "paused":
+            st.button("Stop here", key="stop-here", on_click=steer, args=("stop",))
+    if state_now not in ("running", "queued"):
+        st.button(
+            "Run again …", icon=":material/redo:", key="again", on_click=set_up_again, args=(run,),
+            help="Set up another run like this one. What both ask is taken from the store: change the judge, say, and "
+            "only the judge is paid",
+        )  # fmt: skip
+        if run.failed:
+            st.button(
+                f"Retry {run.failed:,} failed", icon=":material/replay:", key="retry-failed", on_click=steer,
+                args=("go_on",), kwargs={"retry_failed": True},
+            )  # fmt: skip
+        if run.unresolved:
+            st.button(
+                f"Retry {run.unresolved:,} unresolved", icon=":material/replay:", key="retry-unresolved",
+                on_click=steer, args=("go_on",), kwargs={"retry_unresolved": True},
+                help="Ask again where the decision could not be read; what could be read is not asked again",
+            )  # fmt: skip
+
+
+styles()
+here = context.require_project()
+known = here.store.runs.all()
+if state.setting_up() or not known:
+    setup_screen(here, known)
+else:
+    run_screen(here, known, shown_run(here, known))
+    preload.prepare(here)

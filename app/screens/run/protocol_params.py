@@ -1,0 +1,117 @@
+"""The form of a protocol's parameters, drawn from what its card declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from app import state
+from app.widgets.common import bound, line
+from core import resources
+from core.codebook import Codebook
+from core.debate.protocols import custom
+from core.debate.spec import PRESET, Param, Params, ProtocolSpec
+from core.errors import MootError
+from core.services.runs import custom_protocols
+from core.services.runs.planning import Plan
+
+OWN = ""
+"""What the box with the presets holds when none was chosen."""
+
+
+def parameters(
+    plan: Plan, card: ProtocolSpec, params: Params, codebook: Codebook, save: Callable[[Plan], None]
+) -> None:
+    """One widget a parameter that matters now, and the presets; each change is given to ``save`` as a new plan.
+
+    ``params`` are the settled ones. A preset takes the place of what was chosen by hand.
+    """
+    if card.name == custom.NAME:
+        _file(plan, save)
+        return
+    if not card.params and not card.presets:
+        return
+
+    def key(name: str) -> str:
+        return f"param-{card.name}-{name}"
+
+    def chosen() -> None:
+        name = st.session_state[key(PRESET)]
+        save(replace(plan, params={PRESET: name} if name else {}))
+
+    def changed(param: Param) -> None:
+        value: Any = st.session_state[key(param.name)]
+        save(replace(plan, params={**plan.params, param.name: param.default if value is None else value}))
+
+    with st.container(key="protocol-params", gap="small"):
+        if card.presets:
+            st.selectbox(
+                "Preset",
+                [OWN, *card.presets],
+                format_func=lambda name: card.presets[name].title if name else "As set below",
+                key=bound(key(PRESET), plan.params.get(PRESET, OWN)),
+                on_change=chosen,
+                help="Rounds, repetitions and temperatures as a paper has them. A seat's own temperature stands.",
+            )
+        shown = [param for param in card.params if not param.hidden and param.matters(params)]
+        for start in range(0, len(shown), 2):
+            for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
+                _widget(column, param, params[param.name], key(param.name), changed)
+    treatment = card.kinds.get(codebook.kind)
+    if treatment is not None:
+        line(f"Vote: {treatment.vote}. Tie: {treatment.tie}.", "q xs")
+    if params:
+        warmth = sorted(set(card.temperatures(params).values()))
+        if warmth:
+            line(f"Temperature {', '.join(f'{one:g}' for one in warmth)} where a seat leaves it to auto.", "q xs")
+
+
+def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
+    """A protocol of one's own, as a YAML file; it is kept in the plan and frozen into the run."""
+
+    def taken() -> None:
+        given = st.session_state["protocol-file"]
+        if given is None:
+            return
+        try:
+            _, params = custom_protocols.described(given.getvalue().decode("utf-8-sig", "replace"), given.name)
+        except MootError as error:
+            state.say_next("error", error.message, error.remedy)
+        else:
+            save(replace(plan, params=params))
+
+    st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=taken)
+    if not plan.params.get(custom.SCRIPT):
+        line("Roles with their prompts, their order, who hears whom, and who decides.", "q")
+    st.download_button(
+        "An example to start from",
+        (resources.folder("sample_data") / "protocols" / "second_reading.yaml").read_bytes(),
+        file_name="second_reading.yaml",
+        mime="application/yaml",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )
+
+
+def _widget(column: Any, param: Param, value: Any, key: str, changed: Callable[[Param], None]) -> None:
+    options: dict[str, Any] = {"key": bound(key, value), "on_change": changed, "args": (param,), "help": param.help}
+    if isinstance(param.default, bool):
+        column.toggle(param.title, **options)
+    elif param.choices:
+        column.selectbox(param.title, list(param.choices), format_func=param.choices.__getitem__, **options)
+    elif isinstance(param.default, str):
+        column.text_input(param.title, **options)
+    else:
+        number = type(param.default)
+        column.number_input(
+            param.title,
+            value=None,
+            min_value=None if param.least is None else number(param.least),
+            max_value=None if param.most is None else number(param.most),
+            step=number(1) if number is int else 0.05,
+            **options,
+        )

@@ -1,0 +1,159 @@
+"""A run under way or ended, around its board: title, buttons, the queue, and why it stands still."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from html import escape
+
+import streamlit as st
+
+from app.widgets.alerts import Tone, error_box, notice
+from app.widgets.common import money
+from core.debate import protocols
+from core.errors import MootError
+from core.runs import RunRow, State
+from core.services.lab import templates
+from core.services.runs.control import StandstillReason, next_budget
+
+TONES: dict[State, Tone] = {
+    "queued": "", "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
+}  # fmt: skip
+ENDING = {"paused": "pausing", "stopped": "stopping"}
+
+Act = Callable[[], None]
+
+
+def badge(standing: StandstillReason) -> tuple[str, Tone]:
+    """The word beside the title and its tone."""
+    if standing.ending is not None:
+        return ENDING.get(standing.ending, standing.ending), "unres"
+    if standing.why == "interrupted":
+        return "interrupted", "unres"
+    return standing.state, TONES[standing.state]
+
+
+def sub_line(standing: StandstillReason, file_name: str) -> str:
+    """ "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
+    settings = standing.run.settings
+    card = protocols.of(settings)
+    title = card.name.upper() if len(card.name) <= 4 else card.title
+    parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
+    own = templates.cited(settings)
+    if own:
+        parts.append(f"own prompts: {', '.join(own)}")
+    if standing.siblings > 1:
+        parts.append(f"iteration {settings.iteration + 1} of {standing.siblings}")
+    return ", ".join(parts)
+
+
+def why_it_stands(
+    standing: StandstillReason,
+    last_reply: float | None,
+    open_debates: int,
+    *,
+    go_on: Act,
+    stop: Act,
+    raise_to: Callable[[float], None],
+) -> bool:
+    """The box that says why the run stands still, with what to do; whether there is one (a pause of one's own has
+    none: the board says so)."""
+    run = standing.run
+    name = f"Run {run.run_id}"
+    if standing.error is not None and standing.state == "failed":
+        if isinstance(standing.error, MootError):
+            error_box(standing.error)
+        else:
+            notice(
+                "error", f"{name} ended by an error of Moot's own", f"{type(standing.error).__name__}: {standing.error}"
+            )
+        _choices(go_on, None)
+        return True
+    at = f"{standing.ended:,} of {run.documents:,}"
+    match standing.why:
+        case "interrupted":
+            until = time.strftime(" until %H:%M:%S", time.localtime(last_reply)) if last_reply else ""
+            talk = "1 debate goes" if open_debates == 1 else f"{open_debates:,} debates go"
+            more = f" {talk} on where {'it was' if open_debates == 1 else 'they were'}." if open_debates else ""
+            notice("warn", f"{name} was interrupted at {at}", f"Every reply{until} is kept, none is paid again.{more}")
+        case "budget":
+            budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
+            rest = spent / standing.ended * standing.left if standing.ended else None
+            cost = f" The last {standing.left:,} should cost {money(rest)}, measured on this run." if rest else ""
+            notice("warn", f"Paused at ${spent:,.2f} of ${budget:,.2f}", f"{at} done.{cost}")
+            _raise(run, raise_to, stop)
+            return True
+        case "faults":
+            notice(
+                "error",
+                f"{name} is {standing.state} at {at}",
+                f"{run.message}\nMend it and go on; nothing is paid twice.",
+            )
+        case "batch":
+            notice("info", f"{name} waits for its batch at {at}", f"{run.message}. Go on collects what has come.")
+        case "held":
+            notice("info", f"{name} waits", f"It was {run.message}. Go on puts it into the queue.")
+        case _:
+            return False
+    _choices(go_on, stop if standing.state == "paused" else None)
+    return True
+
+
+def _choices(go_on: Act, stop: Act | None) -> None:
+    with st.container(horizontal=True, gap="small"):
+        st.button("Go on", type="primary", key="box-go-on", on_click=go_on)
+        if stop is not None:
+            st.button("Stop here", key="box-stop", on_click=stop)
+
+
+def _raise(run: RunRow, raise_to: Callable[[float], None], stop: Act) -> None:
+    offer = next_budget(run)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.button(f"Raise to ${offer:,.2f}", type="primary", key="box-raise", on_click=raise_to, args=(offer,))
+        other = st.number_input(
+            "Another ceiling in dollars", min_value=0.01, value=offer, format="%.2f", width=150,
+            label_visibility="collapsed", key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
+        )  # fmt: skip
+        if other != offer:
+            st.button(f"Raise to ${other:,.2f}", key="box-raise-other", on_click=raise_to, args=(other,))
+        st.button("Stop here", key="box-stop", on_click=stop)
+
+
+def queue_strip(
+    rows: Sequence[RunRow],
+    held: Sequence[RunRow],
+    *,
+    take_out: Callable[[str], None],
+    release: Act,
+    moving: str | None,
+    watch: Callable[[str], None],
+) -> None:
+    """The run that moves when another is shown, those that wait, each with a way out, and those that were held back."""
+    if not rows and not held and moving is None:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
+        if moving is not None:
+            st.html('<div class="moot-line q">Under way:</div>', width="content")
+            st.button(f"Watch {moving}", icon=":material/visibility:", key="watch", on_click=watch, args=(moving,))
+        if rows:
+            st.html('<div class="moot-line q">Then:</div>', width="content")
+        for row in rows:
+            iteration = row.settings.iteration + 1
+            st.button(
+                f"{row.run_id}, iteration {iteration}" if iteration > 1 else f"{row.run_id}, {row.settings.protocol}",
+                icon=":material/close:",
+                icon_position="right",
+                key=f"unqueue-{row.run_id}",
+                help=f"Take run {row.run_id} out of the queue",
+                on_click=take_out,
+                args=(row.run_id,),
+            )
+        if held:
+            names = ", ".join(row.run_id for row in held)
+            st.html(f'<div class="moot-line q">Held back: {escape(names)}</div>', width="content")
+            st.button("Go on with them" if len(held) > 1 else "Go on with it", key="release", on_click=release)
+
+
+def run_words(run: RunRow) -> str:
+    """A run in the picker; without counts, which would be out of date while it moves."""
+    return f"{run.run_id}, {run.settings.protocol}, {run.documents:,}"

@@ -1,1 +1,0 @@
-"""What screens are drawn with, a folder for each room; here is what several rooms share."""

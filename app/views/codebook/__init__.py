@@ -1,1 +1,0 @@
-"""What the Codebook room is drawn with."""

@@ -1,1 +1,0 @@
-"""What the Data room is drawn with."""

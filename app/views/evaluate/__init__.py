@@ -1,1 +1,0 @@
-"""What the rooms Evaluate and Compare are drawn with."""

@@ -1,1 +1,0 @@
-"""What the Lab is drawn with."""

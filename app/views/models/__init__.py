@@ -1,1 +1,0 @@
-"""What the Models room is drawn with."""

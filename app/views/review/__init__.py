@@ -1,1 +1,0 @@
-"""What the Review room is drawn with."""

@@ -1,1 +1,0 @@
-"""What the Run room is drawn with."""

@@ -1,0 +1,89 @@
+"""How a chart comes to the page: made once for what it shows, drawn with its picture and its rows to take away."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from importlib.util import find_spec
+from typing import Any, ParamSpec, TypeAlias, cast
+
+import streamlit as st
+
+from app.widgets import palette
+from core.services import csv_table
+
+PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
+ROW = 26
+KEPT = 200
+"""Charts that are remembered, over all sessions."""
+
+P = ParamSpec("P")
+Spec: TypeAlias = dict[str, Any]
+"""A finished Vega-Lite chart with its data, in colours for both themes."""
+
+
+def kept(make: Callable[P, Spec]) -> Callable[P, Spec]:
+    """Have the chart made once for the same arguments: Altair checks each part of it, which takes 0.05 to 0.2 s."""
+    return st.cache_data(show_spinner=False, max_entries=KEPT)(make)
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Rows as the data of a chart. Not as a DataFrame: each would be read again for what its columns might be."""
+    import altair as alt
+
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def finished(chart: Any, height: int, padding: Mapping[str, int] | None = None) -> Spec:
+    """The chart in the look that all have, ``height`` pixels high and as wide as its place."""
+    shade = palette.colours()
+    axis = {
+        "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
+        "domainColor": shade["line2"], "tickColor": shade["line2"], "labelFontSize": 11.5, "titleFontSize": 11.5,
+        "titleFontWeight": 400, "labelLimit": 190,
+    }  # fmt: skip
+    legend = {"labelColor": shade["tx2"], "titleColor": shade["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
+    chart = chart.properties(height=height, background="transparent", padding=dict(padding or PADDING)).configure(
+        font="Inter", view={"stroke": None}, axis=axis, legend=legend
+    )
+    spec = cast(Spec, chart.to_dict(validate=False))  # the tests draw each chart; here it would take as long again
+    # Only SVG knows css. Streamlit (1.67) would take a canvas from 2,000 marks on.
+    return {**spec, "usermeta": {"embedOptions": {"renderer": "svg"}}}
+
+
+def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "") -> dict[str, str]:
+    """Draw a chart with its data to take away; gives the fields of the point picked in the selection ``select``."""
+    dark = st.context.theme.type == "dark"
+    picked: dict[str, str] = {}
+    if select:
+        event: Any = st.vega_lite_chart(
+            None, deepcopy(spec), width="stretch", theme=None, key=key, on_select="rerun", selection_mode=[select]
+        )
+        points = event["selection"].get(select) or [{}]
+        picked = {field: str(value) for field, value in points[0].items()}
+    else:
+        st.vega_lite_chart(None, deepcopy(spec), width="stretch", theme=None, key=key)
+    with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
+        if find_spec("vl_convert") is not None:
+            st.download_button(
+                "SVG", lambda: svg(spec, dark), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
+                on_click="ignore",
+                type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
+            )  # fmt: skip
+        st.download_button(
+            "CSV", lambda: csv_table.as_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
+            type="tertiary", icon=":material/download:", help="The numbers of this chart",
+        )  # fmt: skip
+    return picked
+
+
+def svg(spec: Spec, dark: bool) -> str:
+    """The chart as SVG in the colours of one theme on its ground, as wide as a column of a page."""
+    import altair as alt
+
+    out = io.StringIO()
+    whole = {**spec, "width": 640, "background": palette.colours()["bg"]}
+    alt.Chart.from_dict(json.loads(palette.plain(json.dumps(whole), dark))).save(out, format="svg")
+    return out.getvalue()

@@ -1,0 +1,94 @@
+"""The versions of a codebook: what changed from one to another, and back to an old one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from html import escape
+
+import streamlit as st
+
+from app.widgets.labels import swatch_html
+from core.codebook import Codebook
+from core.services.codebooks.codebook import CodebookVersion
+from core.services.codebooks.diff import LabelChange, Piece, compare
+
+DRAFT = 0
+"""Stands for the draft among the versions."""
+TAGS = {"same": "span", "added": "ins", "removed": "del"}
+CLOSING = tuple(",.;:!?)]")
+
+
+def version_rows(versions: Sequence[CodebookVersion], draft: str, *, most: int = 6) -> None:
+    """The newest versions in a small table, the draft on top."""
+    rows = [("draft", draft, "now")] if draft else []
+    rows += [
+        (f"v{each.version}", each.note or f"{len(each.codebook.labels)} labels", when(each.at)) for each in versions
+    ]
+    more = len(rows) - most
+    body = "".join(
+        f'<div class="moot-version"><b>{escape(number)}</b><span>{escape(note)}</span><time>{escape(at)}</time></div>'
+        for number, note, at in rows[:most]
+    )
+    st.html(body + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else ""))
+
+
+def when(at: float) -> str:
+    """A time in a word."""
+    then, now = time.localtime(at), time.localtime()
+    if then[:3] == now[:3]:
+        return time.strftime("%H:%M", then)
+    if time.time() - at < 6 * 86_400:
+        return time.strftime("%a", then)
+    return f"{then.tm_mday} {time.strftime('%b' if then.tm_year == now.tm_year else '%b %Y', then)}"
+
+
+def changes(found: Sequence[LabelChange]) -> None:
+    """Changes label by label, word by word; all of it is escaped."""
+    if not found:
+        st.html('<div class="moot-line q">No difference.</div>')
+        return
+    st.html(f'<div class="moot-diff">{"".join(map(_change, found))}</div>')
+
+
+def pieces(found: Sequence[Piece]) -> str:
+    """What stayed, came and went, as html: words apart, and nothing before what closes a clause."""
+    return "".join(
+        f"{'' if text.startswith(CLOSING) else ' '}<{TAGS[op]}>{escape(text)}</{TAGS[op]}>" for op, text in found
+    ).lstrip()
+
+
+def _change(change: LabelChange) -> str:
+    what = {"added": "added", "removed": "removed", "changed": ""}[change.what]
+    head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "The whole codebook"
+    rows = "".join(f"<dt>{escape(field.field)}</dt><dd>{pieces(field.pieces)}</dd>" for field in change.fields)
+    return f'<h3>{head}<small class="moot-why">{what}</small></h3><dl>{rows}</dl>'
+
+
+def comparison(versions: Sequence[CodebookVersion], draft: Codebook | None, restore: Callable[[int], None]) -> None:
+    """Choose two versions, see what changed, and take the older one back. Drawn in a dialog."""
+    books = {each.version: each.codebook for each in versions} | ({DRAFT: draft} if draft is not None else {})
+    names = {each.version: f"v{each.version}{f', {each.note}' if each.note else ''}" for each in versions}
+    names[DRAFT] = "the draft"
+    numbers = ([DRAFT] if draft is not None else []) + [each.version for each in versions]
+    left, right = st.columns(2)
+    after = left.selectbox("What changed in", numbers, format_func=names.__getitem__, key="versions-after")
+    place = numbers.index(after)
+    older = [number for number in numbers if number != after] or numbers
+    nearest = next((number for number in numbers[place + 1 :]), older[-1])
+    before = right.selectbox(
+        "since", older, index=older.index(nearest), format_func=names.__getitem__, key=f"versions-before-{after}"
+    )
+    book, since = books[after], books[before]
+    if book is not None and since is not None:
+        changes(compare(since, book))
+    chosen = [number for number in (after, before) if number not in (DRAFT, versions[0].version)] if versions else []
+    with st.container(horizontal=True):
+        for number in chosen:
+            if st.button(
+                f"Make v{number} the newest again",
+                key=f"versions-restore-{number}",
+                disabled=draft is not None,
+                help="Save or discard the draft first" if draft is not None else "It becomes a version of its own",
+            ):
+                restore(number)

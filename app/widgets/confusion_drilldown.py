@@ -1,0 +1,184 @@
+"""The cells of confusion matrices: a click opens their documents, another one of these."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import state
+from app.widgets import confusion, debate_flow, highlighted_text, layout, plots, transcript
+from core.runs import RunRow
+from core.services.evaluation import coverage, references, scoring
+from core.services.evaluation.debate_effect import noun
+from core.services.evaluation.scoring import Evaluation
+from core.services.review import quotes, review
+from core.services.session import ProjectSession
+
+SHOWN = 50  # documents that a cell lists at a time
+
+
+@st.fragment
+def behind(session: ProjectSession, found: Evaluation) -> None:
+    """Draw the matrices, the documents behind a cell, and one of them."""
+    codebook = found.run.settings.codebook
+    reference = references.of(found.reference).noun
+    with layout.panel(
+        "Confusion",
+        f"rows are the {reference}, columns the verdict; shares are of the row",
+        note="click a cell to read its documents",
+        counted=coverage.words(coverage.of_run(session, found.run, found.reference), found.reference),
+        key="evaluate-confusion",
+    ):
+        if codebook.kind == "choice":
+            _choices(found, reference)
+        else:
+            confusion.confusion(
+                found.counts,
+                codebook,
+                reference=reference,
+                picked=state.cell(),
+                key="evaluate-cells",
+                on_cell=_cell_clicked,
+            )
+        left, right = st.columns([1, 1.15], gap="medium") if found.flip_table is not None else (None, st.container())
+        if left is not None and found.flip_table is not None:
+            with left:
+                debate_flow.changes(found.flip_table, codebook, found.titles, noun(found.run), key="evaluate-changes")
+        with right:
+            _cases(session, found)
+    shown = state.case()
+    if shown is not None:
+        case(session, found.run, shown)
+
+
+def _cell_clicked() -> None:
+    clicked = st.session_state["evaluate-cells"]["cell"]
+    if clicked:
+        state.pick_cell((str(clicked[0]), str(clicked[1])))
+
+
+def _case_clicked() -> None:
+    clicked = st.session_state["evaluate-cases"]["document"]
+    if clicked:
+        state.pick_case(str(clicked))
+
+
+def _choices(found: Evaluation, reference: str) -> None:
+    """The matrix of all labels; a click picks the cell."""
+    labels = {label.name: label.id for label in found.labels}
+    rows = [
+        {
+            "row": name,
+            "column": other,
+            "count": count,
+            "share": count / sum(line) if sum(line) else 0.0,
+            "words": f"{count:,}" if count else "",
+        }
+        for name, line in zip(labels, found.confusion, strict=True)
+        for other, count in zip(labels, line, strict=True)
+    ]
+    names = list(labels)
+    true, said = plots.heat(
+        rows, names, names, key="evaluate-matrix", x_title="verdict", y_title=reference, slanted=len(names) > 6
+    )
+    if true and said and state.cell() != (labels[true], labels[said]):
+        state.pick_cell((labels[true], labels[said]))
+
+
+def _picked(found: Evaluation) -> tuple[str, str] | None:
+    """The cell to list: the one picked, else the one with most errors; None when there is nothing wrong."""
+    labels = {label.id: label for label in found.labels}
+    cell = state.cell()
+    choice = found.run.settings.codebook.kind == "choice"
+    if cell is not None and cell[0] in labels and (cell[1] in labels if choice else cell[1] in scoring.CELLS):
+        return cell
+    ids = list(labels)
+    if choice:
+        wrong = [
+            (count, ids[true], ids[said])
+            for true, line in enumerate(found.confusion)
+            for said, count in enumerate(line)
+            if true != said and count
+        ]
+        return max(wrong)[1:] if wrong else None
+    worst = max(found.labels, key=lambda label: label.counts.wrong)
+    if not worst.counts.wrong:
+        return None
+    return worst.id, "fn" if worst.counts.fn >= worst.counts.fp else "fp"
+
+
+def _cases(session: ProjectSession, found: Evaluation) -> None:
+    cell = _picked(found)
+    if cell is None:
+        st.caption("Every label agrees. Click a cell to read its documents.")
+        return
+    labels = {label.id: label for label in found.labels}
+    label = labels[cell[0]]
+    says = references.of(found.reference).says
+    if found.run.settings.codebook.kind == "choice":
+        ids = list(labels)
+        total = found.confusion[ids.index(cell[0])][ids.index(cell[1])]
+        said_true, said = label.name, labels[cell[1]].name
+        head = said_true if said_true == said else f"{said_true} as {said}"
+    else:
+        total = getattr(label.counts, cell[1])
+        said_true, said = confusion.WORDS[cell[1]]
+        head = f"{label.name}, {cell[1].upper()}"
+    pages = max(1, -(-total // SHOWN))
+    number = st.pagination(pages, key="evaluate-case-page") if pages > 1 else 1
+    rows = scoring.cases(
+        session, found.run.run_id, *cell, reference=found.reference, offset=(number - 1) * SHOWN, limit=SHOWN
+    )
+    confusion.cases(
+        [{"id": row.document_id, "words": confusion.excerpt(row.text), "by": row.lost_by} for row in rows],
+        head=head,
+        told=f"{total:,} {'document' if total == 1 else 'documents'} where {says} {said_true} "
+        f"and the verdict says {said}",
+        by="lost by" if any(row.lost_by for row in rows) else "",
+        roles=found.titles,
+        picked=state.case(),
+        key="evaluate-cases",
+        on_document=_case_clicked,
+    )
+
+
+def case(
+    session: ProjectSession, run: RunRow, document_id: str, *, key: str = "evaluate", stacked: bool = False
+) -> None:
+    """One document with its evidence and its debate, beside each other or (``stacked``) below each other."""
+    known = review.dossier(session, run, document_id)
+    replay = session.replay(run.run_id, document_id)
+    if known is None:
+        return
+    sub = f"{document_id}, run {run.run_id}" if stacked else document_id
+    with layout.panel("Document", sub, key=f"{key}-case") as head:
+        with head:
+            if st.button("Open in Review", key=f"{key}-open", icon=":material/rule:", type="tertiary"):
+                state.look_at_run(run.run_id)
+                state.open_document(document_id)
+                st.switch_page("screens/review/page.py")
+            st.button(
+                "Close",
+                key=f"{key}-close",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=lambda: state.pick_case(None),
+            )
+        left, right = (st.container(), st.container()) if stacked else st.columns([1, 1.15], gap="medium")
+        with left:
+            highlighted_text.marked_text(
+                known.document.fields,
+                run.settings.codebook,
+                quotes.all_of(known),
+                height=220 if stacked else 420,
+                key=f"{key}-text-{document_id}",
+            )
+        with right:
+            if replay is not None:
+                transcript.transcript(
+                    replay,
+                    run.settings.codebook,
+                    review.roles(run),
+                    framed=False,
+                    height=420,
+                    key=f"{key}-said-{document_id}",
+                )

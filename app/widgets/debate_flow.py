@@ -1,0 +1,101 @@
+"""What the debate changed: ribbons from role to role, and in numbers for each label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from app.components import component
+from core.codebook import Codebook
+from core.services import csv_table
+from core.stats.flips import FlipTable
+
+_FLOW = component("flip_sankey")
+_FLIP_TABLE = component("flip_table")
+
+
+def flow(
+    flip_table: FlipTable,
+    titles: Mapping[str, str],
+    sentence: Sequence[tuple[str, bool]],
+    *,
+    height: int = 220,
+    key: str = "flow",
+) -> None:
+    """A post for each role (right above, wrong below) and between two posts what was mended, broken and kept.
+
+    ``titles`` names the roles, ``sentence`` are the words below with those to set in bold; ``height`` in pixels is that
+    of the ribbons. It offers its picture as SVG, as it is drawn, and its numbers as csv.
+    """
+    changes = [step.total for step in flip_table.steps]
+    right = [changes[0].right_before, *(change.right_after for change in changes)]
+    posts = [
+        {
+            "role": role,
+            "name": titles.get(role, role),
+            "right": count,
+            "share": f"{share:.1%} right" if share is not None else "",
+        }
+        for role, count, share in zip(flip_table.roles, right, flip_table.shares, strict=True)
+    ]
+    steps = [
+        {"mended": one.mended, "broken": one.broken, "kept_right": one.kept_right, "kept_wrong": one.kept_wrong}
+        for one in changes
+    ]
+    _FLOW(
+        key=key,
+        data={
+            "cells": flip_table.cells,
+            "height": height,
+            "posts": posts,
+            "steps": steps,
+            "sentence": [{"text": text, "strong": strong} for text, strong in sentence],
+            "told": "".join(text for text, _ in sentence),
+            "name": key,
+            "csv": csv_table.as_csv(rows(flip_table, titles)),
+        },
+    )
+
+
+def rows(flip_table: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str | int]]:
+    """The numbers of the ribbons: a row for each step over all labels (``label`` empty), and for each of its labels."""
+    return [
+        {
+            "from": titles.get(step.against, step.against),
+            "to": titles.get(step.role, step.role),
+            "label": label,
+            "kept_right": tally.kept_right,
+            "mended": tally.mended,
+            "broken": tally.broken,
+            "kept_wrong": tally.kept_wrong,
+            "net": tally.net,
+        }
+        for step in flip_table.steps
+        for label, tally in [("", step.total), *step.labels.items()]
+    ]
+
+
+def changes(
+    flip_table: FlipTable, codebook: Codebook, titles: Mapping[str, str], noun: str, *, key: str = "changes"
+) -> None:
+    """The table of who changed what, a row for each label and one for all where there are several; ``noun`` is what a
+    cell is."""
+    labels = {label.name: label for label in codebook.labels}
+    lines = [
+        {
+            "name": name,
+            "colour": labels[name].colour if name in labels else 0,
+            "steps": [[step.labels[name].mended, step.labels[name].broken] for step in flip_table.steps],
+            "net": flip_table.whole.labels[name].net,
+        }
+        for name in flip_table.whole.labels
+    ]
+    if len(lines) > 1:
+        lines.append(
+            {
+                "name": f"All {noun}s",
+                "colour": 0,
+                "steps": [[step.total.mended, step.total.broken] for step in flip_table.steps],
+                "net": flip_table.whole.total.net,
+            }
+        )
+    _FLIP_TABLE(key=key, data={"roles": [titles.get(role, role) for role in flip_table.roles[1:]], "rows": lines})

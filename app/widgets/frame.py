@@ -1,0 +1,207 @@
+"""What stands around a screen: css, project switcher, links to the rooms, the foot of the sidebar."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import context, state
+from app.components import APP, component, tokens
+from app.widgets import layout
+from app.widgets.alerts import error_box, notice
+from core.errors import MootError, ProjectError
+from core.services.session import ProjectSession
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import StreamlitPage
+
+
+_log = logging.getLogger("moot.app")
+MOVING = ("running", "queued")
+
+
+def chrome() -> None:
+    """Tokens and the few rules that Streamlit's theme has no key for, and the logo."""
+    static = APP / "static"
+    css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("chrome.css", "views.css"))])
+    st.html(f"<style>{css}</style>")
+    # The drawing knows both themes itself: a script would learn of a switch only at the next rerun.
+    st.logo(str(static / "logo-wordmark.svg"), size="large", icon_image=str(static / "logo-icon.svg"))
+
+
+def project_switcher(screen: str = "") -> ProjectSession | None:
+    """The select box on top of the sidebar of ``screen``; returns the project it shows, None when there is none yet.
+
+    What the address names is followed here, once, as it is this project's or another's."""
+    try:
+        workspace = context.workspace()
+    except RuntimeError:
+        return None
+    open_now = {session.path: session for session in workspace.sessions()}
+    recent = workspace.recent()
+    paths = list(dict.fromkeys([*open_now, *recent]))
+    if not paths:
+        return None
+    names = _names(paths)  # the browser sends the name back: no two may be equal
+    wanted = state.project()
+    if wanted not in paths:  # a new tab, or F5: the project of the address, else the one that was turned to last
+        named = next((path for path, name in names.items() if name == st.query_params.get("project")), None)
+        wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
+        state.look_at_project(wanted)
+    state.follow_address(names[wanted])
+    layout.keep(screen, project=names[wanted])
+    st.session_state[state.SWITCHER] = wanted  # the tab's project is the truth, the box only shows and changes it
+    st.selectbox(
+        "Project",
+        paths,
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+        key=state.SWITCHER,
+        on_change=_turn,
+    )
+    if wanted in open_now:
+        return open_now[wanted]
+    try:
+        return workspace.open(wanted, create=False)
+    except ProjectError as error:
+        trouble(error)
+        return None
+
+
+def _turn() -> None:
+    """Look at what the switcher says, here and in the tabs that open from now on."""
+    chosen = st.session_state[state.SWITCHER]
+    with suppress(ProjectError):  # the next run opens it again and says what is wrong
+        context.workspace().open(chosen, create=False)
+    state.look_at_project(chosen)
+
+
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """What the projects are called: the file's name, with its folder where two are called the same."""
+    known = Counter(project_name(path) for path in paths)
+    alone = Counter((project_name(path), path.parent.name) for path in paths)
+
+    def name(path: Path) -> str:
+        if known[project_name(path)] == 1:
+            return project_name(path)
+        folder = path.parent.name if alone[project_name(path), path.parent.name] == 1 else path.parent
+        return f"{project_name(path)} ({folder})"
+
+    return {path: name(path) for path in paths}
+
+
+def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
+    """Links to the screens under their section names; ``here`` is the one that is shown."""
+    with st.container(key="rooms", gap=None):
+        for section, links in pages.items():
+            if section and links:
+                st.html(f'<div class="moot-section">{escape(section)}</div>')
+            for page in links:
+                # A page link does not say that it is the current one: the key of its container does.
+                with st.container(key="room-here" if page == here else f"room-{page.url_path or 'home'}", gap=None):
+                    st.page_link(page, width="stretch")
+        fetch()
+    follow()
+
+
+def foot(session: ProjectSession) -> None:
+    """The current run at the bottom of the sidebar, followed once a second while it moves."""
+    run = next(iter(session.under_way()), None) or session.latest_run()
+    if run is None:
+        return
+    board = session.board(run)
+    moving = board is not None and board.status is not None and board.status.state in MOVING
+    with st.container(key="foot"):
+        st.fragment(_foot, run_every=1.0 if moving else None)(session, run)
+
+
+def _foot(session: ProjectSession, run: str) -> None:
+    board = session.board(run)
+    status = board.status if board else None
+    if status is None:
+        return
+    ended = status.verdicts + status.unresolved + status.failed
+    left: str = status.state
+    if status.state == "running":
+        left = "starting" if status.eta_seconds is None else f"{_span(status.eta_seconds)} left"
+    cost = "" if status.cost_usd is None else f"${status.cost_usd:,.2f}"
+    share = 100 * ended / status.documents if status.documents else 0
+    saved_at = session.saved_at()
+    saved = time.strftime("Saved %H:%M:%S", time.localtime(saved_at)) if saved_at else ""
+    st.html(
+        f'<div class="moot-foot"><div><b>{escape(session.run_name(run))}</b><span>{escape(left)}</span></div>'
+        f'<div class="bar" role="progressbar" aria-valuenow="{ended}" aria-valuemax="{status.documents}" '
+        f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
+        f"<div><span>{ended:,} of {status.documents:,}</span><span>{cost}</span></div>"
+        f'<div class="saved">{saved and "✓ " + saved}</div></div>'
+    )
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def waiting_notice(said: tuple[str, str, str] | None) -> None:
+    """Show what a screen left to be said after a rerun."""
+    if said is not None:
+        kind, head, text = said
+        notice(kind, head, text)
+
+
+def trouble(error: MootError) -> None:
+    """An error that a person can act on, in place of what it kept from being shown."""
+    error_box(error)
+
+
+def mishap(error: Exception) -> None:
+    """An error that nobody foresaw. Nothing of its text is shown: it may hold a key or a document."""
+    _log.exception("a screen failed", exc_info=error)
+    with st.container(key="mishap"):  # in sight, however long the page was when it stopped
+        notice(
+            "error",
+            f"This screen stopped on an error of Moot's own ({type(error).__name__}).",
+            "What you did before is saved. Open another screen, or reload; the terminal has the details.",
+        )
+
+
+def project_name(path: Path) -> str:
+    """What a project file is called on the screen."""
+    return path.stem
+
+
+_THEME = component("theme_observer")
+
+
+def follow() -> None:
+    """Have the page rerun when its theme is switched: pictures to take away are made in the colours that are shown.
+    Draws nothing."""
+    with st.container(key="unseen-theme"):
+        _THEME(key="theme", on_switched_change=lambda: None)
+
+
+@cache
+def _address() -> str:
+    """Where this Streamlit (checked: 1.67) has it, empty when it is elsewhere."""
+    static = Path(st.__file__).parent / "static"
+    found = next(static.glob("static/js/ArrowVegaLiteChart.*.js"), None)
+    return "" if found is None else found.relative_to(static).as_posix()
+
+
+def fetch() -> None:
+    """Have the browser fetch it when it is idle. Draws nothing, and does nothing where it is not found."""
+    if _address():
+        script = f'import(new URL("{_address()}", document.baseURI).href).catch(() => null)'
+        st.html(f"<script>requestIdleCallback(() => {script})</script>", unsafe_allow_javascript=True)

@@ -1,0 +1,290 @@
+"""The editor of one label. Every change is kept as the draft at once; what cannot be kept stays in its field with the
+reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from app import prepare, state
+from app.components import component
+from app.widgets.common import bound
+from core.codebook import COLOURS, Codebook, Label
+from core.errors import CodebookError
+from core.services.codebooks import codebook as codebooks
+from core.services.codebooks.keyword_matches import InData
+from core.services.session import ProjectSession
+
+OFFERED = 10
+
+Edit = Callable[[Codebook, Any], Codebook]
+
+
+class Fields:
+    """Widgets over the draft: each shows what is kept, and keeps what is typed."""
+
+    def __init__(self, session: ProjectSession) -> None:
+        self.session = session
+
+    def keep(self, codebook: Codebook) -> None:
+        """Keep a codebook as the draft."""
+        codebooks.keep(self.session, codebook)
+        prepare.note_drafted()
+
+    def do(self, edit: Callable[[Codebook], Codebook]) -> None:
+        """An edit by a button; what it cannot do is said on top of the page."""
+        try:
+            self.keep(edit(codebooks.standing(self.session).codebook))
+        except CodebookError as error:
+            state.say_next("error", error.message, error.remedy)
+        except KeyError:
+            state.say_next("warn", "That label is not there any more", "It was deleted in another tab.")
+
+    def take(self, key: str, edit: Edit) -> None:
+        """Keep what a widget holds now, or remember why it cannot be."""
+        typed = st.session_state[key]
+        try:
+            self.keep(edit(codebooks.standing(self.session).codebook, typed))
+        except CodebookError as error:
+            prepare.refuse(key, typed, str(error))
+        except KeyError:
+            state.say_next("warn", "That label is not there any more", "It was deleted in another tab.")
+        else:
+            prepare.accept(key)
+
+    def bind(self, key: str, stored: Any, edit: Edit) -> dict[str, Any]:
+        """Key and callback of a widget that shows ``stored``, or what was typed and refused."""
+        refused = prepare.refused(key)
+        bound(key, stored if refused is None else refused[0])
+        return {"key": key, "on_change": self.take, "args": (key, edit)}
+
+    def wrong(self, key: str) -> None:
+        """Why the field was refused, if it was."""
+        refused = prepare.refused(key)
+        if refused is not None:
+            st.html(f'<div class="moot-wrong" role="alert">{escape(refused[1])}</div>')
+
+
+def field_name(name: str, note: str = "", end: str = "") -> None:
+    """The name of a field, with a remark beside it and one at the end of the line."""
+    st.html(
+        f'<div class="moot-fieldname">{escape(name)}{f"<small>{escape(note)}</small>" if note else ""}'
+        f"{f'<span class=end>{escape(end)}</span>' if end else ''}</div>"
+    )
+
+
+def words(text: str) -> str:
+    """How long a text is."""
+    count = len(text.split())
+    return f"{count} word{'' if count == 1 else 's'}"
+
+
+def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
+    """Name, colour, description, examples and keywords."""
+    id = label.id
+
+    def changed(part: str) -> Edit:
+        return lambda book, typed: codebooks.change_label(book, id, **{part: typed})
+
+    left, right = st.columns(2, vertical_alignment="top")
+    with left:
+        field_name("Name")
+        key = f"label-name-{id}"
+        st.text_input("Name", **fields.bind(key, label.name, changed("name")), label_visibility="collapsed")
+        fields.wrong(key)
+    with right:
+        field_name("Colour")
+        picked = swatches(codebook, id, key=f"label-colour-{id}")
+        if picked is not None and picked != label.colour:
+            fields.do(lambda book: codebooks.change_label(book, id, colour=picked))
+            st.rerun()
+    field_name("Description", end=words(label.description))
+    key = f"label-description-{id}"
+    st.text_area(
+        "Description",
+        **fields.bind(key, label.description, changed("description")),
+        height=96,
+        label_visibility="collapsed",
+        placeholder="What the label is about, so that a stranger would draw the same line.",
+    )
+    fields.wrong(key)
+    if codebook.kind == "choice":
+        field_name("Code", "a number that stands for the label in files and replies")
+        st.number_input(
+            "Code", **fields.bind(f"label-code-{id}", label.code, changed("code")), step=1, label_visibility="collapsed"
+        )
+    left, right = st.columns(2)
+    with left:
+        field_name("Counts", "examples")
+        examples(fields, label, "include")
+    with right:
+        field_name("Does not count", "examples")
+        examples(fields, label, "exclude")
+    keywords(fields, codebook, label)
+
+
+def examples(fields: Fields, label: Label, part: str) -> None:
+    """A row for each example, which can be rewritten or removed, and one to add another."""
+    rows: tuple[str, ...] = getattr(label, part)
+
+    def put(place: int) -> Edit:
+        def edit(book: Codebook, typed: str) -> Codebook:
+            now = list(getattr(book.label(label.id), part))
+            now[place : place + 1] = [typed]
+            return codebooks.change_label(book, label.id, **{part: tuple(now)})
+
+        return edit
+
+    def remove(gone: str) -> None:
+        def edit(book: Codebook) -> Codebook:
+            left = tuple(each for each in getattr(book.label(label.id), part) if each != gone)
+            return codebooks.change_label(book, label.id, **{part: left})
+
+        fields.do(edit)
+
+    for number, text in enumerate(rows):
+        with st.container(horizontal=True, key=f"example-{part}-{number}", gap="xxsmall"):
+            key = f"label-{part}-{label.id}-{number}"
+            st.text_area(
+                f"{part} example {number + 1}",
+                **fields.bind(key, text, put(number)),
+                height="content",
+                label_visibility="collapsed",
+            )
+            st.button(
+                "", icon=":material/close:", key=f"{key}-remove", type="tertiary", help="Remove this example",
+                on_click=remove, args=(text,),
+            )  # fmt: skip
+    key = f"label-{part}-{label.id}-new"
+
+    def add() -> None:
+        typed = st.session_state[key]
+        st.session_state[key] = ""
+        if typed.strip():
+            fields.do(
+                lambda book: codebooks.change_label(
+                    book, label.id, **{part: (*getattr(book.label(label.id), part), typed)}
+                )
+            )
+
+    with st.container(key=f"example-{part}-new"):
+        st.text_input(
+            f"Another {part} example",
+            key=key,
+            on_change=add,
+            placeholder="Add an example",
+            label_visibility="collapsed",
+        )
+
+
+def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
+    """The keywords as chips, and words that may be missing."""
+    offered = codebooks.suggestions(codebook, label.id, OFFERED)
+    field_name("Keywords", "for the built-in model and the student only")
+    keys = st.container(key="keywords")
+    keys.multiselect(
+        "Keywords",
+        [*label.keywords, *offered],
+        **fields.bind(
+            f"label-keywords-{label.id}",
+            list(label.keywords),
+            lambda book, typed: codebooks.change_label(book, label.id, keywords=tuple(typed)),
+        ),
+        accept_new_options=True,
+        select_all=False,
+        placeholder="Type a word and press Enter",
+        label_visibility="collapsed",
+    )
+    if not offered:
+        return
+
+    key = f"label-offered-{label.id}"
+
+    def add() -> None:
+        typed = st.session_state[key]
+        st.session_state[key] = None
+        if typed:
+            fields.do(
+                lambda book: codebooks.change_label(book, label.id, keywords=(*book.label(label.id).keywords, typed))
+            )
+
+    with st.container(key="offered"):
+        st.pills(
+            "Suggested keywords", offered, key=key, format_func=lambda word: f"+ {word}".replace("$", "\\$"),
+            on_change=add, label_visibility="collapsed",
+        )  # fmt: skip
+
+
+def in_data(found: InData) -> None:
+    """What the keywords find."""
+    of = f"of {found.documents:,} documents"
+    if found.documents < found.total:
+        of += f", drawn from {found.total:,}"
+    rows = [("Keywords hit", f"{found.hit:,}", of)]
+    if found.with_gold:
+        rows.append(("of those with the label in gold", f"{found.present_hit:,}", f"of {found.present:,}"))
+        catches = ", ".join(f"“{word}” would find {count:,}" for word, count in found.catches[:3])
+        catches = catches or f"such as {', '.join(found.missed_ids)}"
+        if found.missed:
+            rows.append(("Gold that no keyword finds", f"{found.missed:,}", catches))
+        rows.append(
+            ("Hit although gold says absent", f"{found.absent_hit:,}", f"of {found.with_gold - found.present:,}")
+        )
+    best = ", ".join(f"{word} {count:,}" for word, count in found.by_word[:5] if count)
+    if best:
+        rows.append(("Most often", "", best))
+    if found.idle:
+        shown = ", ".join(found.idle[:8]) + (f" and {len(found.idle) - 8} more" if len(found.idle) > 8 else "")
+        rows.append(("Nowhere in the texts", f"{len(found.idle):,}", shown))
+    body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
+    field_name("In your data", "by the rules of the built-in model")
+    st.html(f'<table class="moot-found">{body}</table>')
+
+
+_LABELS = component("label_list")
+_SWATCHES = component("swatches")
+
+
+def _ignore() -> None:
+    """Components give a trigger back only when they have a callback for it."""
+
+
+def label_list(
+    codebook: Codebook,
+    picked: str | None,
+    notes: Mapping[str, str],
+    *,
+    key: str = "labels",
+    told: Callable[[], None] = _ignore,
+) -> tuple[str | None, list[str] | None]:
+    """Draw the labels with a ``note`` each; gives the label that was clicked and the order that they were put into, in
+    the rerun after that, else None."""
+    result = _LABELS(
+        key=key,
+        data={
+            "labels": [
+                {"id": label.id, "name": label.name, "colour": label.colour, "note": notes.get(label.id, "")}
+                for label in codebook.labels
+            ],
+            "picked": picked,
+        },
+        on_pick_change=told,
+        on_order_change=told,
+    )
+    clicked, order = result.get("pick"), result.get("order")
+    return (str(clicked) if clicked else None), ([str(each) for each in order] if order else None)
+
+
+def swatches(codebook: Codebook, label_id: str, *, key: str) -> int | None:
+    """Draw the colours with that of the label picked; gives the one that was clicked, in the rerun after that."""
+    used = [(label.colour, label.name) for label in codebook.labels if label.id != label_id]
+    result = _SWATCHES(
+        key=key,
+        data={"picked": codebook.label(label_id).colour, "count": COLOURS, "used": used},
+        on_colour_change=_ignore,
+    )
+    colour = result.get("colour")
+    return int(colour) if colour else None

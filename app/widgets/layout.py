@@ -1,0 +1,84 @@
+"""The browser's address: what it names, F5 and a bookmark come back to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from html import escape
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.widgets import palette
+from app.widgets.alerts import Tone, badge_html
+
+
+def keep(screen: str = "", **named: str | None) -> None:
+    """Have the address name these things; None takes a name out of it. Draws nothing.
+
+    What stands around every screen gives the ``screen``, so that it is written again on the next one: a page switch
+    empties the address. Not by ``st.query_params``: it adds a step to the browser's history, which one could not go
+    back over.
+    """
+    told = json.dumps([screen, named]).replace("<", "\\u003c")
+    with st.container(key=f"unseen-{'-'.join(named)}"):
+        st.html(
+            f"<script>{{const [, named] = {told}, a = new URL(location.href), before = a.href; "
+            "for (const [name, value] of Object.entries(named)) "
+            "value === null ? a.searchParams.delete(name) : a.searchParams.set(name, value); "
+            "if (a.href !== before) history.replaceState(history.state, '', a);}</script>",
+            unsafe_allow_javascript=True,
+        )
+
+
+def header(
+    title: str, sub: str = "", *, badge: str = "", tone: Tone = "", dot: bool = False, key: str = "header"
+) -> DeltaGenerator:
+    """Draw the head and return the container for the buttons on its right: ``with header("Run 14"): st.button(...)``.
+
+    Never call st.title besides. All values are escaped.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", key=key, gap="small"):
+        st.html(
+            f'<div class="moot-head"><h1>{escape(title)}</h1>{badge_html(badge, tone, dot=dot) if badge else ""}'
+            f'<span class="sub" title="{escape(sub)}">{escape(sub)}</span></div>',
+            width="stretch",
+        )
+        return st.container(
+            horizontal=True, width="content", horizontal_alignment="right", vertical_alignment="center", gap="small"
+        )
+
+
+@contextmanager
+def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: str) -> Iterator[DeltaGenerator]:
+    """Draw what follows in a frame; gives the container on the right of its head. ``counted`` tells how many documents
+    it stands on and which are left out. All words are escaped."""
+    with st.container(border=True, key=key, gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-head"):
+            st.html(
+                f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(sub)}</span>'
+                f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>',
+                width="stretch",
+            )
+            head = st.container(horizontal=True, width="content", horizontal_alignment="right", gap="small")
+        yield head
+
+
+def counted(words: str) -> None:
+    """The same line as in a head, for a chart that is one of several in its panel."""
+    st.html(f'<div class="moot-panel">{_counted(words)}</div>')
+
+
+def _counted(words: str) -> str:
+    return f'<span class="n">{escape(words)}</span>' if words else ""
+
+
+def role_legend(roles: Mapping[str, str]) -> None:
+    """The triangles that stand for roles in a chart."""
+    words = "".join(
+        f'<span><i style="color:{palette.role_colour(role, palette.colours())}">▲</i> {escape(title.lower())}</span>'
+        for role, title in roles.items()
+    )
+    if words:
+        st.html(f'<div class="moot-legend">{words}</div>', width="content")

@@ -1,0 +1,413 @@
+"""Charts of findings, in Altair: one look, explicit domains, intervals drawn, values written beside the marks.
+
+Each chart offers its picture as SVG and its rows as csv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from app.widgets import label_placement, palette
+from app.widgets.charts import ROW, Spec, draw, finished, kept, table
+
+Rows = Sequence[Mapping[str, Any]]
+MOST_WORDED = 20
+"""Columns of a matrix whose cells have room for words; a wider one tells them when pointed at."""
+
+
+def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
+    """Differences with their intervals, a row each: ``{name, value, low, high, words, tone}`` with tone right, wrong or
+    empty. Gives the name that is picked, where ``select`` is set."""
+    spec = _forest(rows, unit, select)
+    return draw(spec, rows, key=key, select="label" if select else "").get("name", "")
+
+
+@kept
+def _forest(rows: Rows, unit: str, select: bool) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    names = [row["name"] for row in rows]
+    ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
+    most = max([*ends, 0.02]) * 1.12
+    frame = table(
+        [{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"], "at": most * 1.04} for row in rows]
+    )
+    across = alt.Scale(domain=[-most, most * 1.5], nice=False)
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format="+.2f", tickCount=7, grid=True))
+    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    colour = alt.Color("colour:N", scale=None)
+    tip = [
+        alt.Tooltip("name:N", title="Label"),
+        alt.Tooltip("value:Q", title="Difference", format="+.3f"),
+        alt.Tooltip("low:Q", title="Interval from", format="+.3f"),
+        alt.Tooltip("high:Q", title="to", format="+.3f"),
+    ]
+    chosen = alt.selection_point(fields=["name"], name="label")
+    faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))
+    base = alt.Chart(frame)
+    zero = alt.Chart(table([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
+    spans = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
+        x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=colour, tooltip=tip
+    )
+    dots = base.mark_point(filled=True, size=95, cursor="pointer" if select else "default").encode(
+        x=x, y=y, color=colour, tooltip=tip, opacity=faint if select else alt.value(1.0)
+    )
+    words = base.mark_text(align="left", fontSize=11.5, color=shade["tx2"]).encode(
+        x=alt.X("at:Q", scale=across), y=y, text="words:N"
+    )
+    if select:
+        dots = dots.add_params(chosen)
+    return finished(alt.layer(zero, spans, dots, words), ROW * len(rows) + 46)
+
+
+def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
+    """Shares over ordered steps: ``{step, series, value}``; ``series`` maps each to its colour token."""
+    draw(_lines(rows, series, title), rows, key=key)
+
+
+@kept
+def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    frame = table([row for row in rows if row["value"] is not None])
+    steps = list(dict.fromkeys(row["step"] for row in rows))
+    known = [name for name in series if any(row["series"] == name for row in rows)]
+    x = alt.X("step:N", sort=steps, axis=alt.Axis(title=None, labelAngle=0, grid=False), scale=alt.Scale(padding=0.6))
+    y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=title, format=".0%", tickCount=5))
+    colour = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=known, range=[shade[series[name]] for name in known]),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+    )
+    tip = [
+        alt.Tooltip("step:N", title="Step"),
+        alt.Tooltip("series:N", title="What"),
+        alt.Tooltip("value:Q", title="Share", format=".1%"),
+    ]
+    base = alt.Chart(frame)
+    chart = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour) + base.mark_point(filled=True, size=70).encode(
+        x=x, y=y, color=colour, tooltip=tip
+    )
+    return finished(chart, 240)
+
+
+def reliability(rows: Rows, *, key: str, certainty: str) -> None:
+    """Certainty (``certainty`` says whose) against the share that came true: ``{certainty, right, low, high, n}``, the
+    diagonal being honest."""
+    draw(_reliability(rows, certainty), rows, key=key)
+
+
+@kept
+def _reliability(rows: Rows, certainty: str) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    diagonal = (
+        alt.Chart(table([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
+        .mark_line(color=shade["line2"], strokeDash=[4, 4])
+        .encode(x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit))
+    )
+    base = alt.Chart(table(rows))
+    x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
+    y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share that is right", format=".0%", tickCount=6))
+    tip = [
+        alt.Tooltip("certainty:Q", title="Certainty", format=".1%"),
+        alt.Tooltip("right:Q", title="Right", format=".1%"),
+        alt.Tooltip("n:Q", title="Cases", format=","),
+    ]
+    spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(
+        x=x, y=alt.Y("low:Q", scale=unit), y2="high:Q"
+    )
+    dots = base.mark_point(filled=True, color=shade["bar"], size=80).encode(x=x, y=y, tooltip=tip)
+    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(
+        x=x, y=y, text=alt.Text("n:Q", format=",")
+    )
+    return finished(diagonal + spans + dots + words, 260)
+
+
+def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
+    """Bars with an interval where there is one: ``{name, value, low, high, words, colour}``, colour a token. Gives the
+    name that is picked."""
+    spec = _bars(rows, unit, share, select)
+    return draw(spec, rows, key=key, select="name" if select else "").get("name", "")
+
+
+@kept
+def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    names = [row["name"] for row in rows]
+    frame = table([{**row, "fill": shade[row["colour"]]} for row in rows])
+    most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
+    across = alt.Scale(domain=[0, most * 1.35], nice=False)
+    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    x = alt.X("value:Q", scale=across, axis=_axis(unit, share))
+    chosen = alt.selection_point(fields=["name"], name="name")
+    base = alt.Chart(frame)
+    tip = [alt.Tooltip("name:N", title="What"), alt.Tooltip("words:N", title="Value")]
+    marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
+        x=x,
+        y=y,
+        color=alt.Color("fill:N", scale=None),
+        tooltip=tip,
+        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.35)) if select else alt.value(1.0),
+    )
+    if select:
+        marks = marks.add_params(chosen)
+    layers = [marks]
+    if any(row.get("high") is not None for row in rows):
+        layers.append(
+            base.mark_rule(color=shade["tx"], strokeWidth=1.5).encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
+        )
+    ends = table([{**row, "end": row.get("high") or row["value"] or 0} for row in rows])
+    layers.append(
+        alt.Chart(ends)
+        .mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"])
+        .encode(x=alt.X("end:Q", scale=across), y=y, text="words:N")
+    )
+    return finished(alt.layer(*layers), ROW * max(1, len(rows)) + 46)
+
+
+def _axis(unit: str, share: bool) -> Any:
+    import altair as alt
+
+    if share:  # room for words beyond 1 is no place for a tick
+        return alt.Axis(title=unit, format=".0%", values=[tick / 10 for tick in range(0, 11, 2)])
+    return alt.Axis(title=unit, format=",", tickCount=5)
+
+
+def standings(rows: Rows, *, key: str) -> None:
+    """Documents over iterations, a bar a label: ``{name, standing, count}``."""
+    draw(_standings(rows), rows, key=key)
+
+
+@kept
+def _standings(rows: Rows) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    known = ["right", "wavering", "wrong", "unread"]
+    chart = (
+        alt.Chart(table([{**row, "place": known.index(row["standing"])} for row in rows]))
+        .mark_bar(size=15)
+        .encode(
+            x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
+            y=alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
+            order="place:Q",
+            color=alt.Color(
+                "standing:N",
+                scale=alt.Scale(domain=known, range=[shade["right"], shade["unres"], shade["wrong"], shade["line2"]]),
+                legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+            ),
+            tooltip=[
+                alt.Tooltip("name:N", title="Label"),
+                alt.Tooltip("standing:N", title="In every iteration"),
+                alt.Tooltip("count:Q", title="Documents", format=","),
+            ],
+        )
+    )
+    return finished(chart, ROW * len(names) + 70)
+
+
+def heat(
+    rows: Rows,
+    names: Sequence[str],
+    across: Sequence[str],
+    *,
+    key: str,
+    x_title: str,
+    y_title: str,
+    slanted: bool = False,
+) -> tuple[str, str]:
+    """A matrix: ``{row, column, count, share, words}``, shares 0 to 1 shade it. Gives (row, column) of the cell picked,
+    both empty before that."""
+    spec = _heat(rows, names, across, x_title, y_title, slanted)
+    picked = draw(spec, rows, key=key, select="cell")
+    return picked.get("row", ""), picked.get("column", "")
+
+
+@kept
+def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    frame = table(
+        [{**one, "fill": palette.both(partial(_fill, one["share"])), "ink": palette.both(partial(_ink, one["share"]))}
+         for one in rows]
+    )  # fmt: skip
+    x = alt.X(
+        "column:N",
+        sort=list(across),
+        axis=alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False),
+    )
+    y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
+    chosen = alt.selection_point(fields=["row", "column"], name="cell")
+    tip = [
+        alt.Tooltip("row:N", title=y_title or "Of those with"),
+        alt.Tooltip("column:N", title=x_title or "have"),
+        alt.Tooltip("count:Q", title="Documents", format=","),
+        alt.Tooltip("share:Q", title="Share of the row", format=".1%"),
+    ]
+    cells = (
+        alt.Chart(frame)
+        .mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("fill:N", scale=None),
+            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.55)),
+            tooltip=tip,
+        )
+        .add_params(chosen)
+    )
+    words = (
+        alt.Chart(frame)
+        .mark_text(fontSize=11.5)
+        .encode(
+            x=x,
+            y=y,
+            text="words:N",
+            color=alt.Color("ink:N", scale=None),
+        )
+    )
+    return finished(
+        alt.layer(cells, words) if len(across) <= MOST_WORDED else cells,
+        (18 if len(across) > MOST_WORDED else 32 if slanted else 44) * len(names) + (90 if slanted else 50),
+    )
+
+
+def _fill(share: float, shades: Mapping[str, str]) -> str:
+    return palette.blend(shades["bg2"], shades["bar"], share)
+
+
+def _ink(share: float, shades: Mapping[str, str]) -> str:
+    return palette.legible(_fill(share, shades), shades)
+
+
+_PLOT = 200.0
+"""What the axes and the legend leave of a plot's height, in pixels."""
+
+
+def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
+    """Cost against quality: ``{name, cost, quality, efficient, words}``; the efficient front is joined by a line."""
+    known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
+    if not known:
+        st.caption("No run has both a cost and a score.")
+        return
+    draw(_frontier(known, cost, quality), rows, key=key)
+
+
+@kept
+def _frontier(known: Rows, cost: str, quality: str) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    frame = table(known)
+    most = max(row["cost"] for row in known) or 1.0
+    low = min(row["quality"] for row in known)
+    high = max(row["quality"] for row in known)
+    room = max((high - low) * 0.25, 0.02)
+    across, up = (0.0, most * 1.35), (max(0.0, low - room), min(1.0, high + room))
+    x = alt.X("cost:Q", scale=alt.Scale(domain=across, nice=False), axis=alt.Axis(title=cost, tickCount=6))
+    y = alt.Y(
+        "quality:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title=quality, format=".3f", tickCount=6)
+    )
+    colour = alt.Color(
+        "efficient:N",
+        scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]),
+        legend=None,
+    )
+    front = table(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
+    chart = (
+        alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
+        + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
+            x=x, y=y, color=colour,
+            tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="What"),
+                     alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
+        )
+    )  # fmt: skip
+    return finished(_named(chart, known, "cost", "quality", across, up), 260)
+
+
+def scatter(rows: Rows, *, key: str) -> None:
+    """Precision against recall of models in their seats: ``{name, seat, precision, recall, n}``."""
+    draw(_scatter(rows), rows, key=key)
+
+
+@kept
+def _scatter(rows: Rows) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    role_models = list(dict.fromkeys(row["role_model"] for row in rows))
+    reach = (0.0, 1.02)
+    unit = alt.Scale(domain=reach, nice=False)
+    x = alt.X("recall:Q", scale=unit, axis=alt.Axis(title="recall", tickCount=6))
+    y = alt.Y("precision:Q", scale=unit, axis=alt.Axis(title="precision", tickCount=6))
+    base = alt.Chart(table(rows))
+    dots = base.mark_point(filled=True, size=110, opacity=1).encode(
+        x=x,
+        y=y,
+        color=alt.Color(
+            "seat:N",
+            scale=alt.Scale(
+                domain=role_models, range=[palette.role_colour(role_model, shade) for role_model in role_models]
+            ),
+            legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+        ),
+        tooltip=[
+            alt.Tooltip("name:N", title="Model"),
+            alt.Tooltip("seat:N", title="Seat"),
+            alt.Tooltip("precision:Q", title="Precision", format=".3f"),
+            alt.Tooltip("recall:Q", title="Recall", format=".3f"),
+            alt.Tooltip("n:Q", title="Cells", format=","),
+        ],
+    )
+    if len({row["name"] for row in rows}) < 2:  # one model in all seats: its name would stand on itself
+        return finished(dots, 280)
+    return finished(_named(dots, rows, "recall", "precision", reach, reach), 280)
+
+
+def _named(
+    marks: Any, rows: Rows, across: str, up: str, x_reach: tuple[float, float], y_reach: tuple[float, float]
+) -> Any:
+    """``marks`` with the name of each of ``rows`` beside its point at the fields ``across`` and ``up``, none over
+    another and once where points of one name stand together; a line joins a name that had to go far."""
+    import altair as alt
+
+    shade = palette.colours()
+    (left, right), (low, high) = x_reach, y_reach
+    points = [((row[across] - left) / (right - left), (high - row[up]) / (high - low)) for row in rows]
+    chosen = label_placement.once(points, [row["name"] for row in rows], height=_PLOT)
+    spots = label_placement.beside(
+        [points[place] for place in chosen], [rows[place]["name"] for place in chosen], height=_PLOT,
+        others=[point for place, point in enumerate(points) if place not in chosen],
+    )  # fmt: skip
+    named = [
+        {across: row[across], up: row[up], "name": row["name"], "dx": spot.dx, "dy": spot.dy, "align": spot.align,
+         "end": row[up] - spot.dy * (high - low) / _PLOT, "stem": spot.stem}
+        for row, spot in zip((rows[place] for place in chosen), spots, strict=True)
+    ]  # fmt: skip
+    x = alt.X(f"{across}:Q", scale=alt.Scale(domain=x_reach, nice=False))
+    y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=y_reach, nice=False))
+
+    def words(**look: Any) -> Any:
+        spot: dict[str, Any] = {name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "dy")}
+        return alt.Chart(table(named)).mark_text(**spot, **look, fontSize=11.5).encode(x=x, y=y, text="name:N")
+
+    stems = alt.Chart(table([one for one in named if one["stem"]]))
+    return alt.layer(
+        stems.mark_rule(color=shade["line2"]).encode(x=x, y=y, y2="end:Q"),
+        marks,
+        words(stroke=shade["bg"], strokeWidth=3, strokeJoin="round"),  # so that no line crosses the letters
+        words(color=shade["tx"]),
+    )

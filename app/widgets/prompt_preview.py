@@ -1,0 +1,32 @@
+"""What each role is sent: own component, as a prompt holds a document's text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.components import component
+from core.services.codebooks.keyword_matches import RolePreview
+
+_PROMPT = component("prompt_preview")
+
+
+def prompt_preview(roles: Sequence[RolePreview], *, height: int = 620, key: str = "prompt") -> None:
+    """A tab for each role; lines that were added or removed since the saved version are marked."""
+    _PROMPT(
+        key=key,
+        data={
+            "height": height,
+            "roles": [
+                {
+                    "role": role.role,
+                    "title": role.title,
+                    "tokens": role.tokens,
+                    "more": role.more,
+                    "parts": [
+                        {"speaker": part.speaker, "pieces": [list(each) for each in part.pieces]} for part in role.parts
+                    ],
+                }
+                for role in roles
+            ],
+        },
+    )

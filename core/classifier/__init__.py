@@ -1,0 +1,1 @@
+"""The classifier trained on reviewed documents, and text similarity."""

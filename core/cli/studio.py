@@ -1,0 +1,100 @@
+"""``moot studio``: open the project, find a port, serve, and show the browser the way in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import webbrowser
+from pathlib import Path
+
+from core.cli.console import say
+from core.errors import ProjectLocked, UsageError
+
+ADDRESS = "127.0.0.1"
+FIRST_PORT, LAST_PORT = 8501, 8600
+START_SECONDS = 60.0
+
+
+def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
+    """Serve the studio until it is stopped. Without a project, the one opened last, or the sample project.
+
+    When another Moot has the project open, shows that one instead. Raises UsageError for a port that is taken and
+    ProjectError for a file that cannot be opened.
+    """
+    from core.services import access, projects, workspace
+
+    port = _port(port)
+    url = f"http://{ADDRESS}:{port}"
+    studio = workspace.start(url=url)
+    try:
+        if project is not None:
+            studio.open(project)
+        else:
+            projects.open_last(studio)
+    except ProjectLocked as locked:
+        workspace.stop()
+        if locked.url is None:
+            raise
+        say(f"moot: this project is open already, at {locked.url}")
+        if browser:
+            webbrowser.open(locked.url)
+        return
+    except BaseException:
+        workspace.stop()
+        raise
+    entrance = f"{url}/moot/enter?token={access.token()}"
+    say(f"moot: open {entrance}")
+    say("moot: stop with Ctrl-C; runs under way are kept and go on next time")
+    if browser:
+        threading.Thread(target=_show, args=(url, entrance), daemon=True).start()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio is meant to end
+            _serve(port)
+    finally:
+        workspace.stop()
+
+
+def _serve(port: int) -> None:
+    from app import main, preload
+
+    preload.load()
+    sys.argv[:] = [str(main.__file__)]  # Streamlit anchors its configuration and paths here
+    main.asgi.run(config={"server.address": ADDRESS, "server.port": port, "server.headless": True})
+
+
+def _port(wanted: int | None) -> int:
+    if wanted is not None:
+        if not _free(wanted):
+            raise UsageError(f"Port {wanted} is taken.", "Leave --port out to take the next free one.")
+        return wanted
+    for port in range(FIRST_PORT, LAST_PORT + 1):
+        if _free(port):
+            return port
+    raise UsageError(f"No port from {FIRST_PORT} to {LAST_PORT} is free.", "Name one with --port.")
+
+
+def _free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        if os.name == "posix":  # elsewhere it would let two servers have one port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError:
+            return False
+    return True
+
+
+def _show(url: str, entrance: str) -> None:
+    """Open the browser once the server answers."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{url}/_stcore/health"):
+            webbrowser.open(entrance)
+            return
+        time.sleep(0.1)

@@ -1,0 +1,321 @@
+"""Personas from documents: who has a stake, what they look for, and the words that say so (Chen et al.,
+*Multi-Agent-as-Judge*, section 3.1, appendices A.7 and A.11).
+
+A generator like a protocol, driven by whoever can ask: a scout reads every source piece by piece, a merger puts the
+stakeholders into groups, an author makes one persona of each dimension that is kept.
+
+Asks: p + m + d, with p pieces of sources, m = 1 when there is more than one stakeholder to merge, d dimensions kept;
+one more for each reply that cannot be read, and for each persona whose name is taken.
+
+Deviations: long sources are read in pieces, a merger's reply that cannot be read twice leaves the groups as the scouts
+named them, and evidence is located in the source instead of being believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core import prompts
+from core.codebook import normalise
+from core.debate.evidence import Haystack
+from core.debate.personas import Group, Persona, PersonaSet, Quote
+from core.debate.reading.json_blocks import blocks_in, lookup
+from core.debate.reading.markers import spoken
+from core.debate.turns import Ask, Reply, Step
+from core.errors import UsageError
+from core.prompts.messages import Message
+from core.runs import Template
+
+SCOUT, MERGER, AUTHOR = "scout", "merger", "author"
+TEMPLATES = "personas"
+"""The folder of their prompts."""
+
+_NUMBER = re.compile(r"\s\d+$")
+
+PIECE = 12_000
+"""Characters of a source that a scout reads at once."""
+GROUPS, DIMENSIONS = 4, 3
+"""Most groups of a panel, and most personas in each, unless somebody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A document that personas are made from."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One dimension that a stakeholder looks for, with the words it rests on."""
+
+    stakeholder: str
+    characteristics: str
+    dimension: str
+    quote: Quote
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A cast, everything that was found on the way, and what a person should know of it."""
+
+    cast: PersonaSet
+    found: tuple[Found, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A dimension that becomes a persona."""
+
+    group: str
+    characteristics: str
+    dimension: str
+    evidence: tuple[Quote, ...]
+
+
+def make(
+    sources: Sequence[SourceDocument],
+    task: str,
+    templates: Mapping[str, Template],
+    *,
+    groups: int = GROUPS,
+    dimensions: int = DIMENSIONS,
+) -> Step[Made]:
+    """The cast that these sources give for a task. UsageError when no stakeholder is found in any of them."""
+    notes: list[str] = []
+    pieces = [(source, text) for source in sources for text in pieces_of(source.text)]
+    heard = yield from _asked(tuple(_scout(text, task, templates) for _, text in pieces), templates)
+    found: list[Found] = []
+    for (source, _), reply in zip(pieces, heard, strict=True):
+        stakeholders = _entries(reply, "stakeholders")
+        if stakeholders is None:
+            notes.append(f"A part of {source.name} was read without an answer that can be understood.")
+        found += _found(source, stakeholders or ())
+    if not found:
+        names = ", ".join(source.name for source in sources) or "nothing"
+        raise UsageError(
+            f"No stakeholder was found in {names}.",
+            "Use documents that say what people want of such texts, or write the personas yourself.",
+        )
+    kept = _as_found(found)
+    if len({normalise(one.stakeholder) for one in found}) > 1:
+        (reply,) = yield from _asked((_merger(found, task, templates, groups, dimensions),), templates)
+        merged = list(_merged(reply, found))
+        if merged:
+            kept = merged
+        else:
+            notes.append("The groups are as the documents name them: they could not be merged.")
+    kept = _limited(kept, groups, dimensions)
+    personas = yield from _personas(kept, task, templates)
+    cast = PersonaSet(task=task, groups=tuple(_grouped(kept, personas)))
+    return Made(cast, tuple(found), tuple(notes))
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """A text in pieces of at most ``PIECE`` characters, cut between paragraphs where there are any."""
+    piece = ""
+    for paragraph in text.split("\n\n"):
+        while len(paragraph) > PIECE:
+            cut = paragraph.rfind(" ", 0, PIECE)
+            cut = cut if cut > 0 else PIECE
+            if piece:
+                yield piece
+                piece = ""
+            yield paragraph[:cut]
+            paragraph = paragraph[cut:].lstrip()
+        if piece and len(piece) + len(paragraph) + 2 > PIECE:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+    if piece.strip():
+        yield piece
+
+
+def _asked(asks: tuple[Ask, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:
+    """Replies in the order of the asks; one without JSON is asked for once more."""
+    if not asks:
+        return ()
+    replies = list((yield asks))
+    again = [n for n, reply in enumerate(replies) if reply.fault is None and _json(reply) is None]
+    if again:
+        seconds = yield tuple(_again(asks[n], replies[n], templates) for n in again)
+        for n, second in zip(again, seconds, strict=True):
+            replies[n] = second
+    return tuple(replies)
+
+
+def _again(ask: Ask, reply: Reply, templates: Mapping[str, Template]) -> Ask:
+    problem = "there is no JSON of that shape in it"
+    request = prompts.render_text(templates[prompts.REASK], {"problem": problem})
+    said = (Message("assistant", reply.text),) if reply.text.strip() else ()
+    return replace(ask, messages=(*ask.messages, *said, Message("user", request)), retry=ask.retry + 1)
+
+
+def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Ask:
+    values = {"assignment": prompts.delimited(task), "document": prompts.delimited(text)}
+    return Ask(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
+
+
+def _merger(found: Sequence[Found], task: str, templates: Mapping[str, Template], groups: int, dimensions: int) -> Ask:
+    listed = "\n".join(
+        f"{number}. {one.stakeholder}: {one.dimension}" + (f" ({one.characteristics})" if one.characteristics else "")
+        for number, one in enumerate(found, 1)
+    )
+    values = {
+        "assignment": prompts.delimited(task),
+        "found": prompts.delimited(listed),
+        "most_groups": groups,
+        "most_dimensions": dimensions,
+    }
+    return Ask(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})
+
+
+def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Ask:
+    values = {
+        "assignment": prompts.delimited(task),
+        "group": kept.group,
+        "characteristics": kept.characteristics,
+        "dimension": prompts.delimited(kept.dimension),
+        "evidence": prompts.delimited("\n".join(quote.words for quote in kept.evidence)),
+        "taken": tuple(taken),
+    }
+    inputs = {"group": kept.group, "dimension": kept.dimension, "taken": tuple(taken)}
+    return Ask(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
+
+
+def _personas(kept: Sequence[_Kept], task: str, templates: Mapping[str, Template]) -> Step[tuple[Persona, ...]]:
+    """One persona each, with names of their own. One that could not be written has its dimension and a plain name."""
+    first = yield from _asked(tuple(_author(one, task, (), templates) for one in kept), templates)
+    made = [_persona(one, reply) for one, reply in zip(kept, first, strict=True)]
+    twice = [n for n, one in enumerate(made) if normalise(one.name) in {normalise(o.name) for o in made[:n]}]
+    if twice:
+        taken = list(dict.fromkeys(one.name for one in made))
+        asks = tuple(_author(kept[n], task, taken, templates) for n in twice)
+        for n, reply in zip(twice, (yield from _asked(asks, templates)), strict=True):
+            made[n] = _persona(kept[n], reply)
+    return tuple(_distinct(made))
+
+
+def _persona(kept: _Kept, reply: Reply) -> Persona:
+    told = _json(reply) or {}
+
+    def said(key: str) -> str:
+        return " ".join(str(told.get(key) or "").split())
+
+    return Persona(
+        name=said("name")[:80] or kept.group[:80],
+        demographics=said("demographics"),
+        dimension=said("dimension") or kept.dimension,
+        specialty=said("specialty"),
+        traits=said("traits"),
+        relationships=said("relationships"),
+        evidence=kept.evidence,
+    )
+
+
+def _distinct(personas: Iterable[Persona]) -> Iterator[Persona]:
+    """The personas, a number behind each name that another has already."""
+    seen: set[str] = set()
+    for persona in personas:
+        name, number = persona.name, 1
+        while normalise(name) in seen or not normalise(name):
+            number += 1
+            name = f"{_NUMBER.sub('', persona.name)[:76]} {number}"
+        seen.add(normalise(name))
+        yield persona.model_copy(update={"name": name})
+
+
+def _grouped(kept: Sequence[_Kept], personas: Sequence[Persona]) -> Iterator[Group]:
+    groups: dict[str, list[Persona]] = {}
+    about: dict[str, str] = {}
+    for one, persona in zip(kept, personas, strict=True):
+        groups.setdefault(one.group, []).append(persona)
+        about.setdefault(one.group, one.characteristics)
+    for name, members in groups.items():
+        yield Group(name=name, characteristics=about[name], personas=tuple(members))
+
+
+def _found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Found]:
+    haystack = Haystack({source.name: source.text})
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        name, about = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
+        told = lookup(entry, "dimensions")
+        for each in told if isinstance(told, list) else ():
+            dimension = _line(each.get("dimension") if isinstance(each, dict) else each)
+            words = str(each.get("evidence") or "").strip() if isinstance(each, dict) else ""
+            if normalise(name) and dimension:
+                _, start, end, match = haystack.locate(words)
+                yield Found(name, about, dimension, Quote(words=words, source=source.name, start=start, end=end,
+                                                          match=match))  # fmt: skip
+
+
+def _merged(reply: Reply, found: Sequence[Found]) -> Iterator[_Kept]:
+    """What the merger keeps; numbers that are not on the list, or were used before, are passed over."""
+    used: set[int] = set()
+    for group in _entries(reply, "groups") or ():
+        if not isinstance(group, dict):
+            continue
+        name, about = _line(group.get("name"))[:80], _line(group.get("characteristics"))
+        told = lookup(group, "dimensions")
+        for each in told if isinstance(told, list) else ():
+            numbers = each.get("from") if isinstance(each, dict) else None
+            listed = numbers if isinstance(numbers, list) else [numbers]
+            numbered = [n for n in listed if isinstance(n, int) and 0 < n <= len(found) and n not in used]
+            own = list(dict.fromkeys(numbered))
+            used.update(own)
+            if own and normalise(name):
+                first = found[own[0] - 1]
+                quotes = tuple(found[n - 1].quote for n in own if found[n - 1].quote.words)
+                yield _Kept(name, about or first.characteristics, _line(each.get("dimension")) or first.dimension,
+                            quotes)  # fmt: skip
+
+
+def _as_found(found: Sequence[Found]) -> list[_Kept]:
+    names = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}
+    return [
+        _Kept(
+            names[normalise(one.stakeholder)],
+            one.characteristics,
+            one.dimension,
+            (one.quote,) if one.quote.words else (),
+        )
+        for one in found
+    ]
+
+
+def _limited(kept: Sequence[_Kept], groups: int, dimensions: int) -> list[_Kept]:
+    """At most so many groups, those with most dimensions, and the first dimensions of each."""
+    by_group: dict[str, list[_Kept]] = {}
+    for one in kept:
+        by_group.setdefault(normalise(one.group), []).append(one)
+    largest = sorted(by_group, key=lambda name: -min(len(by_group[name]), dimensions))[:groups]
+    return [one for name in by_group if name in largest for one in by_group[name][:dimensions]]
+
+
+def _entries(reply: Reply, key: str) -> list[Any] | None:
+    """The list under ``key`` of a reply's JSON, the list itself when there is no key, None without JSON."""
+    told = _json(reply)
+    if isinstance(told, list):
+        return told
+    listed = lookup(told, key) if told is not None else None
+    return listed if isinstance(listed, list) else None
+
+
+def _json(reply: Reply) -> Any:
+    """The last JSON value of a reply; an empty list where it says that alone; None without any."""
+    text = spoken(reply.text)
+    blocks = [block for block in blocks_in(text)[0] if not block.error]
+    if blocks:
+        return blocks[-1].data
+    return [] if text.strip().strip("`").removeprefix("json").strip() == "[]" else None
+
+
+def _line(value: Any) -> str:
+    return " ".join(str(value or "").split())

@@ -1,0 +1,1 @@
+"""Parsers for model replies: from text to a decision, or to the reason why there is none."""

@@ -1,0 +1,289 @@
+"""Where in a reply a decision stands: marker lines and JSON, leaving out what is only quoted, denied or supposed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from core.codebook import Codebook
+from core.debate.reading.json_blocks import Block, blocks_in
+from core.debate.reading.label_names import Names, names_of
+from core.debate.reading.normalise import fold
+from core.debate.reading.quotations import Span, double_quoted, outermost
+
+Kind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided"]
+
+_THOUGHTS = re.compile(r"\s*<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_END_OF_THOUGHT = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+
+_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
+_ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
+_START = r"(?<![^\W_])"
+
+
+@lru_cache(maxsize=32)
+def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+    """The forms of a decision, for text in which every white space but the line end is a space.
+
+    The unit ("this hotel review") may be any words; that of the codebook is recognised even when it holds a verb.
+    """
+    own = " ++".join(map(re.escape, unit[:200].split())) or "text"
+    some = r"(?:(?! (?:are|is|would|could|might|may|should|were)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
+    place = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{own}|{some}))?"
+    verb = rf" ++(?:are|is)\b{_ADVERB}(?: *+(?P<colon>:))?"
+    believed = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
+    present = (
+        rf"{_START}(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{believed}(?:(?:are|is|to ++be|as) ++)?"
+        rf"(?:(?:actually|clearly|explicitly) ++)?present{place}(?:{verb}| *+(?P<mark>:))"
+    )
+    # Without "present" it takes the article: "the labels are", "the final aspects of this text are".
+    named = (
+        rf"{_START}(?:(?:the|my) ++)(?:(?:final|correct|right|best|predicted|present|(?:most ++)?appropriate) ++)?"
+        rf"{_NOUN}{place}{verb}"
+    )
+    bare = rf"{_START}present ++{_NOUN}{place}(?:{verb}| *+(?P<mark>:))"
+    final = (
+        rf"{_START}final ++(?:decision|verdict|answer|{_NOUN})(?: *+\([^()\n]{{0,60}}\))?"
+        rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]) )"
+    )
+    heading = r"^[ >#\d.)_-]*+final ++(?:decision|verdict|answer)[ ._]*+$"
+    rating = rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{verb}| *+(?P<mark>:))|[ ._]*+$)"
+    rated = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
+    undecided = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
+    forms: tuple[tuple[Kind, str], ...] = (
+        ("aspects", present), ("aspects", bare), ("label", named), ("final", final), ("final", heading),
+        ("ratings", rating), ("ratings", rated), ("undecided", undecided),
+    )  # fmt: skip
+    return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE)) for kind, form in forms)
+
+
+_LOOK_BACK = 200
+_SENTENCE = re.compile(r"[.!?][\"”’)»]* +")
+_OWN_WORDS = re.compile(
+    r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
+)
+_REPORTED = re.compile(
+    r"\b(?:says?|said|saying|states?|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?|demands?"
+    r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
+    r"|rather than|wrong|incorrect|in case|for example|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
+)
+_SUPPOSED = re.compile(
+    r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
+)
+_CLAUSE = re.compile(r"[,:;]")
+_DENIED = re.compile(
+    r"\b(?:not|never|no longer|nor|cannot|doubt|disagree|deny|denies|reject|rejects|dispute|hardly|without)\b|n['’]t\b"
+)
+_OTHERWISE = re.compile(
+    r"\b(?:other|remaining|additional|further|absent|missing|rejected|excluded|possible|potential|what|which|how many"
+    r"|these|those|each|every|any|no|not|non-?|(?:extractor|critic|opponent)(?:['’]s)?|their|his|her)[ -]*$"
+)
+_NOT_SO = re.compile(r" *+\b(?=(?:not|no longer|never|neither)\b)", re.IGNORECASE)
+
+_BEGINNINGS = (
+    "the aspects present in", "the labels present in", "the present aspects are", "the present labels are",
+    "final decision", "final ratings", "the label is", "the labels are", "the aspects are", "undecided:",
+)  # fmt: skip
+_SHORTEST_BEGINNING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """The words that announce a decision: ``start`` to ``end`` in the page's text.
+
+    ``plain`` when no colon stands after them, so that the sentence may be about something else; ``limit`` is where the
+    line, or what belongs to this marker of it, ends.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    plain: bool
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedReply:
+    """A reply, ready to be read. ``text`` is what was said aloud; all positions are in it.
+
+    ``lines`` is ``text`` of the same length with JSON hidden and emphasis and odd white space as spaces. ``torn`` is
+    where a decision begins that the text ends in the middle of, or -1.
+    """
+
+    text: str
+    lines: str
+    markers: tuple[Marker, ...]
+    undecided: tuple[Marker, ...]
+    blocks: tuple[Block, ...]
+    quoted: tuple[Span, ...]
+    torn: int
+
+    def line_end(self, position: int) -> int:
+        """Where the line around ``position`` ends, without its line break."""
+        end = self.lines.find("\n", position)
+        return len(self.lines) if end < 0 else end
+
+    def past_marker(self, start: int, limit: int) -> int:
+        """``start``, or past a second marker that stands there: Final Decision: "The present aspects are: A"."""
+        begin = start
+        while begin < limit and self.lines[begin] in " \"'“”„‘’«»_([":
+            begin += 1
+        for _, pattern in _markers("text")[:3]:
+            if inner := pattern.match(self.lines, begin, limit):
+                return inner.end()
+        return start
+
+
+_ANOTHERS = re.compile(
+    r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|for example|e\.g\.|for instance)\b"
+)
+
+
+def is_of_another(page: MarkedReply, start: int) -> bool:
+    """Whether what stands at ``start`` without a marker is led in as another's, as supposed or as denied.
+
+    What leads in is the words before it on its line, or the nearest line above that ends with a colon or is a heading.
+    """
+    begin = page.lines.rfind("\n", 0, start) + 1
+    before = page.lines[max(begin, start - _LOOK_BACK) : start].strip()
+    if not before:
+        above = page.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
+        before = above[above.rfind("\n") + 1 :]
+        if not before.endswith(":") and not before.lstrip().startswith("#"):
+            return False
+    before = before.casefold().rstrip(" :")
+    return any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED, _DENIED, _OTHERWISE))
+
+
+def spoken(text: str) -> str:
+    """``text`` without the thinking at its start: ``<think>`` blocks, closed or not, and what comes before a closing
+    tag on a line of its own, as some servers keep the opening one."""
+    while match := _THOUGHTS.match(text):
+        text = text[match.end() :]
+    closing = _END_OF_THOUGHT.search(text)
+    return text[closing.end() :] if closing else text
+
+
+_WHITE = re.compile(r"[^\S\n]|[*`\u200b\u200e\u200f\ufeff]")
+_BREAKS = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n") | {"：": ":", "＃": "#"})
+
+
+def open_page(text: str, codebook: Codebook) -> MarkedReply:
+    """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
+
+    A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
+    """
+    denying = any(_NOT_SO.match(name) for name in codebook.names)
+    return _opened(text, codebook.unit, codebook.find("Undecided") is None, names_of(codebook) if denying else None)
+
+
+@lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
+def _opened(text: str, unit: str, may_leave_open: bool, denying: Names | None) -> MarkedReply:
+    """``denying`` are the names when one begins like a denial: "The label is neither" chooses the label Neither."""
+    text = spoken(text)
+    blocks, unclosed = blocks_in(text)
+    lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
+    lines = _without(lines, blocks)
+    quoted = outermost(double_quoted(lines))
+    found = [m for m in _found(lines, unit, quoted, denying) if may_leave_open or m.kind != "undecided"]
+    return MarkedReply(
+        text=text,
+        lines=lines,
+        markers=_limited([marker for marker in found if marker.kind != "undecided"], lines),
+        undecided=_limited([marker for marker in found if marker.kind == "undecided"], lines),
+        blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
+        quoted=quoted,
+        torn=max(unclosed, _beginning(lines)),
+    )
+
+
+def _without(lines: str, blocks: Sequence[Block]) -> str:
+    parts, position = [], 0
+    for block in blocks:
+        parts += [lines[position : block.start], re.sub(r"[^\n]", "\x00", lines[block.start : block.end])]
+        position = block.end
+    return "".join(parts) + lines[position:]
+
+
+def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None) -> list[Marker]:
+    markers: list[Marker] = []
+    for kind, pattern in _markers(unit):
+        for match in pattern.finditer(lines):
+            groups = match.groupdict()
+            plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
+            start = match.start() + len(match.group()) - len(match.group().lstrip(" >#"))
+            markers.append(Marker(kind, start, match.end(), plain, -1))
+    markers.sort(key=lambda marker: (marker.start, -marker.end))
+    kept: list[Marker] = []
+    done = void = -1
+    for marker in markers:
+        if marker.start < done or is_inside(marker.start, quoted):
+            continue
+        # What a denied marker announces is denied with it: "I doubt the final decision is: The label is A".
+        if _meant(lines, marker, denying) and not (
+            0 <= void <= marker.start and not lines[void : marker.start].strip(" \"'“_([")
+        ):
+            kept.append(marker)
+        else:
+            void = marker.end
+        done = marker.end
+    return kept
+
+
+def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
+    limited = []
+    for index, marker in enumerate(markers):
+        end = lines.find("\n", marker.end)
+        end = len(lines) if end < 0 else end
+        following = markers[index + 1].start if index + 1 < len(markers) else end
+        limited.append(replace(marker, limit=min(end, following)))
+    return tuple(limited)
+
+
+def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
+    """Whether the sentence asserts what it says: it is no report of another's words, no condition and no denial."""
+    if marker.kind == "undecided":
+        return True
+    if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
+        line = lines[denied.end() :].partition("\n")[0]
+        if denying is None or denying.entry(fold(line), 0) is None:
+            return False
+    begin = max(lines.rfind("\n", 0, marker.start) + 1, marker.start - _LOOK_BACK)
+    before = lines[begin : marker.start]
+    if before and before[-1] in "'‘" and before.strip(" '‘>-#_"):
+        return False
+    for sentence in _SENTENCE.finditer(before):
+        begin = marker.start - len(before) + sentence.end()
+    before = _OWN_WORDS.sub("", lines[begin : marker.start].casefold())
+    clause = _CLAUSE.split(before)[-1]
+    return not (
+        _REPORTED.search(before) or _SUPPOSED.search(before) or _DENIED.search(clause) or _OTHERWISE.search(before)
+    )
+
+
+def is_inside(position: int, spans: Sequence[Span]) -> bool:
+    """Whether a position lies in one of the spans, which are in order and apart; their first mark is outside."""
+    index = bisect_right(spans, position, key=lambda span: span.start) - 1
+    return index >= 0 and spans[index].start < position < spans[index].end
+
+
+def _is_quoted(block: Block, lines: str, quoted: Sequence[Span]) -> bool:
+    around = lines[max(block.start - 1, 0) : block.start] + lines[block.end : block.end + 1]
+    return is_inside(block.start, quoted) or around in ("''", "‘’")
+
+
+def _beginning(lines: str) -> int:
+    """Where the last line breaks off in the words of a marker, or -1."""
+    start = lines.rfind("\n") + 1
+    last = lines[start:][-_LOOK_BACK:]
+    for sentence in _SENTENCE.finditer(last):
+        last = last[sentence.end() :] if sentence.end() < len(last) else last
+    words = " ".join(last.casefold().split()).lstrip(" >#_-\"'“«")
+    if len(words) < _SHORTEST_BEGINNING:
+        return -1
+    torn = any(form.startswith(words) or words.startswith(form) for form in _BEGINNINGS)
+    return len(lines) - len(last) if torn else -1

@@ -1,0 +1,153 @@
+"""Ratings in a reply: a number for each dimension of the codebook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import Any
+
+from core.codebook import Codebook, Scale
+from core.debate.reading.json_blocks import entry_name
+from core.debate.reading.label_names import IGNORED, Names
+from core.debate.reading.markers import MarkedReply, Marker
+from core.debate.reading.normalise import Folded, fold
+from core.debate.turns import Reading
+from core.documents import Value
+
+LEFT_OPEN = "left open by the agent"
+
+_DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
+_WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
+_BETWEEN = re.compile(rf"[\s_{re.escape(IGNORED)}]*+(?:\([^()]{{0,80}}\)\s?)?(?::|=|\||→|[-–—]\s){_WRAPPED}")
+_NUMBER = re.compile(
+    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?[-–—~]\s?\d|\s?%|\s(?:to|or|and)\s\d)"
+    rf"[\s_{re.escape(IGNORED)}]*+(?:(?:/|out\sof)\s?(?P<top>\d{{1,15}}))?"
+)
+_NOTHING = re.compile(
+    rf"(?:n/?a|none|null|undecided|unclear|not rated|unknown|[-–—?]++)[\s.{re.escape(IGNORED)}]*+(?:$|[,;|(])"
+)
+_OTHER = re.compile(rf"(?P<name>[^:=|,;\d]{{1,80}}?)\s?[:=|]{_WRAPPED}[-+−]?\d")
+_NEXT = re.compile(r"[,;|]\s")
+_ORDINAL = re.compile(r"\d{1,3}[.)]\s")
+
+
+def ratings_of(
+    page: MarkedReply, marker: Marker, codebook: Codebook, names: Names, open_items: Container[str]
+) -> tuple[Reading, bool]:
+    """The lines ``Dimension: number`` from the marker to the next one, and whether they are complete.
+
+    Lines of another shape are skipped. A dimension with two different numbers is undecided. When the reply was cut, the
+    ratings are complete once every dimension that is not in ``open_items`` stands on an ended line.
+    """
+    following = next((m.start for m in page.markers if m.start >= marker.end), len(page.text))
+    collected = _Collected(codebook, names)
+    position, ended = marker.end, False
+    while position < following:
+        end = min(page.line_end(position), following)
+        before = len(collected.seen)
+        collected.line(page.text[position:end])
+        if len(collected.seen) > before:
+            ended = end < len(page.text)
+        position = end + 1
+    rated = all(label.id in collected.seen or label.id in open_items for label in codebook.labels)
+    return collected.reading(), following < len(page.text) or (rated and ended)
+
+
+def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
+    """The ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``.
+
+    Numbers may be written as text. Anything else says nothing and gives an empty reading.
+    """
+    collected = _Collected(codebook, names)
+    if isinstance(value, dict):
+        for name, said in value.items():
+            collected.json(name, said)
+    elif isinstance(value, list):
+        for entry in value:
+            said = entry if isinstance(entry, dict) else {}
+            collected.json(entry_name(entry), _number_of(said))
+    return collected.reading()
+
+
+def _number_of(entry: dict[str, Any]) -> Any:
+    return next((entry[key] for key in ("rating", "score", "value") if key in entry), None)
+
+
+class _Collected:
+    def __init__(self, codebook: Codebook, names: Names) -> None:
+        self.scale = codebook.scale or Scale()
+        self.names = names
+        self.seen: dict[str, list[Value]] = {}
+        self.reasons: dict[str, str] = {}
+        self.unknown: dict[str, None] = {}
+        """Names outside the codebook."""
+
+    def line(self, text: str) -> None:
+        """Take what a line says, from its start on, as long as it is ratings."""
+        folded = fold(text)
+        position = 0
+        while True:
+            if ordinal := _ORDINAL.match(folded.text, position):
+                position = ordinal.end()
+            entry = self.names.entry(folded, position)
+            while entry is None and position < len(folded.text) and folded.text[position] in _DECORATION:
+                position += 1
+                entry = self.names.entry(folded, position)
+            between = _BETWEEN.match(folded.text, entry[1]) if entry else None
+            if entry is None or between is None:
+                if other := _OTHER.match(folded.text, position):
+                    start, end = folded.source(*other.span("name"))
+                    self.unknown.setdefault(text[start:end].strip(" *_#\"'"))
+                return
+            self.said(entry[0], text, folded, between.end())
+            following = _NEXT.search(folded.text, between.end())
+            if following is None:
+                return
+            position = following.end()
+
+    def json(self, name: str | int | float | None, said: Any) -> None:
+        """Take what a JSON reply says of one dimension."""
+        item = self.names.find(str(name))
+        if isinstance(said, dict):
+            said = _number_of(said)
+        if item is None:
+            self.unknown.setdefault(str(name)[:200])
+        elif said is None:
+            self.reasons[item] = LEFT_OPEN
+        elif isinstance(said, int | float) and not isinstance(said, bool):
+            self.rate(item, said)
+        else:
+            text = str(said)[:200].strip()
+            self.said(item, text, fold(text), 0)
+
+    def said(self, item: str, text: str, folded: Folded, position: int) -> None:
+        """Take the words after a dimension's name."""
+        words = folded.text[position : position + 40].strip()
+        number = _NUMBER.match(folded.text, position)
+        if _NOTHING.match(folded.text, position) or not words:
+            self.reasons.setdefault(item, LEFT_OPEN)
+        elif number is None or _has_superscript(text, *folded.source(*number.span("number"))):
+            self.reasons.setdefault(item, f'"{words}" is not a number')
+        elif number["top"] and int(number["top"]) != self.scale.max:
+            self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {self.scale.max}')
+        else:
+            digits = number["number"].replace("−", "-")
+            self.rate(item, float(digits) if "." in digits else int(digits))
+
+    def rate(self, item: str, value: int | float) -> None:
+        """Take a number, if it is on the scale."""
+        if self.scale.min <= value <= self.scale.max:
+            self.seen.setdefault(item, []).append(value)
+        else:
+            self.reasons[item] = f"{value} is outside {self.scale.min} to {self.scale.max}"
+
+    def reading(self) -> Reading:
+        values = {item: said[0] for item, said in self.seen.items() if len(set(said)) == 1}
+        reasons = {item: reason for item, reason in self.reasons.items() if item not in values}
+        twice = {item: f"rated {said[0]} and {said[1]}" for item, said in self.seen.items() if len(set(said)) > 1}
+        return Reading(values, reasons | twice, tuple(self.unknown))
+
+
+def _has_superscript(text: str, start: int, end: int) -> bool:
+    """A footnote's mark is no digit of the number, though NFKC makes it one."""
+    return any(character.isdigit() and not character.isdecimal() for character in text[start:end])

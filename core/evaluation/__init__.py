@@ -1,1 +1,0 @@
-"""Statistics on arrays and counts. No store, no screen."""

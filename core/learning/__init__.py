@@ -1,1 +1,0 @@
-"""The student, its precedents and its queue, on arrays and texts."""

@@ -1,0 +1,1 @@
+"""The classifier of a project: training in the background, its state, its file."""

@@ -1,0 +1,1 @@
+"""Codebooks: editing, versions, diffs, and keyword matches in the documents."""

@@ -1,0 +1,160 @@
+"""What changed between two codebooks, label by label and word by word. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+
+from core.codebook import Codebook, Label
+
+Op: TypeAlias = Literal["same", "added", "removed"]
+Piece: TypeAlias = tuple[Op, str]
+
+_NO_LABEL = Label.model_construct(name="")
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field, its words before and after in one row of pieces."""
+
+    field: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """What happened to a label, or with an empty ``label_id`` to the codebook as a whole."""
+
+    label_id: str
+    name: str
+    colour: int
+    what: Literal["added", "removed", "changed"]
+    fields: tuple[FieldChange, ...]
+
+
+def compare(before: Codebook, after: Codebook) -> tuple[LabelChange, ...]:
+    """The changes from one codebook to another: the whole first, then labels in the order after, then removed ones."""
+    changes = []
+    whole = [
+        _words(field, str(getattr(before, field) or ""), str(getattr(after, field) or ""))
+        for field in ("name", "kind", "unit", "domain", "guideline")
+    ]
+    whole.append(_words("scale", _scale(before), _scale(after)))
+    kept = [label.id for label in after.labels if any(label.id == other.id for other in before.labels)]
+    stood = [label.id for label in before.labels if label.id in kept]
+    if kept != stood:
+        names = {label.id: label.name for label in after.labels}
+        whole.append(_items("order", [names[each] for each in stood], [names[each] for each in kept]))
+    if fields := tuple(field for field in whole if field is not None):
+        changes.append(LabelChange("", after.name, 0, "changed", fields))
+    known = {label.id: label for label in before.labels}
+    for label in after.labels:
+        old = known.pop(label.id, None)
+        fields = _label(old or _NO_LABEL, label)
+        if old is None or fields:
+            changes.append(LabelChange(label.id, label.name, label.colour, "changed" if old else "added", fields))
+    gone = (LabelChange(one.id, one.name, one.colour, "removed", _label(one, _NO_LABEL)) for one in known.values())
+    return (*changes, *gone)
+
+
+def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
+    found = [
+        _words("name", before.name, after.name),
+        _words("description", before.description, after.description),
+        _items("counts", before.include, after.include),
+        _items("does not count", before.exclude, after.exclude),
+        _items("keywords", before.keywords, after.keywords),
+        _words("code", _text(before.code), _text(after.code)),
+    ]
+    if before.name and after.name and before.colour != after.colour:
+        found.append(_words("colour", str(before.colour), str(after.colour)))
+    return tuple(field for field in found if field is not None)
+
+
+def words(before: str, after: str) -> tuple[Piece, ...]:
+    """Two texts as one row of pieces, word by word."""
+    return _pieces(_WORD.findall(before), _WORD.findall(after), "")
+
+
+def lines(before: str, after: str) -> tuple[Piece, ...]:
+    """Two texts as one row of pieces, line by line; each piece is whole lines, without the last line break."""
+    return _pieces(before.split("\n"), after.split("\n"), "\n")
+
+
+def _words(field: str, before: str, after: str) -> FieldChange | None:
+    return FieldChange(field, words(before, after)) if before != after else None
+
+
+def _items(field: str, before: Sequence[str], after: Sequence[str]) -> FieldChange | None:
+    return FieldChange(field, _pieces(list(before), list(after), ", ")) if tuple(before) != tuple(after) else None
+
+
+def _pieces(before: list[str], after: list[str], glue: str) -> tuple[Piece, ...]:
+    pieces: list[Piece] = []
+    for op, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if op == "equal":
+            pieces.append(("same", glue.join(before[a:b])))
+            continue
+        if b > a:
+            pieces.append(("removed", glue.join(before[a:b])))
+        if d > c:
+            pieces.append(("added", glue.join(after[c:d])))
+    return tuple(pieces)
+
+
+def _scale(codebook: Codebook) -> str:
+    return f"{codebook.scale.min} to {codebook.scale.max}" if codebook.scale else ""
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+ALIKE = 0.3
+"""Share of common characters from which two lines count as one that was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the comparison: ``before`` and ``after`` are its numbers, 0 where it is not; ``pieces`` are its words,
+    of which ``removed`` or ``added`` ones stand out."""
+
+    op: Op
+    before: int
+    after: int
+    pieces: tuple[Piece, ...]
+
+
+def compare_lines(before: str, after: str) -> tuple[Line, ...]:
+    """All lines of both texts in order, removed ones before added ones."""
+    old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
+    found: list[Line] = []
+    for op, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if op == "equal":
+            found += [Line("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
+            continue
+        pairs = [words(old[a + n], new[c + n]) for n in range(min(b - a, d - c))]
+        for n in range(b - a):
+            found.append(Line("removed", a + n + 1, 0, _side(pairs, n, old[a + n], "removed")))
+        for n in range(d - c):
+            found.append(Line("added", 0, c + n + 1, _side(pairs, n, new[c + n], "added")))
+    return tuple(found)
+
+
+def counts(lines: tuple[Line, ...]) -> tuple[int, int]:
+    """How many lines were added and removed."""
+    return sum(line.op == "added" for line in lines), sum(line.op == "removed" for line in lines)
+
+
+def _side(pairs: list[tuple[Piece, ...]], number: int, text: str, side: Op) -> tuple[Piece, ...]:
+    """One side of a changed line; a line that has no like on the other side stands out as a whole."""
+    if number >= len(pairs):
+        return ((side, text),)
+    common = sum(len(words) for op, words in pairs[number] if op == "same")
+    if common < ALIKE * max(len(text), 1):
+        return ((side, text),)
+    return tuple((op, words) for op, words in pairs[number] if op in ("same", side))

@@ -1,0 +1,1 @@
+"""Data: from a file to the documents of a project, and an overview of them."""

@@ -1,0 +1,54 @@
+"""Which driver moves a run, and its options as they are typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from core.engine.batch import BatchRun
+from core.engine.driver import Driver
+from core.engine.live import LiveRun
+from core.engine.ports import Documents, Ports, Publish, Work
+from core.errors import UsageError
+from core.llm.batches import BatchLibrary
+from core.llm.models import ModelLibrary
+from core.runs import Engine
+from core.services.runs import examples
+from core.store.project import Project
+
+PARAMS = tuple(name for name in Engine.model_fields if name != "name")
+"""The ``--param`` names that are the driver's."""
+
+
+def engine(name: str, params: Mapping[str, str]) -> tuple[Engine, dict[str, str]]:
+    """The driver by name with its own parameters, and the parameters of others. UsageError for a value that does not
+    fit."""
+    own = {key: value for key, value in params.items() if key in PARAMS}
+    try:
+        chosen = Engine.model_validate({"name": name, **own})
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
+    stranger = next((key for key in own if not key.startswith(name)), None)
+    if stranger is not None:
+        raise UsageError(f"--param {stranger} is for another driver than {name}.", "Choose it with --engine.")
+    return chosen, {key: value for key, value in params.items() if key not in PARAMS}
+
+
+def driver(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Driver:
+    """The driver that a run's settings name, over the project's store."""
+    library = examples.library(project.store, models, documents, work.run)
+    ports = Ports(documents, models, project.turn_store, project.sink, publish, library)
+    match work.run.settings.engine.name:
+        case "live":
+            return LiveRun(work, ports)
+        case "batch":
+            return BatchRun(work, ports, BatchLibrary(models), project.jobs)
+        case "ray":
+            from core.engine.ray_run import RayRun  # with Parquet, which nothing else in a run needs
+
+            place = work.run.settings.engine.ray_dir or project.path.with_suffix(".ray")
+            folder = Path(place).expanduser() / work.run.run_id
+            return RayRun(work, ports, list(models.connections.values()), folder.resolve())

@@ -1,0 +1,1 @@
+"""Evaluation: runs against a reference and against each other."""

@@ -1,0 +1,147 @@
+"""Can a run's certainty be believed? What the student says of itself, or what a share of votes says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.baseline.classifier_model import NAME
+from core.runs import BUILTIN, RunRow
+from core.services.evaluation import coverage, looked, repeated_runs, stages
+from core.services.evaluation.coverage import Coverage, Reason
+from core.services.evaluation.grids import Grid, Reference
+from core.services.session import ProjectSession
+from core.stats.arrays import Mask
+from core.stats.calibration import Calibration, calibration
+
+Kind: TypeAlias = Literal["votes", "student"]
+LEAST_VOTES = 3
+"""Answers under which a share of votes is no certainty."""
+READ_AGAIN = 3_000
+"""Documents that the student is asked again about at most, drawn at random but always the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How far what a value rests on can be believed: a share of votes, or the student's own certainty. ``whose`` says
+    in words who voted; ``why_not`` in plain words why there is nothing to tell, empty where there is."""
+
+    kind: Kind
+    whose: str
+    calibration: Calibration | None
+    counted: Coverage | None
+    why_not: str
+
+
+def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Certainty:
+    """Calibration of the verdicts' values. Where the student decides, of the certainty it gives its values; else of the
+    share of votes: of the iterations when there are three or more, else of the agents who spoke side by side last."""
+    codebook = run.settings.codebook
+    if codebook.kind == "rating":
+        return Certainty("votes", "", None, None, "Ratings have a distance and no certainty.")
+    if hash := _student(run):
+        return _of_student(session, run, reference, hash)
+    rows = repeated_runs.siblings(session, run)
+    own = looked.verdicts(session, run, reference)
+    if len(rows) >= LEAST_VOTES:
+        _, voters = repeated_runs.aligned([own, *(looked.verdicts(session, row, reference) for row in rows)])
+        return _told(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
+    panels = [stage for stage in looked.steps(session, run) if len(stage.members) >= LEAST_VOTES]
+    if panels:
+        members = list(panels[-1].members.values())
+        return _told(session, run, reference, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members))
+    why = "Nobody said how certain they are. With three iterations, or three agents side by side, the votes tell."
+    return Certainty("votes", "", None, None, why)
+
+
+def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
+    """The most frequent value of each cell (NaN where nobody gave one) and its share of the votes. Of values given
+    equally often the smallest."""
+    stack = np.stack(voters)
+    known = ~np.isnan(stack)
+    best, most = np.full(stack.shape[1:], np.nan), np.zeros(stack.shape[1:])
+    for value in np.unique(stack[known]):
+        own = (stack == value).sum(axis=0)
+        better = own > most
+        best[better], most[better] = value, own[better]
+    share = np.full(best.shape, np.nan)
+    np.divide(most, known.sum(axis=0), out=share, where=known.any(axis=0))
+    return best, share
+
+
+def to_json(told: Certainty) -> dict[str, Any]:
+    """The part ``certainty`` of ``moot evaluate --json``."""
+    found = told.calibration
+    if found is None or told.counted is None:
+        return {"why_not": told.why_not}
+    return {
+        "of": told.kind,
+        "votes_of": told.whose,
+        "documents": told.counted.n,
+        "n": found.n,
+        "excluded": found.excluded,
+        "ece": found.ece,
+        "brier": found.brier,
+        "bins": [
+            {"from": one.low, "to": one.high, "n": one.n, "certainty": one.certainty, "right": one.right.value}
+            for one in found.bins
+        ],
+    }
+
+
+def _student(run: RunRow) -> str:
+    """The hash of the student who decides in this run; empty when somebody else does."""
+    role_models = run.settings.role_models
+    role_model = role_models.get(stages.decider(run)) or (
+        next(iter(role_models.values())) if len(role_models) == 1 else None
+    )
+    name, _, hash = role_model.model.partition("@") if role_model is not None else ("", "", "")
+    return hash if role_model is not None and role_model.connection == BUILTIN and name == NAME else ""
+
+
+def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash: str) -> Certainty:
+    """The student is asked again (it says the same), on documents that it had not been taught when it was made."""
+    loaded = looked.verdicts(session, run, reference)
+    gold, said = loaded.reference, loaded.of(VERDICT)
+    known = session.store.learning.taught(hash)
+    taught = np.array([document in known for document in loaded.documents], dtype=np.bool_)
+    fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(said), axis=1) & ~taught).tolist()
+    asked = fit if len(fit) <= READ_AGAIN else sorted(random.Random(0).sample(fit, READ_AGAIN))
+    if not asked:
+        why = "The student was taught every document that has this truth. Review further ones, or compare with gold."
+        return Certainty("student", "", None, None, why)
+    ids = [loaded.documents[row] for row in asked]
+    texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
+    opinion = session.tutor.opinion(hash, run.settings.codebook, [texts[id] for id in ids])
+    if opinion is None:
+        return Certainty("student", "", None, None, "The student of this run is gone, or was taught other labels.")
+    sure = np.full(gold.shape, np.nan)
+    sure[asked] = np.where(opinion.values == said[asked], opinion.certainty, np.nan)
+    undrawn = np.zeros_like(taught)
+    undrawn[fit] = True
+    undrawn[asked] = False
+    reasons: dict[Reason, Mask] = {"undrawn": undrawn, "taught": taught}
+    return _told(session, run, reference, "student", "on documents that it was not taught", said, sure, reasons)
+
+
+def _told(
+    session: ProjectSession,
+    run: RunRow,
+    reference: Reference,
+    kind: Kind,
+    whose: str,
+    said: Grid,
+    sure: Grid,
+    further: Mapping[Reason, Mask] | None = None,
+) -> Certainty:
+    gold = looked.verdicts(session, run, reference).reference
+    right = np.where(np.isnan(gold) | np.isnan(said), -1, said == gold)
+    drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
+    found = calibration(sure, right)
+    why_not = "" if found.n else "No document has both a certainty and a truth."
+    return Certainty(kind, whose, found, coverage.among(session, run, reference, drawn, further), why_not)

@@ -1,0 +1,276 @@
+"""Does the debate help? What it changed, what each changed label cost, and what was there to be had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.debate.protocols import family
+from core.runs import RunRow
+from core.services.evaluation import looked, stages
+from core.services.evaluation.grids import Grid, Reference
+from core.services.evaluation.stages import Stage
+from core.services.session import ProjectSession
+from core.stats import flips, panels
+from core.stats.flips import Flip, FlipTable
+from core.stats.intervals import ends
+from core.stats.objections import Objections, objections
+from core.stats.rounds import Bound, Round, bound, rounds
+from core.store.stages import Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a step took on the documents with truth, and per label that it gained."""
+
+    cost_usd: float | None
+    """None when a reply has no price"""
+    tokens: int
+    seconds: float
+    net: int
+    """labels mended less labels broken"""
+
+    @property
+    def per_label(self) -> float | None:
+        """Dollars for each label gained; None when nothing was gained or a price is unknown."""
+        return self.cost_usd / self.net if self.cost_usd is not None and self.net > 0 else None
+
+    @property
+    def tokens_per_label(self) -> float | None:
+        """Tokens for each label gained; None when nothing was gained."""
+        return self.tokens / self.net if self.net > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class DebateEffect:
+    """What a run's debates were worth against a truth."""
+
+    flip_table: FlipTable | None
+    """None when there was one step only. Of a choice, a label's cells are the documents that truly have it"""
+    titles: Mapping[str, str]
+    """of the ledger's steps"""
+    prices: Mapping[str, Price]
+    """of each step of the ledger after the first, by its name, and of all of them as ``whole``"""
+    critic: Objections | None
+    """None without a critic that gives lists"""
+    rounds: tuple[Round, ...]
+    """steps in which several spoke side by side"""
+    bound: Bound
+    panels: Mapping[str, Mapping[str, panels.BeforeAfter]]
+    """of ratings, for each family that rated in several rounds: dimension -> before and after"""
+
+
+def worth(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> DebateEffect:
+    """Everything that tells whether the debate was worth it, for any protocol and kind of label."""
+    codebook = run.settings.codebook
+    measured = codebook.kind == "rating"
+    found = looked.steps(session, run)
+    loaded = looked.verdicts(session, run, reference)
+    gold, said = loaded.reference, loaded.of(VERDICT)
+    verdict = np.where(np.isnan(said).any(axis=1, keepdims=True), np.nan, said)  # what is half read ended in nothing
+    way = stages.steps(run, found, verdict)
+    flip_table = None
+    if len(way) > 1:
+        true = stages.reference_codes(gold, measured=measured)
+        coded = [(name, stages.as_codes(gold, said, measured=measured)) for name, _, said in way]
+        if codebook.kind == "choice":
+            labels = len(codebook.labels)
+            coded = [(name, np.broadcast_to(said, (len(said), labels))) for name, said in coded]
+            true = stages.by_true_label(true, labels)
+        flip_table = flips.flip_table(true, coded, codebook.names)
+    return DebateEffect(
+        flip_table=flip_table,
+        titles={name: title for name, title, _ in way},
+        prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
+        critic=_critic(gold, found, verdict, measured),
+        rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=measured),
+        bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=measured),
+        panels=_panels(run, found, gold) if measured else {},
+    )
+
+
+def noun(run: RunRow) -> str:
+    """What one cell of the ledger is."""
+    return {"multilabel": "label", "choice": "document", "rating": "rating"}[run.settings.codebook.kind]
+
+
+def told_in_words(flip_table: FlipTable, titles: Mapping[str, str], noun: str = "label") -> str:
+    """What the whole debate changed, in a sentence, and a second one where its steps undid each other."""
+    than = f"the {titles.get(flip_table.whole.against, flip_table.whole.against).lower()} alone"
+    said = flips.sentence(flip_table.whole, who="The debate", than=than, noun=noun)
+    changes = [step.total.mended + step.total.broken for step in (*flip_table.steps, flip_table.whole)]
+    return f"{said} What one step changed, a later one took back." if any(changes) and not changes[-1] else said
+
+
+def to_json(told: DebateEffect, noun: str = "label") -> dict[str, Any]:
+    """The part ``debate`` of ``moot evaluate --json``; ``noun`` is what a cell of the ledger is."""
+    return {
+        "ledger": _flip_table_json(told, noun) if told.flip_table is not None else None,
+        "critic": _critic_json(told.critic) if told.critic is not None else None,
+        "rounds": [_round_json(one) for one in told.rounds],
+        "upper_bound": {
+            "cells": told.bound.cells,
+            "at_first": told.bound.at_first,
+            "ever": told.bound.ever,
+            "reached": told.bound.reached,
+            "gap": told.bound.gap,
+        },
+        "panels": {
+            family: {name: _panel_json(one) for name, one in dimensions.items()}
+            for family, dimensions in told.panels.items()
+        },
+    }
+
+
+def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent]) -> dict[str, Price]:
+    """By step, its own turns; those of roles that gave no list are the last step's."""
+    named = {(stage.family, stage.round): stage.name for stage in found}
+    last = flip_table.roles[-1]
+    by_name: dict[str, list[Spent]] = {}
+    for one in spent:
+        name = named.get((family(one.role), one.round), last)
+        by_name.setdefault(name if name in flip_table.roles else last, []).append(one)
+    prices = {step.role: _price(by_name.get(step.role, []), step.total.net) for step in flip_table.steps}
+    after_first = [one for name, each in by_name.items() if name != flip_table.roles[0] for one in each]
+    return prices | {"whole": _price(after_first, flip_table.whole.total.net)}
+
+
+def _price(spent: list[Spent], net: int) -> Price:
+    costs = [one.cost_usd for one in spent]
+    return Price(
+        cost_usd=None if any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs),
+        tokens=sum(one.prompt_tokens + one.completion_tokens for one in spent),
+        seconds=sum(one.seconds for one in spent),
+        net=net,
+    )
+
+
+def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, measured: bool) -> Objections | None:
+    place = next((at for at, stage in enumerate(found) if stage.family == "critic" and at), None)
+    if place is None or measured:
+        return None
+    claim, critic = found[place - 1].said, found[place].said
+    coded = (stages.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict))
+    return objections(stages.reference_codes(gold, measured=False), *coded)
+
+
+def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict[str, panels.BeforeAfter]]:
+    scale = run.settings.codebook.scale
+    by_family: dict[str, list[Stage]] = {}
+    for stage in found:
+        by_family.setdefault(stage.family, []).append(stage)
+    if scale is None:
+        return {}
+    return {
+        family: panels.before_after(
+            gold, own[0].members, stages.last_lists(own), run.settings.codebook.names, (scale.min, scale.max)
+        )
+        for family, own in by_family.items()
+        if len(own) > 1
+    }
+
+
+def _flip_table_json(told: DebateEffect, noun: str) -> dict[str, Any]:
+    flip_table = told.flip_table
+    assert flip_table is not None
+    return {
+        "steps": list(flip_table.roles),
+        "documents": flip_table.documents,
+        "excluded": flip_table.excluded,
+        "cells": flip_table.cells,
+        "right": dict(zip(flip_table.roles, flip_table.shares, strict=True)),
+        "changes": [change_json(step) | _price_json(told.prices[step.role]) for step in flip_table.steps],
+        "whole": change_json(flip_table.whole) | _price_json(told.prices["whole"]),
+        "lost_by": dict(flip_table.who_lost),
+        "titles": {name: told.titles[name] for name in flip_table.roles},
+        "sentence": told_in_words(flip_table, told.titles, noun),
+    }
+
+
+def change_json(change: Flip) -> dict[str, Any]:
+    """One step's changes, with those of each label."""
+    return {
+        "step": change.role,
+        "against": change.against,
+        "mended": change.total.mended,
+        "broken": change.total.broken,
+        "kept_right": change.total.kept_right,
+        "kept_wrong": change.total.kept_wrong,
+        "net": change.total.net,
+        "gain": change.gain.value,
+        "interval": ends(change.gain.interval),
+        "carried": change.carried,
+        "labels": {
+            name: {"mended": tally.mended, "broken": tally.broken, "net": tally.net}
+            for name, tally in change.labels.items()
+        },
+    }
+
+
+def _price_json(price: Price) -> dict[str, Any]:
+    return {
+        "cost_usd": price.cost_usd,
+        "tokens": price.tokens,
+        "seconds": price.seconds,
+        "usd_per_label_gained": price.per_label,
+        "tokens_per_label_gained": price.tokens_per_label,
+    }
+
+
+def _critic_json(critic: Objections) -> dict[str, Any]:
+    return {
+        "cells": critic.cells,
+        "objections": critic.raised,
+        "justified": critic.justified,
+        "precision": critic.precision.value,
+        "recall": critic.recall.value,
+        "followed": critic.followed,
+        "mended": critic.followed_rightly,
+        "broke": critic.followed_wrongly,
+        "missed": critic.missed,
+    }
+
+
+def _round_json(one: Round) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "asked": one.asked,
+        "documents": one.documents,
+        "unanimous": one.unanimous,
+        "agreement": one.agreement.value,
+        "with_majority": one.with_majority,
+        "consecutive": [{"from": a, "to": b, "agree": share} for a, b, share in one.consecutive],
+        "vote": one.vote,
+        "mean": one.mean,
+        "upper_bound": one.upper_bound,
+        "agents": [
+            {
+                "agent": agent.agent,
+                "accuracy": agent.accuracy,
+                "kept": agent.kept,
+                "to_right": agent.to_right,
+                "to_wrong": agent.to_wrong,
+                "sideways": agent.sideways,
+            }
+            for agent in one.agents
+        ],
+    }
+
+
+def _panel_json(one: panels.BeforeAfter) -> dict[str, Any]:
+    def side(following: panels.Following, alpha: float | None) -> dict[str, Any]:
+        return {
+            "n": following.n,
+            "pearson": following.pearson,
+            "spearman": following.spearman,
+            "kendall": following.kendall,
+            "absolute": following.absolute,
+            "mae": following.mae,
+            "alpha": alpha,
+        }
+
+    return {"before": side(one.before, one.alpha_before), "after": side(one.after, one.alpha_after)}

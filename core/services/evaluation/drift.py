@@ -1,0 +1,159 @@
+"""Do the models still answer as they did? Canary documents, run again later with the very settings of a run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.errors import UsageError
+from core.runs import RunRow
+from core.services.evaluation import coverage, grids, looked, repeated_runs
+from core.services.evaluation.coverage import Coverage
+from core.services.session import ProjectSession
+from core.stats.arrays import Mask
+from core.stats.intervals import Estimate, wilson
+
+CANARIES = 30
+"""Documents that are run again unless told otherwise."""
+PREFIX = "canary:"
+"""What the experiment of a canary run is called by, before the id of the run that it repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A canary run against the run that it repeats. ``changed`` holds the documents with another verdict."""
+
+    run_id: str
+    later: str
+    days: float
+    """between the two runs' beginnings"""
+    cells: int
+    changed_cells: int
+    changed: tuple[str, ...]
+    share: Estimate
+    """of documents that changed, with Wilson's interval"""
+    chance: float | None
+    """share of documents on which the run's own iterations differ at the same time: what would change without drift;
+    None with one iteration"""
+    counted: Coverage
+    """the canaries that both have a full verdict on, and what is left out of the run's documents"""
+    models: tuple[str, ...]
+    """what the servers call the models, where that differs between the two: ``role: before → now``"""
+
+    @property
+    def documents(self) -> int:
+        """Canaries that both have a full verdict on."""
+        return self.counted.n
+
+    @property
+    def sentence(self) -> str:
+        """The finding in plain words."""
+        if not self.documents:
+            return f"{self.later}: no canary has a verdict in both runs yet."
+        said = f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict"
+        if self.chance is not None:
+            said += f"; iterations at one time differ on {self.chance:.0%}"
+        return said + "." + (f" The server names another model: {', '.join(self.models)}." if self.models else "")
+
+
+def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunRow:
+    """A new run of the same settings over canaries: documents of the run drawn at random, always the same ones.
+
+    It asks anew although the requests are the same, as an iteration does: stored replies would show no drift. Queued on
+    the desk, not started. UsageError when the run has no verdict yet.
+    """
+    if not run.verdicts:
+        raise UsageError(f"{run.run_id} has no verdict to compare with.", "Finish it first.")
+    ids = session.store.runs.document_ids(run.run_id)
+    earlier = canary_runs(session, run)
+    if earlier:
+        chosen = session.store.runs.document_ids(earlier[0].run_id)
+    else:
+        chosen = sorted(random.Random(seed).sample(ids, min(count, len(ids))), key=ids.index)
+    taken = [row.settings.iteration for row in session.store.runs.all()]
+    settings = run.settings.model_copy(update={"iteration": max(taken, default=0) + 1})
+    return session.store.runs.create(settings, chosen, experiment_id=f"{PREFIX}{run.run_id}")
+
+
+def is_canary(run: RunRow) -> bool:
+    """Whether the run asks canaries of another one again."""
+    return (run.experiment_id or "").startswith(PREFIX)
+
+
+def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
+    """The canary runs of a run, oldest first."""
+    return [row for row in looked.runs(session) if row.experiment_id == f"{PREFIX}{run.run_id}"]
+
+
+def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
+    """What has changed at each canary run, oldest first; empty without one."""
+    later = canary_runs(session, run)
+    if not later:
+        return ()
+    first = looked.verdicts(session, run)
+    chance = _chance(session, run)
+    return tuple(_drift(session, run, row, first, chance) for row in later)
+
+
+def to_json(found: Sequence[Drift]) -> list[dict[str, Any]]:
+    """The part ``drift`` of ``moot evaluate --json``."""
+    return [
+        {
+            "run_id": one.later,
+            "days": one.days,
+            "documents": one.documents,
+            "changed": list(one.changed),
+            "share": one.share.value,
+            "by_chance": one.chance,
+            "models": list(one.models),
+            "sentence": one.sentence,
+        }
+        for one in found
+    ]
+
+
+def _drift(session: ProjectSession, run: RunRow, later: RunRow, first: grids.Grids, chance: float | None) -> Drift:
+    now = looked.verdicts(session, later)
+    places = {document: row for row, document in enumerate(first.documents)}
+    rows = [places[document] for document in now.documents if document in places]
+    before, after = first.of(VERDICT)[rows], now.of(VERDICT)
+    whole: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
+    unlike = np.not_equal(before, after) & whole[:, None]
+    changed = tuple(now.documents[row] for row in np.flatnonzero(unlike.any(axis=1)))
+    n = int(whole.sum())
+    return Drift(
+        run_id=run.run_id,
+        later=later.run_id,
+        days=(later.created_at - run.created_at) / 86_400,
+        cells=int(whole.sum()) * before.shape[1],
+        changed_cells=int(unlike.sum()),
+        changed=changed,
+        share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
+        chance=chance,
+        counted=coverage.again(session, run, later, first, now),
+        models=_renamed(session.store.transcripts.served(run.run_id), session.store.transcripts.served(later.run_id)),
+    )
+
+
+def _renamed(before: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """``role: before → now`` for the roles whose server calls the model otherwise than it did, as far as it says."""
+    return tuple(
+        f"{role}: {', '.join(sorted(before[role]))} → {', '.join(sorted(now[role]))}"
+        for role in before
+        if role in now and before[role] != now[role]
+    )
+
+
+def _chance(session: ProjectSession, run: RunRow) -> float | None:
+    rows = repeated_runs.siblings(session, run)
+    if len(rows) < 2:
+        return None
+    loaded = [looked.verdicts(session, row) for row in rows[:2]]
+    _, (one, two) = repeated_runs.aligned(loaded)
+    whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
+    return float((one[whole] != two[whole]).any(axis=1).mean()) if whole.any() else None

@@ -1,0 +1,248 @@
+"""Error analysis: which documents a label is wrong on, again and again, and what they have in common."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from core.errors import UsageError
+from core.runs import RunRow
+from core.services.evaluation import coverage, looked, repeated_runs
+from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.grids import Grid, Reference
+from core.services.session import ProjectSession
+from core.stats.arrays import Codes, Mask
+from core.stats.error_analysis import Band, Cue, by_number, cues
+from core.stats.rounds import is_right
+
+Side: TypeAlias = Literal["missed", "invented"]
+SIDES: Mapping[str, Mapping[Side, str]] = {
+    "multilabel": {"missed": "present in the truth and not found", "invented": "found although it is not there"},
+    "choice": {"missed": "this label, and another one was chosen", "invented": "chosen although it is another one"},
+    "rating": {"missed": "rated a point or more too low", "invented": "rated a point or more too high"},
+}
+LOOKED_AT = 1500
+"""Texts of each sort that cue words are looked for in, drawn at random but always the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideErrors:
+    """One way to be wrong on a label."""
+
+    side: Side
+    wrong: int
+    consistent: int
+    """wrong so in every iteration"""
+    cues: tuple[Cue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelErrors:
+    """A label's errors. ``iterations`` is over how many runs ``consistent`` speaks: with one it says nothing new."""
+
+    label_id: str
+    name: str
+    judged: int
+    iterations: int
+    sides: tuple[SideErrors, ...]
+    by_length: tuple[Band, ...]
+    """share wrong by words of the text"""
+    by_labels: tuple[Band, ...]
+    """share wrong by how many labels the truth has; empty unless multilabel"""
+    tags: Mapping[str, int]
+    """error tags that people gave to the wrong documents -> documents"""
+    counted: Coverage
+    """documents with a truth and a value on this label, and those without"""
+
+    @property
+    def wrong(self) -> int:
+        """Documents on which the label is wrong."""
+        return sum(side.wrong for side in self.sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A document on which a label is wrong."""
+
+    document_id: str
+    text: str
+    side: Side
+    times: int
+    """iterations in which it is"""
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """A label over the run's documents: where it was judged, and how it was wrong in each iteration."""
+
+    documents: tuple[str, ...]
+    reference: Grid
+    judged: Mask
+    positive: Mask
+    sides: Mapping[Side, Mask]
+    times: Mapping[Side, Codes]
+    iterations: int
+
+
+def of_label(
+    session: ProjectSession, run: RunRow, label_id: str, reference: Reference = "gold", *, words: bool = True
+) -> LabelErrors:
+    """The errors of one label. ``words`` looks for cue words too, which reads texts. UsageError for no such label."""
+    codebook = run.settings.codebook
+    found = _judged(session, run, label_id, reference)
+    wrong = found.sides["missed"] | found.sides["invented"]
+    lengths = session.store.evaluations.words(run.run_id)
+    several = codebook.kind == "multilabel"
+    present = np.nansum(found.reference, axis=1).astype(np.int64) if several else np.zeros(len(wrong), dtype=np.int64)
+    tagged = session.store.evaluations.tags(run.run_id)
+    places = {document: row for row, document in enumerate(found.documents)}
+    tags = Counter(tag for document, tag in tagged if document in places and wrong[places[document]])
+    return LabelErrors(
+        label_id=label_id,
+        name=codebook.label(label_id).name,
+        judged=int(found.judged.sum()),
+        iterations=found.iterations,
+        sides=tuple(
+            SideErrors(
+                side,
+                int(mask.sum()),
+                int((found.times[side] == found.iterations).sum()),
+                _cues(session, found, side) if words else (),
+            )
+            for side, mask in found.sides.items()
+        ),
+        by_length=by_number(lengths[found.judged], wrong[found.judged]),
+        by_labels=by_number(present[found.judged], wrong[found.judged]) if several else (),
+        tags=dict(tags.most_common()),
+        counted=coverage.among(session, run, reference, found.judged),
+    )
+
+
+def documents(
+    session: ProjectSession,
+    run: RunRow,
+    label_id: str,
+    reference: Reference = "gold",
+    *,
+    side: Side | None = None,
+    consistent: bool = False,
+    word: str = "",
+    tag: str = "",
+    offset: int = 0,
+    limit: int = 50,
+) -> tuple[tuple[Mistake, ...], int]:
+    """A page of the documents that a label is wrong on, those wrong most often first, and how many there are.
+
+    ``side`` and ``consistent`` narrow it to one way to be wrong, and to every iteration; ``word`` to texts that hold a
+    cue word; ``tag`` to those that people tagged so.
+    """
+    found = _judged(session, run, label_id, reference)
+    tagged: dict[str, tuple[str, ...]] = {}
+    for document, name in session.store.evaluations.tags(run.run_id):
+        tagged[document] = (*tagged.get(document, ()), name)
+    rows: list[tuple[int, int, Side]] = []
+    for name, mask in found.sides.items():
+        if side in (None, name):
+            rows += [(-int(found.times[name][row]), int(row), name) for row in np.flatnonzero(mask)]
+    if consistent:
+        rows = [row for row in rows if -row[0] == found.iterations]
+    if tag:
+        rows = [row for row in rows if tag in tagged.get(found.documents[row[1]], ())]
+    if word:
+        ids = [found.documents[row[1]] for row in rows]
+        holding = set(session.store.evaluations.holding(ids, word))
+        rows = [row for row in rows if found.documents[row[1]] in holding]
+    rows.sort()
+    page = rows[offset : offset + limit]
+    ids = [found.documents[row] for _, row, _ in page]
+    texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
+    return tuple(
+        Mistake(id, texts.get(id, ""), name, -times, tagged.get(id, ()))
+        for id, (times, _, name) in zip(ids, page, strict=True)
+    ), len(rows)
+
+
+def to_json(told: LabelErrors) -> dict[str, Any]:
+    """A label of the part ``errors`` of ``moot evaluate --json``."""
+    return {
+        "judged": told.judged,
+        "wrong": told.wrong,
+        "iterations": told.iterations,
+        **{
+            side.side: {
+                "wrong": side.wrong,
+                "consistent": side.consistent,
+                "cues": [{"word": cue.word, "errors": cue.errors, "hits": cue.hits} for cue in side.cues],
+            }
+            for side in told.sides
+        },
+        "by_length": [_band_json(band) for band in told.by_length],
+        "by_labels": [_band_json(band) for band in told.by_labels],
+        "tags": dict(told.tags),
+    }
+
+
+def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Reference) -> _Judged:
+    codebook = run.settings.codebook
+    place = next((at for at, label in enumerate(codebook.labels) if label.id == label_id), None)
+    if place is None:
+        raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
+    column = 0 if codebook.kind == "choice" else place
+    rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
+    gold, said = repeated_runs.aligned([looked.verdicts(session, row, reference) for row in rows])
+    true, first = gold[:, column], said[0][:, column]
+    judged: Mask = ~np.isnan(true) & ~np.isnan(first)
+    each = [_sides(codebook.kind, true, grid[:, column], place) for grid in said]
+    return _Judged(
+        documents=tuple(session.store.runs.document_ids(run.run_id)),
+        reference=gold,
+        judged=judged,
+        positive=true == (1 if codebook.kind == "multilabel" else place),
+        sides={side: each[0][side] & judged for side in ("missed", "invented")},
+        times={
+            side: np.stack([one[side] for one in each]).sum(axis=0).astype(np.int64) for side in ("missed", "invented")
+        },
+        iterations=len(each),
+    )
+
+
+def _sides(kind: str, true: Grid, said: Grid, place: int) -> dict[Side, Mask]:
+    known = ~np.isnan(true) & ~np.isnan(said)
+    if kind == "rating":
+        wrong = known & ~is_right(true, said, measured=True)
+        return {"missed": wrong & (said < true), "invented": wrong & (said > true)}
+    positive = place if kind == "choice" else 1
+    return {
+        "missed": known & (true == positive) & (said != positive),
+        "invented": known & (true != positive) & (said == positive),
+    }
+
+
+def _cues(session: ProjectSession, found: _Judged, side: Side) -> tuple[Cue, ...]:
+    wrong = found.sides["missed"] | found.sides["invented"]
+    hits = found.judged & ~wrong
+    like = hits & (found.positive if side == "missed" else ~found.positive)
+    compared = like if like.any() else hits  # ratings are neither positive nor negative
+    return cues(_texts(session, found, found.sides[side]), _texts(session, found, compared))
+
+
+def _texts(session: ProjectSession, found: _Judged, mask: Mask) -> list[str]:
+    ids = [found.documents[row] for row in np.flatnonzero(mask)]
+    if len(ids) > LOOKED_AT:
+        ids = random.Random(0).sample(ids, LOOKED_AT)
+    return [document.text for document in session.store.documents.load(ids, gold=False)]
+
+
+def _band_json(band: Band) -> dict[str, Any]:
+    return {"from": band.low, "to": band.high, "n": band.n, "wrong": band.wrong, "share": band.share.value}
+
+
+def told_sides(kind: str) -> Sequence[tuple[Side, str]]:
+    """Both ways to be wrong with what they mean for a kind of label."""
+    return tuple(SIDES[kind].items())

@@ -1,0 +1,233 @@
+"""A panel's groups before and after their debate, and whether whole personas do better than simple roles.
+
+The ablation of Chen et al. (*MAJ-Eval: Multi-Agent-as-Judge*, appendix A.3): the same stakeholders with all that is
+known of them, and with a line that says who they are. Each is a run of its own; they are compared on the documents that
+both have.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.debate import personas, protocols
+from core.errors import MootError
+from core.runs import RunRow
+from core.services.evaluation import coverage, looked, stages
+from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.grids import Grid, Reference
+from core.services.session import ProjectSession
+from core.stats import groups
+from core.stats.arrays import Mask
+from core.stats.groups import Drawn
+from core.stats.intervals import Estimate, ends
+
+Style: TypeAlias = Literal["full", "simple"]
+STYLES: Mapping[Style, str] = {"full": "personas", "simple": "simple roles"}
+EVERYBODY = "All groups"
+NAMES = {"spearman": "Spearman", "kendall": "Kendall", "pearson": "Pearson", "alpha": "Krippendorff's alpha"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One group under one style on one dimension; each measure before and after the debate."""
+
+    style: Style
+    group: str
+    before: Mapping[str, Estimate]
+    after: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Styles:
+    """A dimension's scores, group by group and for all, of one run or of one of each style."""
+
+    runs: Mapping[Style, str]
+    counted: Coverage
+    parts: tuple[Part, ...]
+    gains: Mapping[str, Mapping[str, Estimate]]
+    """group -> measure -> what personas have over simple roles after the debate; empty with one style"""
+    sentence: str
+    """the outcome in plain words, or what to do where there is one style only"""
+
+
+def style_of(run: RunRow) -> Style | None:
+    """Which of both a panel's personas speak as; None for a run that is no panel of ratings."""
+    if run.settings.protocol != "panel" or run.settings.codebook.kind != "rating":
+        return None
+    return "simple" if run.settings.params.get("style") == "simple" else "full"
+
+
+def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
+    """The run of the other style to compare with: the same cast and codebook on at least one document in common, of
+    several the one with the same models, then the latest. None when there is none."""
+    mine, own = style_of(run), set(session.store.runs.document_ids(run.run_id))
+    found = [
+        row
+        for row in looked.runs(session)
+        if row.verdicts
+        and style_of(row) not in (None, mine)
+        and row.settings.codebook.hash == run.settings.codebook.hash
+        and _members(row) == _members(run)
+        and not own.isdisjoint(session.store.runs.document_ids(row.run_id))
+    ]
+    return max(found, key=lambda row: (_role_models(row) == _role_models(run), row.run_id)) if found else None
+
+
+def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Reference = "gold") -> Styles | None:
+    """The groups of a panel run on a dimension (its id), beside those of the run of the other style where there is one.
+    None for a run that is no panel of ratings."""
+    style = style_of(run)
+    if style is None:
+        return None
+    other = other_style(session, run)
+    rows: dict[Style, RunRow] = {style: run}
+    if other is not None:
+        rows["simple" if style == "full" else "full"] = other
+    rows = {name: rows[name] for name in STYLES if name in rows}
+    column = run.settings.codebook.items.index(dimension)
+    places, gold, said = _aligned(session, run, list(rows.values()), reference, column)
+    weights = groups.draws(len(places))
+    drawn: dict[Style, dict[str, tuple[dict[str, Drawn], dict[str, Drawn]]]] = {
+        name: {
+            group: (groups.scores(gold, before, weights), groups.scores(gold, after, weights))
+            for group, (before, after) in said[row.run_id].items()
+        }
+        for name, row in rows.items()
+    }
+    both = "full" in drawn and "simple" in drawn
+    gains = (
+        {group: groups.gains(after, drawn["simple"][group][1]) for group, (_, after) in drawn["full"].items()}
+        if both
+        else {}
+    )
+    on = np.zeros(run.documents, dtype=np.bool_)
+    on[places] = True
+    label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
+    ids = {name: row.run_id for name, row in rows.items()}
+    return Styles(
+        runs=ids,
+        counted=_counted(session, run, other, reference, on),
+        parts=tuple(
+            Part(name, group, *({measure: one.estimate() for measure, one in side.items()} for side in sides))
+            for name, each in drawn.items()
+            for group, sides in each.items()
+        ),
+        gains=gains,
+        sentence=_sentence(ids, label, gains[EVERYBODY]["spearman"]) if both else _missing(style, run.run_id),
+    )
+
+
+def to_json(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Any] | None:
+    """The part ``panel_styles`` of ``moot evaluate --json``, by dimension; None for no panel of ratings."""
+    if style_of(run) is None:
+        return None
+    told = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
+    return {name: _json(one) for name, one in told.items() if one is not None}
+
+
+def _json(told: Styles) -> dict[str, Any]:
+    def side(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+        return {name: {"value": one.value, "interval": ends(one.interval)} for name, one in scores.items()}
+
+    return {
+        "runs": {STYLES[name]: run for name, run in told.runs.items()},
+        "n": told.counted.n,
+        "groups": [
+            {"style": STYLES[one.style], "group": one.group, "before": side(one.before), "after": side(one.after)}
+            for one in told.parts
+        ],
+        "gains": {group: side(gain) for group, gain in told.gains.items()},
+        "sentence": told.sentence,
+    }
+
+
+def _aligned(
+    session: ProjectSession, run: RunRow, rows: Sequence[RunRow], reference: Reference, column: int
+) -> tuple[list[int], Grid, dict[str, dict[str, tuple[list[Grid], list[Grid]]]]]:
+    """The places in ``run`` of the documents on which every run has a truth and a verdict, the truth there, and what
+    each member of each group says of them at first and at last: ``run -> group -> (before, after)``."""
+    loaded = {row.run_id: looked.verdicts(session, row, reference) for row in rows}
+    own = loaded[run.run_id]
+    where = {id: {document: place for place, document in enumerate(one.documents)} for id, one in loaded.items()}
+    usable: dict[str, Mask] = {
+        id: ~np.isnan(one.reference[:, column] + one.of(VERDICT)[:, column]) for id, one in loaded.items()
+    }
+    places = [
+        place
+        for place, document in enumerate(own.documents)
+        if all(document in where[id] and usable[id][where[id][document]] for id in loaded)
+    ]
+    if len(places) > groups.MOST:
+        places = sorted(random.Random(0).sample(places, groups.MOST))
+    said = {}
+    for row in rows:
+        at = [where[row.run_id][own.documents[place]] for place in places]
+        said[row.run_id] = _groups(session, row, np.array(at, dtype=np.int64), column)
+    return places, own.reference[places, column], said
+
+
+def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask) -> Coverage:
+    """The documents that both runs have, and of both together those left out."""
+    if other is None:
+        return coverage.among(session, run, reference, on)
+    own, its = (session.store.runs.document_ids(row.run_id) for row in (run, other))
+    shared = set(own) & set(its)
+    alone = np.array([document not in shared for document in own], dtype=np.bool_)
+    return coverage.beyond(coverage.among(session, run, reference, on, {"alone": alone}), len(its) - len(shared))
+
+
+def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:
+    steps = [stage for stage in looked.steps(session, run) if stage.family == personas.FAMILY]
+    first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
+    last = stages.last_lists(steps)
+    found: dict[str, tuple[list[Grid], list[Grid]]] = {}
+    for role, group in _members(run):
+        for name in (group, EVERYBODY):
+            before, after = found.setdefault(name, ([], []))
+            for side, grids in ((before, first), (after, last)):
+                side.append(grids[role][at, column] if role in grids else np.full(len(at), np.nan))
+    everybody = found.pop(EVERYBODY)
+    return found | {EVERYBODY: everybody} if len(found) > 1 else {EVERYBODY: everybody}
+
+
+def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
+    """(role, group) of everybody on the panel; empty when the protocol cannot be read any more."""
+    try:
+        cast = personas.read(str(protocols.params_of(run.settings)["personas"]))
+    except (MootError, KeyError):
+        return ()
+    return tuple((member.role, member.group.name) for member in cast.members)
+
+
+def _role_models(run: RunRow) -> dict[str, str]:
+    return {role: role_model.spec for role, role_model in run.settings.role_models.items()}
+
+
+def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
+    whole = f"Whole personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
+    if gain.value is None:
+        return f"{whole}: no telling, as the ratings or the truth have no spread."
+    difference = f"{gain.value:+.2f} in Spearman's correlation after the debate".replace("-", "−")
+    if gain.interval is None:
+        return f"{whole}: {difference}; too few documents for an interval."
+    span = f"95% interval {gain.interval.low:.2f} to {gain.interval.high:.2f}".replace("-", "−")
+    if gain.interval.low == gain.interval.high == 0:
+        return f"{whole}: they follow the truth alike on every draw of documents."
+    if not gain.clear:
+        return f"{whole} may follow the truth equally well: {difference}, {span}."
+    return f"{whole} follow the truth {'better' if gain.value > 0 else 'worse'}: {difference}, {span}."
+
+
+def _missing(style: Style, run_id: str) -> str:
+    other: Style = "simple" if style == "full" else "full"
+    words = {"full": "whole personas", "simple": "simple roles"}[other]
+    return (
+        f"{run_id} speaks as {STYLES[style]}. Run the same panel on the same documents with “Personas speak as” set to "
+        f"{words} (--param style={other}), and both stand side by side here."
+    )

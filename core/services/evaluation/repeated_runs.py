@@ -1,0 +1,135 @@
+"""A run and its siblings: what repeating the same experiment says of its scores and of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.runs import RunRow
+from core.services.evaluation import coverage, evaluate, grids, looked, stages
+from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.grids import Grid, Reference
+from core.services.session import ProjectSession
+from core.stats.intervals import ends
+from core.stats.iterations import Repeated, Stability, repeated, stability
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRuns:
+    """``runs`` are the iterations that have verdicts, in their order; scores are over these."""
+
+    runs: tuple[str, ...]
+    measures: Mapping[str, Repeated]
+    labels: Mapping[str, Repeated]
+    """F1 of each label; of a choice likewise, of a rating Spearman's correlation"""
+    by_run: Mapping[str, Mapping[str, float | None]]
+    """run -> measure -> value"""
+    by_label: Mapping[str, Mapping[str, float | None]]
+    """label -> run -> value"""
+    stability: Stability
+    documents: tuple[str, ...]
+    """those that ``stability`` speaks of, in its order"""
+    counted: Coverage
+    """those of them with truth: what an iteration could not read has a standing, too"""
+
+
+def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
+    """The iterations of the run's experiment that have a verdict, in their order; itself among them."""
+    rows = [row for row in looked.runs(session) if row.experiment_id == run.experiment_id and row.verdicts]
+    return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
+
+
+def headline(report: Mapping[str, Any]) -> dict[str, float | None]:
+    """The scores of a whole run out of its report, one number each, by name."""
+    found: dict[str, float | None] = {}
+    for mean in ("macro", "micro", "weighted"):
+        for score, value in report.get(mean, {}).items():
+            found[f"{mean}_{score}"] = value
+    for name in ("accuracy", "subset_accuracy", "hamming_loss", "mcc", "kappa"):
+        if name in report:
+            found[name] = report[name]
+    return found
+
+
+def main_score(report: Mapping[str, Any]) -> float | None:
+    """The one number that stands for a run: macro F1, of ratings the mean Spearman correlation."""
+    macro = report["macro"]
+    value: float | None = macro["f1"] if "f1" in macro else macro["spearman"]
+    return value
+
+
+def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> RepeatedRuns | None:
+    """What the iterations say together; None before any of them has a verdict."""
+    rows = siblings(session, run)
+    if not rows:
+        return None
+    codebook = run.settings.codebook
+    measured = codebook.kind == "rating"
+    reports = {row.run_id: evaluate.report(session, row.run_id, reference) for row in rows}
+    by_run = {id: headline(report) for id, report in reports.items()}
+    names = dict.fromkeys(name for scores in by_run.values() for name in scores)
+    main = "spearman" if measured else "f1"
+    by_label = {
+        label: {id: report["labels"][label][main] for id, report in reports.items()} for label in codebook.names
+    }
+    loaded = [looked.verdicts(session, row, reference) for row in rows]
+    gold, said = aligned(loaded)
+    return RepeatedRuns(
+        runs=tuple(reports),
+        measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
+        labels={label: repeated(list(scores.values())) for label, scores in by_label.items()},
+        by_label=by_label,
+        by_run=by_run,
+        stability=stability(
+            stages.reference_codes(gold, measured=measured),
+            [stages.as_codes(gold, grid, measured=measured) for grid in said],
+            codebook.names if codebook.kind != "choice" else codebook.items,
+        ),
+        documents=loaded[0].documents,
+        counted=coverage.among(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
+    )
+
+
+def to_json(told: RepeatedRuns) -> dict[str, Any]:
+    """The part ``iterations`` of ``moot evaluate --json``."""
+    return {
+        "runs": list(told.runs),
+        "measures": {name: _repeated_json(one) for name, one in told.measures.items()},
+        "labels": {name: _repeated_json(one) for name, one in told.labels.items()},
+        "documents": dict(told.stability.counts),
+        "stability": {name: dict(counts) for name, counts in told.stability.labels.items()},
+        "unanimous": told.stability.unanimous,
+    }
+
+
+def aligned(loaded: Sequence[grids.Grids]) -> tuple[Grid, list[Grid]]:
+    """Truth and verdicts of several runs in the order of the first one's documents; NaN where a run lacks one."""
+    first = loaded[0]
+    places = {document: row for row, document in enumerate(first.documents)}
+    said = []
+    for one in loaded:
+        if one.documents == first.documents:
+            said.append(one.of(VERDICT))
+            continue
+        grid = np.full_like(first.reference, np.nan)
+        rows = [(places[document], row) for row, document in enumerate(one.documents) if document in places]
+        if rows:
+            into, out_of = (list(side) for side in zip(*rows, strict=True))
+            grid[into] = one.of(VERDICT)[out_of]
+        said.append(grid)
+    return first.reference, said
+
+
+def _repeated_json(one: Repeated) -> dict[str, Any]:
+    return {
+        "n": one.n,
+        "mean": one.mean,
+        "sd": one.sd,
+        "interval": ends(one.interval),
+        "min": one.low,
+        "max": one.high,
+    }

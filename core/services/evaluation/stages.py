@@ -1,0 +1,124 @@
+"""A debate as steps that follow each other, whatever its protocol: who speaks side by side is one step, in each round
+one; what several say together is their vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.debate import protocols
+from core.errors import UsageError
+from core.runs import RunRow
+from core.services.evaluation import grids
+from core.services.evaluation.grids import Grid
+from core.services.session import ProjectSession
+from core.stats.arrays import Codes
+from core.stats.rounds import is_right, vote_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """One step: the members of a family of roles in one round, and what they say together."""
+
+    name: str
+    """unique in the run"""
+    title: str
+    family: str
+    round: int
+    members: Mapping[str, Grid]
+    said: Grid
+
+
+def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
+    """The steps of a run's debates in which somebody gave a list, in order. Empty before the first."""
+    codebook = run.settings.codebook
+    speeches = [speech for speech in session.store.stages.speeches(run.run_id) if speech.lists]
+    table = session.store.stages.values(run.run_id, speeches, codebook.items, grids.values_of(codebook))
+    which, rows, columns, values = (table[name] for name in ("speech", "row", "column", "value"))
+    shape = (run.documents, len(codebook.items))
+    groups: dict[tuple[str, int], dict[str, Grid]] = {}
+    for place, speech in enumerate(speeches):
+        grid = np.full(shape, np.nan)
+        own = which == place
+        grid[rows[own], columns[own]] = values[own]
+        groups.setdefault((protocols.family(speech.role), speech.round), {})[speech.role] = grid
+    titles = role_titles(run)
+    several = {family for family, round in groups if round}
+    found = []
+    for (family, round), members in groups.items():
+        title = titles.get(next(iter(members)), family) if len(members) == 1 else f"{pretty(family)}s"
+        numbered = f"{title}, round {round + 1}" if family in several else title
+        name = f"{family} {round + 1}" if family in several else family
+        said = vote_of(list(members.values()), measured=codebook.kind == "rating")
+        found.append(Stage(name, numbered, family, round, members, said))
+    return tuple(found)
+
+
+def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:
+    """What each role said last, by role, from the steps of a run in order: a list of a later round takes the place of
+    the whole of an earlier one."""
+    last: dict[str, Grid] = {}
+    for stage in found:
+        for role, said in stage.members.items():
+            spoke = ~np.isnan(said).all(axis=1, keepdims=True)
+            last[role] = np.where(spoke, said, last[role]) if role in last else said
+    return last
+
+
+def role_titles(run: RunRow) -> dict[str, str]:
+    """What each role of a run is called; as its name reads for a protocol that is gone."""
+    try:
+        known = {role.name: role.title for role in protocols.roles_of(run.settings)}
+    except UsageError:
+        known = {}
+    return {role: pretty(role) for role in run.settings.role_models} | known | {VERDICT: "Verdict"}
+
+
+def decider(run: RunRow) -> str:
+    """The role whose list becomes the verdict, ``verdict`` where no single one's does."""
+    try:
+        return protocols.of(run.settings).decides(protocols.params_of(run.settings))
+    except UsageError:
+        return VERDICT
+
+
+def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[str, str, Grid]]:
+    """(name, title, values) of the steps of a debate, the last of them what it ended in.
+
+    The verdict takes the place of the step that decides: a role's own list may name what was not put to it. A lone
+    step that is the verdict leaves one entry: nothing was debated.
+    """
+    last = found[-1] if found else None
+    decides = decider(run)
+    is_last = last is not None and (decides in last.members or (decides == VERDICT and len(last.members) > 1))
+    before = found[:-1] if is_last else found
+    name, title = (last.name, last.title) if is_last and last is not None else (decides, role_titles(run)[decides])
+    return [*((stage.name, stage.title, stage.said) for stage in before), (name, title, verdict)]
+
+
+def as_codes(reference: Grid, said: Grid, *, measured: bool) -> Codes:
+    """Values as codes to be compared with ``reference_codes``: of ratings 1 within a point of the truth and 0
+    elsewhere, as they have no finite set of values (a mean may stand between two points)."""
+    if measured:
+        right = is_right(reference, said, measured=True).astype(np.int64)
+        return np.where(np.isnan(said), -1, right)
+    return np.where(np.isnan(said), -1, said).astype(np.int64)
+
+
+def reference_codes(reference: Grid, *, measured: bool) -> Codes:
+    """The truth as ``as_codes`` is compared with."""
+    return np.where(np.isnan(reference), -1, 1 if measured else reference).astype(np.int64)
+
+
+def by_true_label(reference: Codes, labels: int) -> Codes:
+    """The truth of a choice (``[document, 1]``) with a column for each label, in which only documents that truly have
+    it have a value: whatever is counted by column is then counted by true label, and each document once."""
+    return np.where(reference == np.arange(labels), reference, -1)
+
+
+def pretty(role: str) -> str:
+    """A role's or family's name in words."""
+    return role.replace("_", " ").capitalize()

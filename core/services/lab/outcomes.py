@@ -1,0 +1,201 @@
+"""What a change did: documents fixed, broken and unchanged, label by label, with paired intervals. Pure, on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.codebook import Codebook
+from core.documents import Value
+from core.stats.arrays import one_hot
+from core.stats.bootstrap import difference, scores
+from core.stats.intervals import Estimate
+
+Grid: TypeAlias = npt.NDArray[np.float64]
+What: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
+ORDER: tuple[What, ...] = ("broken", "fixed", "changed", "wrong", "same")
+"""In the order to read them: ``changed`` has another value and no truth, ``wrong`` is as wrong as before."""
+FEW = 20
+"""Documents with truth under which a score is only an impression."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellChange:
+    """A label (or dimension, or the choice) of one document whose value changed; None stands for unresolved."""
+
+    item: str
+    before: Value | None
+    after: Value | None
+    reference: Value | None
+    what: What
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOutcome:
+    """A document: broken when any of its labels was, else fixed when any was."""
+
+    document_id: str
+    what: What
+    cells: tuple[CellChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOutcome:
+    """One label over all documents: cells fixed and broken, and the change in F1 (in a rating, in the share of right
+    values) from -1 to 1."""
+
+    name: str
+    colour: int
+    fixed: int
+    broken: int
+    change: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the documents of two runs. ``n`` have truth; scores are macro F1 (in a rating, the share of right
+    values), None where undefined."""
+
+    documents: tuple[DocumentOutcome, ...]
+    labels: tuple[LabelOutcome, ...]
+    n: int
+    left_out: int
+    """of them lack a verdict in one of the runs: they count in no score"""
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+    def count(self, what: What) -> int:
+        """Documents of one kind."""
+        return sum(document.what == what for document in self.documents)
+
+    @property
+    def sentence(self) -> str:
+        """What can be said, and what cannot."""
+        if not any(document.what in ("broken", "fixed", "changed") for document in self.documents):
+            return "Nothing changed."
+        if not self.n:
+            return "No truth to say which is better."
+        clear = [label for label in self.labels if label.change.clear]
+        better = [label.name for label in clear if (label.change.value or 0) > 0]
+        worse = [label.name for label in clear if (label.change.value or 0) < 0]
+        said = [f"{word} on {_listed(names)}." for word, names in (("Better", better), ("Worse", worse)) if names]
+        moved = [label for label in self.labels if label.fixed or label.broken]
+        if len(clear) < len(moved) or not said:
+            said.append("Too few to say on the rest." if said else "Too few to say.")
+        return " ".join(said)
+
+    @property
+    def few(self) -> bool:
+        """Whether the scores are only an impression."""
+        return self.n < FEW
+
+
+def outcome(documents: Sequence[str], reference: Grid, before: Grid, after: Grid, codebook: Codebook) -> Outcome:
+    """Compare two runs on the same rows; grids are ``[document, item]`` as ``grids`` makes them for this
+    codebook, NaN for no value."""
+    known = ~np.isnan(reference)
+    was, now = hits(before, reference, codebook) & known, hits(after, reference, codebook) & known
+    moved = ~((before == after) | (np.isnan(before) & np.isnan(after)))
+    found = []
+    for row, document in enumerate(documents):
+        cells = tuple(
+            CellChange(
+                item,
+                _value(before[row, column], codebook),
+                _value(after[row, column], codebook),
+                _value(reference[row, column], codebook),
+                _what(bool(known[row, column]), bool(was[row, column]), bool(now[row, column])),
+            )
+            for column, item in enumerate(codebook.items)
+            if moved[row, column]
+        )
+        whats = {cell.what for cell in cells}
+        still: What = "wrong" if (known[row] & ~now[row]).any() else "same"
+        what: What = next((each for each in ORDER[:3] if each in whats), still)
+        found.append(DocumentOutcome(document, what, cells))
+    found.sort(key=lambda one: ORDER.index(one.what))
+    return _scored(tuple(found), reference, before, after, codebook, was & ~now, now & ~was)
+
+
+def _scored(
+    documents: tuple[DocumentOutcome, ...],
+    reference: Grid,
+    before: Grid,
+    after: Grid,
+    codebook: Codebook,
+    broken: npt.NDArray[np.bool_],
+    fixed: npt.NDArray[np.bool_],
+) -> Outcome:
+    names = codebook.names
+    n = int((~np.isnan(reference)).any(axis=1).sum())
+    if codebook.kind == "rating":
+        hit = [
+            np.where(np.isnan(said), -1, hits(said, reference, codebook)).astype(np.int64) for said in (before, after)
+        ]
+        sure = np.where(np.isnan(reference), -1, 1)
+        change = difference(sure, hit[0], hit[1], names)
+        each = [scores(sure, said, names).accuracy for said in hit]
+        per = [summary.recall for summary in change.labels.values()]
+        whole = change.accuracy
+    else:
+        grids = [as_codes(grid, codebook) for grid in (reference, before, after)]
+        change = difference(grids[0], grids[1], grids[2], names)
+        each = [scores(grids[0], said, names).macro.f1 for said in grids[1:]]
+        per = [summary.f1 for summary in change.labels.values()]
+        whole = change.macro.f1
+    counts = [_per_label(flags, reference, codebook) for flags in (fixed, broken)]
+    labels = tuple(
+        LabelOutcome(label.name, label.colour, counts[0][place], counts[1][place], per[place])
+        for place, label in enumerate(codebook.labels)
+    )
+    return Outcome(documents, labels, n, change.excluded, each[0], each[1], whole)
+
+
+def hits(said: Grid, reference: Grid, codebook: Codebook) -> npt.NDArray[np.bool_]:
+    """Where what was said is right; a rating is when it is less than a point away (``core.annotations.differs``)."""
+    right: npt.NDArray[np.bool_] = np.abs(said - reference) < 1 if codebook.kind == "rating" else said == reference
+    return right
+
+
+def _per_label(flags: npt.NDArray[np.bool_], reference: Grid, codebook: Codebook) -> list[int]:
+    """Flagged cells by label; of a choice by the label that is right."""
+    if codebook.kind != "choice":
+        return [int(count) for count in flags.sum(axis=0)]
+    return [int((flags[:, 0] & (reference[:, 0] == place)).sum()) for place in range(len(codebook.labels))]
+
+
+def as_codes(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
+    """A grid as what the metrics compute on; of a choice a column for each label."""
+    coded = np.where(np.isnan(grid), -1, grid).astype(np.int64)
+    if codebook.kind == "choice":
+        return np.asarray(one_hot(coded[:, 0], len(codebook.labels)), dtype=np.int64)
+    return coded
+
+
+def _what(known: bool, was: bool, now: bool) -> What:
+    if not known:
+        return "changed"
+    if was != now:
+        return "fixed" if now else "broken"
+    return "wrong"
+
+
+def _value(cell: np.float64, codebook: Codebook) -> Value | None:
+    if np.isnan(cell):
+        return None
+    match codebook.kind:
+        case "multilabel":
+            return bool(cell)
+        case "choice":
+            return codebook.labels[int(cell)].id
+        case "rating":
+            return float(cell) if cell % 1 else int(cell)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -1,0 +1,280 @@
+"""Versions of prompt templates: the shipped ones, which are never changed, a project's own, and drafts of the next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from core import prompts
+from core.codebook import Codebook
+from core.debate import protocols
+from core.documents import Document
+from core.errors import PromptError
+from core.prompts import checking
+from core.prompts.checking import LONGEST_TEMPLATE, Problem
+from core.runs import RunRow, RunSettings, Template
+from core.services.session import ProjectSession
+from core.store.prompts import SavedPrompt
+
+_NUMBER = re.compile(r"\.v(\d+)$")
+
+MEANINGS: Mapping[str, str] = {
+    "document": "the text, delimited",
+    "definitions": "the labels with what each of them means",
+    "labels": "the labels one by one: name, description, include, exclude, keywords",
+    "unit": "what one document is",
+    "domain": "the field of knowledge, may be empty",
+    "guideline": "the guideline for all labels, may be empty",
+    "kind": "multilabel, choice or rating",
+    "thing": "what one label is called",
+    "things": "what the labels are called",
+    "scale": "min and max of a rating",
+    "task": "what there is to do, for this kind of label",
+    "rules": "what always holds",
+    "decision": "how to end: the line that is read",
+    "final_decision": "how the deciding role ends",
+    "problem": "why the last answer could not be read",
+}
+"""Variables in a few words; what a role has heard is named by who said it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the template in a slot. ``name`` is what runs call it, ``label`` what the page does; ``parent`` is
+    the name of the version that it was made from, empty for a shipped one."""
+
+    name: str
+    slot: str
+    number: int
+    text: str
+    parent: str = ""
+    note: str = ""
+    at: float = 0.0
+    actor: str = ""
+    shipped: bool = False
+
+    @property
+    def label(self) -> str:
+        """ "v2", or "v1 shipped"."""
+        return f"v{self.number}{' shipped' if self.shipped else ''}"
+
+    @property
+    def template(self) -> Template:
+        """As a run freezes it."""
+        return Template(name=self.name, text=self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A template that can be edited: ``key`` is its name among a run's templates (the role, or a shared text's name).
+
+    ``inputs`` are the variables that it may use, ``wanted`` those that the shipped one uses and that tell it something,
+    ``needed`` those that it cannot do without; ``parts`` says whether it has a system and a user part.
+    """
+
+    slot: str
+    key: str
+    shared: bool
+    parts: bool
+    inputs: tuple[str, ...]
+    wanted: tuple[str, ...]
+    needed: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What the page calls it."""
+        return self.key.replace("_", " ").capitalize()
+
+    def meaning(self, name: str) -> str:
+        """A variable in a few words."""
+        return MEANINGS.get(name, f"what was said before: {name.replace('_', ' ')}")
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateStatus:
+    """A slot as the editor shows it: the draft, or the version that it would begin from. ``changed`` tells whether the
+    text differs from ``base``; ``default`` is the version that new runs use."""
+
+    slot: Slot
+    base: Version
+    default: Version
+    text: str
+    drafted_at: float | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to save."""
+        return self.text != self.base.text
+
+    @property
+    def usable(self) -> bool:
+        """Whether a run could use the text."""
+        return not any(problem.weight == "error" for problem in self.problems)
+
+    @property
+    def template(self) -> Template:
+        """The text as a run freezes it, named as a draft when it is one."""
+        if not self.changed:
+            return self.base.template
+        return Template(name=f"{self.slot.slot}.{prompts.DRAFT}", text=self.text)
+
+
+def slots(protocol: str) -> tuple[Slot, ...]:
+    """The templates of a protocol that can be edited: the roles' in speaking order, its others, then those that all
+    protocols share. UsageError for an unknown protocol."""
+    card = protocols.find(protocol)
+    shipped = card.texts()
+    values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
+    speaking = list(dict.fromkeys(role.family for role in card.roles(card.settled())))
+    found = [_slot(key, template, values) for key, template in shipped.items()]
+    return tuple(sorted(found, key=lambda slot: (slot.shared, _place(slot.key, speaking))))
+
+
+def _place(key: str, speaking: Sequence[str]) -> int:
+    """Where a template's role comes in the debate; what is no role's own comes after the roles."""
+    return speaking.index(key) if key in speaking else len(speaking)
+
+
+def _slot(key: str, template: Template, values: Iterable[str]) -> Slot:
+    slot = prompts.slot(template.name)
+    shared = slot.startswith(f"{prompts.SHARED}/")
+    parts = "## user" in template.text
+    used = checking.used(template.text, parts=parts)
+    known = tuple(dict.fromkeys([*(name for name in values if parts or name not in prompts.BLOCKS), *sorted(used)]))
+    silent = {"unit", "domain", "kind", "thing", "things", "scale", "guideline"}
+    return Slot(
+        slot=slot,
+        key=key,
+        shared=shared,
+        parts=parts,
+        inputs=known if parts else tuple(name for name in known if name != "document"),
+        wanted=tuple(name for name in known if name in used and name not in silent),
+        needed=("document",) if "document" in used else (),
+    )
+
+
+def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[Version, ...]:
+    """All versions of a slot, the shipped one first, then the project's own by number."""
+    return (_shipped(slot, protocol), *map(_own, session.store.prompts.versions(slot.slot)))
+
+
+def _shipped(slot: Slot, protocol: str) -> Version:
+    template = protocols.find(protocol).texts()[slot.key]
+    match = _NUMBER.search(template.name)
+    return Version(
+        template.name, slot.slot, int(match[1]) if match else 1, template.text, note="as shipped", shipped=True
+    )
+
+
+def _own(saved: SavedPrompt) -> Version:
+    return Version(saved.name, saved.slot, saved.number, saved.text, saved.parent, saved.note, saved.at, saved.actor)
+
+
+def promoted(session: ProjectSession) -> dict[str, Template]:
+    """The project's own templates that new runs use, by slot; of the other slots they use the shipped ones."""
+    return {
+        slot: Template(name=saved.name, text=saved.text) for slot, saved in session.store.prompts.promoted().items()
+    }
+
+
+def standing(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
+    """What the editor shows of a slot."""
+    known = {version.name: version for version in versions(session, slot, protocol)}
+    own = session.store.prompts.promoted().get(slot.slot)
+    default = known[own.name] if own else next(iter(known.values()))
+    draft = session.store.prompts.drafts().get(slot.slot)
+    base = known.get(draft.parent, default) if draft else default
+    text = draft.text if draft else base.text
+    return TemplateStatus(slot, base, default, text, draft.at if draft else None, check(slot, text))
+
+
+def check(slot: Slot, text: str) -> tuple[Problem, ...]:
+    """What is wrong with a text for a slot, before it is filled in."""
+    return checking.check(text, slot.inputs, wanted=slot.wanted, needed=slot.needed, parts=slot.parts)
+
+
+def keep(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
+    """Keep a text as the draft of a slot, begun from ``base``; what the editor shows anyway needs no draft."""
+    text = text.replace("\r\n", "\n")[:LONGEST_TEMPLATE]
+    own = session.store.prompts.promoted().get(slot.slot)
+    is_default = base.name == own.name if own else base.shipped
+    if text == base.text and is_default:
+        session.store.prompts.drop_draft(slot.slot)
+    else:
+        session.store.prompts.keep_draft(slot.slot, text, parent=base.name)
+
+
+def begin_from(session: ProjectSession, version: Version, slot: Slot) -> None:
+    """Put a version into the editor: reset to it, or go on from it. The draft that was there is dropped."""
+    keep(session, slot, version.text, version)
+
+
+def save(session: ProjectSession, slot: Slot, protocol: str, note: str = "", *, actor: str = "") -> Version:
+    """Keep the draft as a named version. PromptError when it cannot be used, or says what the base says already."""
+    now = standing(session, slot, protocol)
+    if not now.usable:
+        problem = next(each for each in now.problems if each.weight == "error")
+        raise PromptError(_at(problem), "Mend it first; the draft is kept.", line=problem.line)
+    if not now.changed:
+        raise PromptError(f"{slot.title}: nothing was changed since {now.base.label}.", "Edit it first.")
+    shipped = _shipped(slot, protocol)
+    if now.text == shipped.text:
+        raise PromptError("This is the shipped template.", f"Promote {shipped.label} instead; nothing to save.")
+    saved = session.store.prompts.save(
+        slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip(), actor=actor
+    )
+    begin_from(session, _own(saved), slot)
+    return _own(saved)
+
+
+def promote(session: ProjectSession, version: Version, *, actor: str = "") -> None:
+    """Have new runs of this project use a version; promoting the shipped one takes the own one back."""
+    session.store.prompts.promote(version.slot, None if version.shipped else version.name, actor=actor)
+
+
+def cited(settings: RunSettings) -> tuple[str, ...]:
+    """The project's own prompts that a run was made with, in words: "judge v2"."""
+    own = (each.name for each in settings.templates.values() if each.name.startswith(f"{prompts.OWN}/"))
+    return tuple(f"{prompts.slot(name).rpartition('/')[2]} {name.rpartition('.')[2]}" for name in own)
+
+
+def open_run(session: ProjectSession, run: RunRow) -> int:
+    """Put the prompts of a run into the editor, as far as they are not there: the number of slots that changed.
+
+    A text that is a version here is begun from, any other becomes a draft. UsageError when its protocol is gone.
+    """
+    changed = 0
+    for slot in slots(run.settings.protocol):
+        used = run.settings.templates.get(slot.key)
+        now = standing(session, slot, run.settings.protocol)
+        if used is None or used.text == now.text:
+            continue
+        known = versions(session, slot, run.settings.protocol)
+        same = next((version for version in known if version.text == used.text), None)
+        keep(session, slot, used.text, same or now.default)
+        changed += 1
+    return changed
+
+
+def file_name(version: Version) -> str:
+    """What to call the file of a version that is taken away."""
+    return f"{version.slot.replace('/', '_')}.v{version.number}.md"
+
+
+def bring(session: ProjectSession, slot: Slot, protocol: str, content: bytes, name: str) -> None:
+    """Take a file into the draft of a slot. PromptError when it is no text or too long; what else is wrong with it the
+    editor shows."""
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise PromptError(f"{name} is not UTF-8 text.", "Save the template as UTF-8 Markdown.") from error
+    if len(text) > LONGEST_TEMPLATE:
+        raise PromptError(f"{name} has {len(text):,} characters.", f"A template may have {LONGEST_TEMPLATE:,}.")
+    keep(session, slot, text, standing(session, slot, protocol).base)
+
+
+def _at(problem: Problem) -> str:
+    message = f"{problem.message[:1].upper()}{problem.message[1:]}."
+    return f"Line {problem.line}: {message}" if problem.line else message

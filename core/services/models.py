@@ -1,0 +1,348 @@
+"""The Models room: what each connection offers, and what is wrong where one does not answer."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from core.codebook import Codebook, Label
+from core.engine.preflight import Probe as Probe  # the screens have it from here
+from core.errors import ModelError, UsageError
+from core.llm import connections
+from core.llm.capabilities import Known as Known
+from core.llm.catalogue import ModelCard, list_models
+from core.llm.connections import Connection, find_key
+from core.llm.models import BUILTIN_MODELS
+from core.runs import BUILTIN, RoleModel, RunSettings
+from core.services import capability_cache
+from core.services.runs import planning
+from core.services.workspace import Workspace
+
+LISTED_SECONDS = 60.0
+"""For how long a list of models, and where a key comes from, is taken for true."""
+
+KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "needless"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionEntry:
+    """A connection as the page shows it. ``key_name`` is the environment variable that holds the key or, when there is
+    none, would be looked at; ``own`` ones can be removed; ``local`` ones are on this machine."""
+
+    name: str
+    base_url: str
+    dialect: str
+    own: bool
+    local: bool
+    key: KeyFrom
+    key_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a connection offered when it was asked last. ``pending``: it has not answered yet."""
+
+    cards: tuple[ModelCard, ...] = ()
+    error: ModelError | None = None
+    pending: bool = False
+    at: float | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(card.name for card in self.cards)
+
+
+def offers(place: Connection) -> tuple[ModelCard, ...]:
+    """The models that a connection lists, asked now. Raises a ModelError that says what is wrong."""
+    return list_models(place)
+
+
+def has_key(place: Connection) -> bool:
+    """Whether a key for the connection is in the environment or the keyring. The key itself is never shown."""
+    return find_key(place) is not None
+
+
+def test(workspace: Workspace, role_model: RoleModel) -> Probe:
+    """One tiny request to a seat, after what was known of its model is forgotten; gives what it told, errors
+    included."""
+    return _tested(workspace, role_model)[0]
+
+
+def examine(workspace: Workspace, role_model: RoleModel) -> Probe:
+    """What ``test`` does, and if the seat answers four more tiny requests that find out what its model can do."""
+    probe, settings = _tested(workspace, role_model)
+    if probe.error is None:
+        workspace.engine.submit(workspace.models.examine(probe.role_model, settings)).result()
+        capability_cache.keep(workspace.models)
+    return probe
+
+
+def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSettings]:
+    plan = planning.Plan(protocol="single", everyone=role_model)
+    codebook = Codebook(labels=(Label(name="Weather", keywords=("rain",)),))
+    settings = planning.settle(plan, codebook, 0, workspace.models)
+    workspace.models.capabilities.forget(workspace.models.place(role_model.connection), role_model.model)
+    return planning.probe_all(settings, workspace.models, workspace.engine)[0], settings
+
+
+def known(workspace: Workspace, role_model: RoleModel) -> Known | None:
+    """What was learned of a seat's model, None when it never answered."""
+    place = workspace.models.connections.get(role_model.connection)
+    return (
+        None if place is None or not role_model.model else workspace.models.capabilities.seen(place, role_model.model)
+    )
+
+
+def look(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, Any]:
+    """A connection as ``moot models --json`` reports it: reachable or why not, its models, and with ``probe`` what the
+    first of them answers."""
+    place = workspace.models.place(name)
+    found: dict[str, Any] = {"connection": name, "base_url": place.base_url, "error": None, "models": []}
+    try:
+        cards = offers(place)
+    except ModelError as error:
+        return found | {"error": str(error), "kind": error.kind}
+    found["models"] = [
+        {
+            "name": card.name,
+            "size_bytes": card.size_bytes,
+            "family": card.family,
+            "parameters": card.parameters,
+            "loaded": card.loaded,
+            "usd_per_million": priced(workspace, RoleModel(connection=name, model=card.name)),
+        }
+        for card in cards
+        if card.name
+    ]
+    if probe and cards:
+        role_model = RoleModel(connection=name, model=cards[0].name)
+        told = examine(workspace, role_model)
+        found["probe"] = {
+            "model": cards[0].name,
+            "error": str(told.error) if told.error else None,
+            "in_format": told.in_format,
+            "seconds": round(told.seconds, 3),
+            "dropped": list(told.dropped),
+            "capabilities": _capabilities(known(workspace, role_model)),
+        }
+    return found
+
+
+def told_of(model: Mapping[str, Any]) -> str:
+    """What ``look`` tells of a model, on one line after its name; empty when nothing is told."""
+    size = f"{model['size_bytes'] / 1e9:.1f} GB" if model["size_bytes"] else ""
+    price = model["usd_per_million"]
+    dollars = (
+        "" if price is None else "free" if not any(price) else f"${price[0]:.2f} in, ${price[1]:.2f} out a million"
+    )
+    loaded = "in memory" if model["loaded"] else ""
+    told = [part for part in (size, model["family"], model["parameters"], loaded, dollars) if part]
+    return f"  ({', '.join(told)})" if told else ""
+
+
+def probe_words(probe: Mapping[str, Any]) -> str:
+    """What a probe of ``look`` found, on one line."""
+    if probe["error"]:
+        return f"{probe['model']}: {probe['error']}"
+    able = probe["capabilities"] or {}
+    parts = ["answers in the expected format" if probe["in_format"] else "answers, but not in the expected format"]
+    parts += [f"context {able['context']:,} tokens"] if able.get("context") else []
+    parts += [f"schema {able['schema']}"] if able.get("schema") else []
+    parts += [
+        f"{'keeps' if able[name] else 'does not keep'} a seed"
+        if name == "seed"
+        else f"{'' if able[name] else 'no '}{name}"
+        for name in ("seed", "logprobs", "reasoning")
+        if able.get(name) is not None
+    ]
+    parts += [f"refuses {', '.join(able['refuses'])}"] if able.get("refuses") else []
+    return f"{probe['model']}: {', '.join(parts)}"
+
+
+def _capabilities(known: Known | None) -> dict[str, Any] | None:
+    if known is None:
+        return None
+    return {
+        "context": known.context,
+        "temperature": "temperature" not in known.dropped,
+        "seed": known.seed,
+        "schema": known.schema or None,
+        "logprobs": known.logprobs,
+        "reasoning": known.reasons,
+        "refuses": sorted(known.dropped),
+    }
+
+
+def worth_a_look(workspace: Workspace) -> list[str]:
+    """Connections that may answer: the built-in, those of the person's own, local ones, and those with a key."""
+    own = {place.name for place in workspace.own_connections()}
+    return [
+        place.name
+        for place in workspace.connections()
+        if place.dialect in ("builtin", "ollama") or place.name in own or has_key(place)
+    ]
+
+
+# -- what the page shows
+
+
+def places(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
+    """All connections as the page shows them: the built-in first, then the person's own, then the presets."""
+    own = {place.name for place in workspace.own_connections()}
+    shown = [_place(place, place.name in own) for place in workspace.connections()]
+    return tuple(sorted(shown, key=lambda place: (place.name != BUILTIN, not place.own)))
+
+
+def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
+    """What a connection offers, asked in the background and kept for a minute; waits at most ``wait`` seconds.
+
+    A connection that is not known offers nothing.
+    """
+    place = workspace.models.connections.get(name)
+    if place is None:
+        return Listing()
+    if place.name == BUILTIN:
+        return Listing(offers(place))
+    return _lists.get(place, wait)
+
+
+def fresh_listing(workspace: Workspace, name: str) -> Listing:
+    """What a connection offers, asked now and waited for."""
+    forget_listing(name)
+    return listing(workspace, name, wait=60.0)
+
+
+def forget_listing(name: str) -> None:
+    """Ask this connection anew the next time."""
+    _lists.forget(name)
+
+
+def test_model(workspace: Workspace, name: str, plan: planning.Plan, listed: Listing) -> str | None:
+    """Which model of a connection a test should ask: the one that has a seat there, else the first where nothing is
+    paid. None where a person should choose."""
+    resolve = [
+        role_model.model for role_model in (*plan.role_models.values(), plan.everyone) if role_model.connection == name
+    ]
+    resolve = [model for model in resolve if model]
+    if resolve:
+        return resolve[0]
+    place = workspace.models.place(name)
+    return listed.names[0] if listed.names and place.local else None
+
+
+def first_model(workspace: Workspace, name: str) -> str:
+    """The model to propose when a seat is moved to a connection: the built-in's own, or the first that is listed; empty
+    when nothing is known."""
+    return BUILTIN_MODELS[0] if name == BUILTIN else next(iter(listing(workspace, name, wait=3.0).names), "")
+
+
+def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:
+    """Add a connection of the person's own. UsageError for a name or an address that cannot be one."""
+    workspace.add_connection(connections.connection(name.strip(), url, dialect))
+    forget_listing(name.strip())
+
+
+def remove(workspace: Workspace, name: str) -> None:
+    """Remove a connection of the person's own."""
+    workspace.remove_connection(name)
+    forget_listing(name)
+
+
+def remember_key(workspace: Workspace, name: str, key: str) -> None:
+    """Put a key into the system keyring. UsageError for an empty one, and when the machine has no keyring."""
+    place = workspace.models.place(name)
+    if not key.strip():
+        raise UsageError(f"No key was typed for {name}.", "Paste it into the field.")
+    connections.remember_key(place, key)
+    if find_key(place) is None:
+        raise UsageError(
+            "This machine has no keyring that Moot can use.",
+            f"Set {place.environment_variables[0]} in the environment and start Moot again.",
+        )
+    workspace.models.forget_keys()
+    _keyring.forget(name)
+    forget_listing(name)
+
+
+def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] | None:
+    """Dollars for a million tokens (prompt, completion) of a seat, None when no price is known."""
+    place = workspace.models.connections.get(role_model.connection)
+    known = workspace.models.prices
+    per_token = known.rates(place, role_model.model) if place is not None and role_model.model else None
+    return None if per_token is None else (per_token[0] * 1e6, per_token[2] * 1e6)
+
+
+def _place(place: Connection, own: bool) -> ConnectionEntry:
+    name = place.environment_variables[-1]
+    source: KeyFrom = "none"
+    if place.dialect == "builtin":
+        source = "needless"
+    elif (held := next((v for v in place.environment_variables if os.environ.get(v, "").strip()), None)) is not None:
+        source, name = "environment", held
+    elif _keyring.get(place):
+        source = "keyring"
+    elif place.local:
+        source = "needless"
+    return ConnectionEntry(place.name, place.base_url, place.dialect, own, place.local, source, name)
+
+
+class _Lists:
+    """Lists of models, asked in threads of their own so that a slow server holds up no page."""
+
+    def __init__(self, ask: Callable[[Connection], tuple[ModelCard, ...]] = list_models) -> None:
+        self._ask = ask
+        self._guard = threading.Lock()
+        self._asked: dict[str, tuple[Connection, float, Future[Listing]]] = {}
+
+    def get(self, place: Connection, wait: float) -> Listing:
+        with self._guard:
+            known = self._asked.get(place.name)
+            if known is None or known[0] != place or time.monotonic() - known[1] > LISTED_SECONDS:
+                answer: Future[Listing] = Future()
+                self._asked[place.name] = (place, time.monotonic(), answer)
+                threading.Thread(target=self._answer, args=(place, answer), daemon=True).start()
+            else:
+                answer = known[2]
+        try:
+            return answer.result(wait)
+        except TimeoutError:
+            return Listing(pending=True)
+
+    def forget(self, name: str) -> None:
+        with self._guard:
+            self._asked.pop(name, None)
+
+    def _answer(self, place: Connection, answer: Future[Listing]) -> None:
+        try:
+            answer.set_result(Listing(self._ask(place), at=time.time()))
+        except ModelError as error:
+            answer.set_result(Listing(error=error, at=time.time()))
+        except Exception as error:  # whatever a server makes a client library raise must not leave the page waiting
+            answer.set_result(Listing(error=ModelError(f"{place.name}: {error}."), at=time.time()))
+
+
+class _Keyring:
+    """Whether the keyring has a key for a connection; asking it may be slow."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[float, bool]] = {}
+
+    def get(self, place: Connection) -> bool:
+        at, held = self._known.get(place.name, (0.0, False))
+        if time.monotonic() - at > LISTED_SECONDS or not at:
+            held = find_key(place) is not None
+            self._known[place.name] = (time.monotonic(), held)
+        return held
+
+    def forget(self, name: str) -> None:
+        self._known.pop(name, None)
+
+
+_lists = _Lists()
+_keyring = _Keyring()

@@ -1,0 +1,351 @@
+"""Personas of a panel: from a file, or out of documents by a model; kept as versions of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent import futures
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core import prompts
+from core.codebook import Codebook
+from core.debate import persona_extraction, personas, protocols
+from core.debate.persona_extraction import Made, SourceDocument
+from core.debate.personas import FAMILY, PAIR, PersonaSet
+from core.debate.turns import family
+from core.engine import standalone
+from core.engine.standalone import Spent
+from core.errors import InputError, UsageError
+from core.ingest.sources import read_source
+from core.runs import RoleModel, RunRow, RunSettings
+from core.services.runs.planning import PANEL, Plan
+from core.services.session import ProjectSession
+from core.store.personas import PersonaSetVersion
+
+LIMITS = ("groups", "dimensions")
+__all__ = [
+    "GroupCost",
+    "Job",
+    "Making",
+    "PersonaSetVersion",
+    "add_persona",
+    "add_sources",
+    "change",
+    "change_persona",
+    "costs",
+    "current",
+    "from_yaml",
+    "given",
+    "keep",
+    "last_panel",
+    "make",
+    "on_the_panel",
+    "read_cast",
+    "read_sources",
+    "save",
+    "start",
+    "task_of",
+    "to_yaml",
+    "with_personas",
+]  # fmt: skip
+
+ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.AUTHOR)
+
+Tell = Callable[[int, int], None]
+"""Hears of (asks answered, asks made so far)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Personas that were made out of documents, and what that took."""
+
+    made: Made
+    spent: Spent
+
+    @property
+    def words(self) -> str:
+        """What came of it in a sentence."""
+        cast, spent = self.made.cast, self.spent
+        cost = "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"
+        return (
+            f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.made.found)} dimensions found; "
+            f"{spent.asks} asks, {spent.tokens:,} tokens, {cost}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCost:
+    """What one group (or seat outside the groups) of a panel took in a run; ``per_document`` are tokens."""
+
+    name: str
+    turns: int
+    tokens: int
+    cost_usd: float | None
+    per_document: float
+
+
+# -- what a command line or a form gives
+
+
+def given(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
+    """A panel's plan with its file of personas read in, and the source files that personas are still to be made from.
+
+    Any other plan as it is. InputError for a file that is not there, UsageError for one that holds no personas.
+    """
+    params = dict(plan.params)
+    if plan.protocol != PANEL:
+        return plan, ()
+    sources = tuple(Path(part.strip()) for part in str(params.pop("sources", "")).split(",") if part.strip())
+    text = str(params.get("personas", "")).strip()
+    if text and sources:
+        raise UsageError("personas and sources are both given.", "Give a file of personas, or files to make them from.")
+    if text and not text.startswith("{") and "\n" not in text:
+        params["personas"] = read_cast(Path(text)).text
+    for path in sources:
+        if not path.is_file():
+            raise InputError(f"There is no file {path}.", "Check the path in --param sources.")
+    return replace(plan, params=params), sources
+
+
+def read_cast(path: Path) -> PersonaSet:
+    """The personas in a YAML file. InputError, UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", "Save the personas as UTF-8 YAML.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --param personas.") from error
+    return personas.load_yaml(text, where=str(path))
+
+
+def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:
+    """The documents at these paths. InputError for one that cannot be read."""
+    return tuple(SourceDocument(path.name, read_source(path, path.name)) for path in paths)
+
+
+def task_of(codebook: Codebook) -> str:
+    """What a panel on this codebook is for, in words, for those who make its personas."""
+    what = {
+        "multilabel": "say which of these a {unit} speaks about",
+        "choice": "choose one of these for a {unit}",
+        "rating": "rate a {unit} on these",
+    }[codebook.kind].format(unit=codebook.unit)
+    domain = f" Domain: {codebook.domain}." if codebook.domain else ""
+    labels = "; ".join(f"{one.name}: {one.description}" if one.description else one.name for one in codebook.labels)
+    guideline = f" {codebook.guideline}" if codebook.guideline else ""
+    return f"A panel has to {what}.{domain} {labels}.{guideline}"
+
+
+# -- making
+
+
+def make(
+    session: ProjectSession, sources: Sequence[SourceDocument], codebook: Codebook, role_model: RoleModel,
+    *, task: str = "",
+    groups: int = persona_extraction.GROUPS, dimensions: int = persona_extraction.DIMENSIONS,
+    tell: Tell = lambda _done, _of: None,
+) -> Future[Making]:  # fmt: skip
+    """Have a model make personas out of documents, which are kept in the project. The future raises UsageError when
+    nothing is found, and the ModelError that stopped it; a second try then pays only for what is missing."""
+    if not sources:
+        raise UsageError("There is no document to make personas from.", "Add at least one.")
+    session.store.personas.keep_sources({source.name: source.text for source in sources})
+    settings = _settings(codebook, session.models.resolve(role_model))
+    step = persona_extraction.make(
+        sources, task.strip() or task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
+    )
+
+    async def drive() -> Making:
+        made, spent = await standalone.drive(step, settings, session.models, session.project.turn_store, tell)
+        return Making(made, spent)
+
+    return session.engine.submit(drive())
+
+
+def with_personas(
+    session: ProjectSession, plan: Plan, sources: Sequence[Path], codebook: Codebook
+) -> tuple[Plan, list[str]]:
+    """The plan with personas made out of these files and saved as a version, and what to say of it. Blocks."""
+    if not sources:
+        if plan.protocol == PANEL and plan.params.get("personas"):
+            session.store.personas.save(personas.read(str(plan.params["personas"])), note="from the command line")
+        return plan, []
+    params = protocols.find(PANEL).settled({name: plan.params[name] for name in LIMITS if name in plan.params})
+    making = make(
+        session,
+        read_sources(sources),
+        codebook,
+        plan.role_model(FAMILY),
+        groups=params["groups"],
+        dimensions=params["dimensions"],
+    ).result()
+    names = ", ".join(path.name for path in sources)
+    version = session.store.personas.save(making.made.cast, note=f"made from {names}")
+    said = [f"personas v{version}: {making.words}", *making.made.notes]
+    return replace(plan, params={**plan.params, "personas": making.made.cast.text}), said
+
+
+def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
+    return RunSettings(
+        protocol=persona_extraction.TEMPLATES,
+        codebook=codebook,
+        role_models=dict.fromkeys(ROLE_MODELS, role_model),
+        templates=prompts.shipped(persona_extraction.TEMPLATES),
+    )
+
+
+class Job:
+    """Personas that are being made, for a page that looks in now and then."""
+
+    def __init__(self) -> None:
+        self._done = self._asked = 0
+        self.future: Future[Making] | None = None
+
+    def tell(self, done: int, asked: int) -> None:
+        """Take note of how far it is."""
+        self._done, self._asked = done, asked
+
+    @property
+    def share(self) -> float:
+        """How much of what was asked so far is answered, 0 to 1."""
+        return self._done / self._asked if self._asked else 0.0
+
+    @property
+    def words(self) -> str:
+        """How far it is, in words."""
+        return f"{self._done} of {self._asked} answers; more may follow"
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; whether it has ended."""
+        assert self.future is not None
+        futures.wait([self.future], seconds)
+        return self.future.done()
+
+    def result(self) -> Making:
+        """What was made, once it has ended. Raises the error that it met."""
+        assert self.future is not None
+        return self.future.result()
+
+
+def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, *, groups: int, dimensions: int) -> Job:
+    """Have personas made out of the project's sources. UsageError without any."""
+    job = Job()
+    sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
+    job.future = make(session, sources, codebook, role_model, groups=groups, dimensions=dimensions, tell=job.tell)
+    return job
+
+
+def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:
+    """Keep uploaded documents. InputError for one that cannot be read; nothing is kept then."""
+    session.store.personas.keep_sources({name: read_source(content, name) for name, content in files})
+
+
+# -- versions
+
+
+def current(session: ProjectSession) -> tuple[PersonaSet, PersonaSetVersion | None]:
+    """The cast that the page shows, the draft or else the version saved last (the pair before the first), and that
+    version."""
+    saved = session.store.personas.latest()
+    try:
+        draft = session.store.personas.draft()
+    except UsageError:
+        draft = None
+    return draft or (saved.cast if saved else PAIR), saved
+
+
+def keep(session: ProjectSession, cast: PersonaSet) -> None:
+    """Keep a cast as the draft; one equal to the saved version needs none."""
+    saved = session.store.personas.latest()
+    if saved is not None and saved.cast == cast:
+        session.store.personas.drop_draft()
+    else:
+        session.store.personas.save_draft(cast)
+
+
+def save(session: ProjectSession, cast: PersonaSet, note: str = "") -> int:
+    """Keep a cast as a version and give its number."""
+    return session.store.personas.save(cast, note=note.strip())
+
+
+def to_yaml(cast: PersonaSet) -> str:
+    """The cast as a YAML file that can be imported again."""
+    return personas.dump_yaml(cast)
+
+
+def from_yaml(content: bytes, name: str) -> PersonaSet:
+    """The cast in an uploaded file. UsageError."""
+    try:
+        return personas.load_yaml(content.decode("utf-8-sig"), where=name)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is not UTF-8 text.", "Save the personas as UTF-8 YAML.") from error
+
+
+def on_the_panel(plan: Plan) -> Plan:
+    """The plan with the panel as its protocol."""
+    return plan if plan.protocol == PANEL else replace(plan, protocol=PANEL, params={})
+
+
+def last_panel(session: ProjectSession) -> RunRow | None:
+    """The latest run of a panel that has spoken, None without any."""
+    return next(
+        (row for row in reversed(session.store.runs.all()) if row.settings.protocol == PANEL and row.turns), None
+    )
+
+
+def change(cast: PersonaSet, **fields: Any) -> PersonaSet:
+    """The cast with another ``task`` or other ``groups``. UsageError for what cannot be."""
+    return personas.parse(cast.model_dump() | fields)
+
+
+def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
+    """The cast with other attributes of the persona called ``who``; without any it is taken out, and a group that it
+    leaves empty with it.
+
+    UsageError for a name that another has, and for taking out the last.
+    """
+    groups = []
+    for group in cast.groups:
+        members = [
+            one.model_dump() | fields if one.name == who else one.model_dump()
+            for one in group.personas
+            if one.name != who or fields
+        ]
+        if members:
+            groups.append(group.model_dump() | {"personas": members})
+    if not groups:
+        raise UsageError("A panel needs at least one persona.", "Add another before this one goes.")
+    return change(cast, groups=groups)
+
+
+def add_persona(cast: PersonaSet, group: str) -> PersonaSet:
+    """The cast with a new persona in a group, which is made when there is none of that name."""
+    taken = {member.persona.name for member in cast.members}
+    name = next(name for n in range(1, 200) if (name := "New persona" if n == 1 else f"New persona {n}") not in taken)
+    groups = [one.model_dump() for one in cast.groups]
+    there = next((one for one in groups if one["name"] == group), None)
+    if there is None:
+        groups.append({"name": group, "personas": [{"name": name}]})
+    else:
+        there["personas"] = [*there["personas"], {"name": name}]
+    return change(cast, groups=groups)
+
+
+def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
+    """What each group of a panel took in a run, the coordinator and the aggregator apart. Empty for other protocols."""
+    if run.settings.protocol != PANEL:
+        return ()
+    cast = personas.read(str(run.settings.params.get("personas", "")))
+    of = {member.role: member.group.name for member in cast.members}
+    ended = max(1, run.verdicts + run.unresolved + run.failed)
+    spent: dict[str, GroupCost] = {}
+    for role, (turns, tokens, cost) in session.store.ended.spent(run.run_id).items():
+        name = of.get(role) or family(role).capitalize()
+        before = spent.get(name, GroupCost(name, 0, 0, 0.0, 0.0))
+        whole = None if before.cost_usd is None or cost is None else before.cost_usd + cost
+        tokens += before.tokens
+        spent[name] = GroupCost(name, before.turns + turns, tokens, whole, tokens / ended)
+    order = {group.name: place for place, group in enumerate(cast.groups)}
+    return tuple(sorted(spent.values(), key=lambda one: order.get(one.name, len(order))))

@@ -1,0 +1,137 @@
+"""The whole way from a file to a run, for the command line: read, check, import, and hand over to the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.codebook import Codebook, load_yaml
+from core.errors import InputError, NoSuchRun, UsageError
+from core.ingest.build import Imported
+from core.runs import RunRow
+from core.services.data.file_import import take_in
+from core.services.lab import templates
+from core.services.review import ambiguity
+from core.services.runs import planning, savings
+from core.services.session import ProjectSession
+
+
+def read_codebook(path: Path) -> Codebook:
+    """A codebook file. Raises InputError when it cannot be read, CodebookError when it is not a usable codebook."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", "Save the codebook as UTF-8 YAML.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --codebook.") from error
+    return load_yaml(text, where=str(path)).require_labels()
+
+
+def default_project(path: Path) -> Path:
+    """The project file beside an input: its name with ``.duckdb``."""
+    return path.with_suffix(".duckdb")
+
+
+def begin(
+    session: ProjectSession,
+    imported: Imported,
+    file_name: str,
+    codebook: Codebook,
+    plan: planning.Plan,
+    tell: Callable[[str], None] = lambda _note: None,
+) -> list[RunRow]:
+    """Take documents and codebook into the project and queue the plan's runs on them; ``tell`` hears what there is to
+    be told of the documents. InputError, UsageError."""
+    taken = take_in(session, imported, file_name)
+    if taken.note:
+        tell(taken.note)
+    version = session.store.codebooks.save(codebook, note=f"from {file_name}")
+    settings = planning.settle(plan, codebook, version, session.models, own=templates.promoted(session))
+    chosen = ambiguity.chosen(session, plan, taken.ids)
+    return planning.create(session, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
+
+
+def extend(session: ProjectSession, run_id: str, imported: Imported, file_name: str, limit: int | None) -> int:
+    """Take further documents into the project and give a run those of the file that it lacks; how many that were."""
+    ids = take_in(session, imported, file_name).ids
+    return session.store.runs.extend(run_id, ids if limit is None else ids[:limit])
+
+
+def result(session: ProjectSession, rows: Sequence[RunRow]) -> dict[str, Any]:
+    """What ``moot annotate --json`` reports: a run's totals; for several iterations their sums under the first one's
+    id, with each under ``runs``. ``cost_usd`` is None as soon as one price is unknown."""
+    each = [_totals(session, row) for row in rows]
+    if len(each) == 1:
+        return each[0]
+    summed = {
+        name: None if any(one[name] is None for one in each) else sum(one[name] for one in each) for name in _SUMMED
+    }
+    worst = next((row.state for row in rows if row.state != "done"), "done")
+    return {"run_id": each[0]["run_id"], **summed, "rejected": rows[0].rejected, "status": worst, "runs": each}
+
+
+_SUMMED = (
+    "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
+    "cached_tokens", "cost_usd", "seconds",
+)  # fmt: skip
+
+
+def _totals(session: ProjectSession, row: RunRow) -> dict[str, Any]:
+    left_out = savings.adaptive(session, row)
+    return ({} if left_out is None else {"adaptive": left_out.to_json()}) | {
+        "run_id": row.run_id,
+        "documents": row.documents,
+        "verdicts": row.verdicts,
+        "unresolved": row.unresolved,
+        "failed": row.failed,
+        "rejected": row.rejected,
+        "calls": row.calls,
+        "cached_calls": row.cached_calls,
+        "prompt_tokens": row.prompt_tokens,
+        "completion_tokens": row.completion_tokens,
+        "cached_tokens": row.cached_tokens,
+        "cost_usd": row.cost_usd,
+        "seconds": round(row.seconds, 3),
+        "status": row.state,
+    }
+
+
+def listing(row: RunRow) -> dict[str, Any]:
+    """What ``moot runs --json`` says of a run."""
+    return {
+        "run_id": row.run_id,
+        "status": row.state,
+        "protocol": row.settings.protocol,
+        "documents": row.documents,
+        "verdicts": row.verdicts,
+        "unresolved": row.unresolved,
+        "failed": row.failed,
+        "turns": row.turns,
+    }
+
+
+def known_run(session: ProjectSession, run_id: str | None) -> RunRow:
+    """A run by id, or the latest. UsageError when there is none."""
+    rows = session.store.runs.all()
+    if not rows:
+        raise UsageError(f"{session.path.name} has no runs yet.", "Make one with moot annotate or on the Run page.")
+    if run_id is None:
+        return rows[-1]
+    return next((row for row in rows if row.run_id == run_id), None) or _no_run(run_id, rows)
+
+
+def _no_run(run_id: str, rows: Sequence[RunRow]) -> RunRow:
+    names = ", ".join(row.run_id for row in rows[-5:])
+    raise NoSuchRun(run_id, f"The latest are: {names}.")
+
+
+def parse_pairs(pairs: Sequence[str], option: str) -> Mapping[str, str]:
+    """``KEY=VALUE`` options as a mapping. UsageError for one without ``=`` or with an empty side."""
+    parsed: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError(f"{option} '{pair}' is not KEY=VALUE.", f"Write for example {option} name=value.")
+        parsed[key.strip()] = value.strip()
+    return parsed

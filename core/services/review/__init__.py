@@ -1,0 +1,1 @@
+"""Review: the queue, decisions of people, and accuracy estimates from them."""

@@ -1,0 +1,199 @@
+"""What the review proves: how right a run's verdicts are on all of its documents, and how common each label is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.annotations import VERDICT
+from core.codebook import Codebook
+from core.runs import RunRow
+from core.services import cache
+from core.services.classifier.trainer import grid_of
+from core.services.evaluation import grids
+from core.services.review import queue
+from core.services.session import ProjectSession
+from core.stats import sampling
+from core.stats.intervals import Estimate
+from core.stats.sampling import Sample
+
+WIDTH = 0.06
+"""Of the interval that the page aims at: 3 points to either side."""
+
+_Numbers: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEstimate:
+    """One label over all documents. ``naive`` is the share (of a rating: the mean) that the verdicts say, ``sampled``
+    what the reviewed documents alone say, ``powered`` what both say together (prediction-powered inference)."""
+
+    id: str
+    name: str
+    colour: int
+    right: Estimate
+    f1: Estimate
+    naive: float
+    sampled: Estimate
+    powered: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyEstimate:
+    """Estimates for ``documents``, those of the run that have a verdict, were not discarded, and lent no words to its
+    codebook (``guarded``). ``reviewed`` of them were submitted, ``audits`` of these drawn at random.
+
+    ``right`` is the share of labels on which verdict and person agree, ``f1`` the macro F1 (without a value for
+    ratings). ``low`` and ``high`` are the ends of what ``naive``, ``sampled`` and ``powered`` are told in.
+    """
+
+    documents: int
+    reviewed: int
+    audits: int
+    guarded: int
+    share: float
+    right: Estimate
+    f1: Estimate
+    labels: tuple[LabelEstimate, ...]
+    sample: Sample | None
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return self.right.interval is not None
+
+    @property
+    def missing(self) -> int:
+        """How many more audits a first interval takes."""
+        return max(0, sampling.LEAST - self.audits)
+
+    def more(self, width: float = WIDTH) -> int | None:
+        """About how many further documents to review for an interval of ``right`` of this width, when the share of
+        audits stays as it is; None while nothing can be said, or when nothing is left to chance."""
+        audits = sampling.more(self.sample, width, self.right) if self.sample is not None else None
+        if audits is None or (audits and self.share <= 0):
+            return None
+        left = self.documents - self.reviewed
+        return min(left, ceil(audits / self.share)) if audits else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Verdicts:
+    """A run's verdicts, which are many and change seldom: ``values`` is ``[document, item]`` with no gap."""
+
+    rows: Mapping[str, int]
+    values: _Numbers
+
+
+def proof(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
+    """What is proven of a run now."""
+    codebook, share = run.settings.codebook, queue.manner(session).share
+    verdicts = _verdicts(session, run)
+    guarded, discarded = session.store.evaluations.guarded(run.run_id), session.store.learning.discarded()
+    away = {verdicts.rows[document] for document in (*guarded, *discarded) if document in verdicts.rows}
+    rows, audits, reference = _reviewed(session, codebook, verdicts, away)
+    here = np.setdiff1d(np.arange(len(verdicts.values)), np.array(sorted(away), dtype=np.int64))
+    sample = Sample(audits, len(here))
+    everything = _spread(codebook, verdicts.values[here])
+    y, f = _spread(codebook, reference), _spread(codebook, verdicts.values[rows])
+    labels = tuple(
+        _label(codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()))
+        for column in range(len(codebook.labels))
+        if len(here)
+    )
+    scale = codebook.scale
+    return AccuracyEstimate(
+        documents=len(here),
+        reviewed=len(rows),
+        audits=sample.drawn,
+        guarded=len(guarded),
+        share=share,
+        right=sampling.share(sample, _right(reference, verdicts.values[rows])),
+        f1=_macro(codebook, sample, y, f),
+        labels=labels,
+        sample=sample,
+        low=float(scale.min) if scale else 0.0,
+        high=float(scale.max) if scale else 1.0,
+    )
+
+
+def _verdicts(session: ProjectSession, run: RunRow) -> _Verdicts:
+    """The documents that have a verdict, with its values; kept until another verdict comes."""
+
+    def look() -> _Verdicts:
+        documents = session.store.runs.document_ids(run.run_id)
+        values = grids.one(session.store, run.run_id, run.settings.codebook, VERDICT, len(documents))
+        whole = np.flatnonzero((values == values).all(axis=1))  # NaN is unlike itself
+        return _Verdicts({documents[place]: row for row, place in enumerate(whole)}, values[whole])
+
+    return cache.kept(session, look, "verdicts", run.run_id, basis=(run.documents, run.verdicts, run.turns))
+
+
+def _reviewed(
+    session: ProjectSession, codebook: Codebook, verdicts: _Verdicts, away: set[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], _Numbers]:
+    """The submitted documents that have a verdict, in the order in which they were decided: their rows, which were
+    audits, and what people say of them. Those that lack a decision on an item are left out."""
+    chosen = [
+        (document, verdicts.rows[document], audit)
+        for document, audit in session.store.learning.chosen()
+        if document in verdicts.rows and verdicts.rows[document] not in away
+    ]
+    reference = grid_of(codebook, session.store.learning.decided(), [document for document, _, _ in chosen])
+    whole = (reference == reference).all(axis=1)
+    rows = np.array([row for _, row, _ in chosen], dtype=np.int64)
+    audits = np.array([audit for _, _, audit in chosen], dtype=np.bool_)
+    return rows[whole], audits[whole], reference[whole]
+
+
+def _label(codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float) -> LabelEstimate:
+    label = codebook.labels[column]
+    step = 0.5 / (codebook.scale.max - codebook.scale.min) if codebook.scale else 0.5
+    return LabelEstimate(
+        id=label.id,
+        name=label.name,
+        colour=label.colour,
+        right=sampling.share(sample, np.abs(y - f) < step),
+        f1=Estimate(None, None) if codebook.kind == "rating" else sampling.ratio(sample, *_f1(y, f)),
+        naive=naive,
+        sampled=sampling.share(sample, y),
+        powered=sampling.powered(sample, y, f, naive),
+    )
+
+
+def _f1(y: _Numbers, f: _Numbers) -> tuple[_Numbers, _Numbers]:
+    """2 tp and 2 tp + fp + fn, document by document."""
+    return 2 * y * f, y + f
+
+
+def _macro(codebook: Codebook, sample: Sample, reference: _Numbers, said: _Numbers) -> Estimate:
+    """Over the labels that the reviewed documents have, like the macro F1 of Evaluate."""
+    if codebook.kind == "rating":
+        return Estimate(None, None)
+    present = [column for column in range(reference.shape[1]) if reference[:, column].any()]
+    return sampling.average(sample, [_f1(reference[:, column], said[:, column]) for column in present])
+
+
+def _right(reference: _Numbers, said: _Numbers) -> _Numbers:
+    """The share of items on which both agree, document by document; ratings agree when they differ by less than half a
+    step."""
+    close = np.abs(reference - said) < 0.5
+    return np.asarray(close.mean(axis=1) if len(close) else np.zeros(0), dtype=np.float64)
+
+
+def _spread(codebook: Codebook, values: _Numbers) -> _Numbers:
+    """``[document, label]`` from 0 to 1: a choice as one column a label, ratings with their scale from 0 to 1."""
+    if codebook.kind == "choice":
+        chosen = values[:, :1] == np.arange(len(codebook.labels))[None, :]
+        return np.asarray(chosen, dtype=np.float64)
+    if codebook.scale is not None:
+        low, high = codebook.scale.min, codebook.scale.max
+        return np.asarray((values - low) / (high - low), dtype=np.float64)
+    return values

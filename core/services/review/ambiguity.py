@@ -1,0 +1,135 @@
+"""The ambiguity pre-pass: asking one model several times, runs on what it is not sure of, and results shown apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.errors import NoSuchRun, UsageError
+from core.runs import RunRow, RunSettings
+from core.services.evaluation import common_cells, coverage, looked, raters
+from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.grids import Grid, Reference
+from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
+from core.stats.ambiguity import THETA, Ambiguity, K, of_document
+
+SAMPLED = ("vote", "self_consistency")
+
+
+def prepass(plan: Plan, k: int = K) -> Plan:
+    """The plan of a pre-pass: the model of everyone's seat labels each document ``k`` times without reasoning."""
+    return replace(plan, protocol="single", params={"method": "vote", "k": k}, role_models={}, iterations=1)
+
+
+def is_prepass(settings: RunSettings) -> bool:
+    """Whether a run asked one model more than once, so that it tells how sure that is."""
+    params = settings.params
+    return settings.protocol == "single" and params.get("method") in SAMPLED and int(params.get("k", 1)) > 1
+
+
+def prepasses(session: ProjectSession) -> list[str]:
+    """The finished pre-passes of the project, the latest first."""
+    return [row.run_id for row in reversed(looked.runs(session)) if row.state == "done" and is_prepass(row.settings)]
+
+
+def rates(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:
+    """How ambiguous each document is by a pre-pass. UsageError for a run that is none."""
+    run = _prepass(session, run_id)
+    asked = int(run.settings.params["k"])
+    said = session.store.evaluations.samples(run_id)
+    items = run.settings.codebook.items
+    return {
+        document: of_document({item: answers.get(item, [])[:asked] for item in items}, asked)
+        for document, answers in said.items()
+    }
+
+
+def chosen(session: ProjectSession, plan: Plan, document_ids: Sequence[str]) -> list[str]:
+    """The documents that a plan's run is made on: of these the ambiguous ones when it is limited to them, and of those
+    the first ``limit``. UsageError like ``limited``."""
+    ids = limited(session, document_ids, plan.ambiguous, plan.theta) if plan.ambiguous else list(document_ids)
+    return ids if plan.limit is None else ids[: plan.limit]
+
+
+def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """``KEY=VALUE`` parameters that limit a plan to ambiguous documents, and the rest. UsageError for a theta that is
+    no number from 0 to 1."""
+    limits: dict[str, Any] = {name: params[name] for name in ("ambiguous", "theta") if name in params}
+    if "theta" in limits:
+        try:
+            limits["theta"] = float(limits["theta"])
+        except ValueError:
+            limits["theta"] = -1.0
+        if not 0 <= limits["theta"] <= 1:
+            raise UsageError(f"--param theta: '{params['theta']}' is no number from 0 to 1.", "The paper has 0.5.")
+    return limits, {name: value for name, value in params.items() if name not in limits}
+
+
+def limited(session: ProjectSession, document_ids: Sequence[str], run_id: str, theta: float = THETA) -> list[str]:
+    """Those of the documents that the pre-pass found ambiguous, in their order. Documents that it did not ask about are
+    left out. UsageError for a run that is no pre-pass, and when nothing is ambiguous."""
+    found = rates(session, run_id)
+    chosen = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
+    if not chosen:
+        raise UsageError(
+            f"No document is ambiguous by {run_id} at theta {theta:g}.", "Raise theta, or run on all documents."
+        )
+    return chosen
+
+
+def apart(
+    session: ProjectSession,
+    run_id: str,
+    prepass_id: str,
+    theta: float = THETA,
+    annotator: str = VERDICT,
+    reference: Reference = "gold",
+) -> dict[str, Any]:
+    """The scores of a run on ambiguous and on normal documents: ``{theta, prepass, ambiguous: {documents, share,
+    scores}, normal: {...}}``; ``share`` is of the documents that the pre-pass asked about, None without any. Scores
+    stand on their own ``n``: documents with truth and a verdict."""
+    run = session.store.runs.get(run_id)
+    if run is None:
+        raise NoSuchRun(run_id)
+    known = rates(session, prepass_id)
+    documents = looked.verdicts(session, run, reference).documents
+    sides = common_cells.pair(session, run, annotator, reference)
+    sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
+    told = np.array([document in known for document in documents])
+    return {
+        "prepass": prepass_id,
+        "theta": theta,
+        "ambiguous": _part(run, *sides, told & ~sure, int(told.sum())),
+        "normal": _part(run, *sides, told & sure, int(told.sum())),
+    }
+
+
+def counted_apart(session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold") -> Coverage:
+    """The documents that the scores of both parts stand on, and why the run's others are left out."""
+    known = rates(session, prepass_id)
+    loaded = looked.verdicts(session, run, reference)
+    asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
+    scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.of(VERDICT)).any(axis=1)
+    return coverage.among(session, run, reference, scored, {"unasked": ~asked})
+
+
+def _part(run: RunRow, reference: Grid, said: Grid, rows: Any, known: int) -> dict[str, Any]:
+    count = int(rows.sum())
+    scores = raters.scores(run, reference[rows], said[rows]) if count else None
+    return {"documents": count, "share": count / known if known else None, "scores": scores}
+
+
+def _prepass(session: ProjectSession, run_id: str) -> RunRow:
+    run = session.store.runs.get(run_id)
+    if run is None:
+        raise NoSuchRun(run_id, "Make one: --protocol single --param method=vote.")
+    if not is_prepass(run.settings):
+        raise UsageError(
+            f"{run_id} did not ask one model several times.", "A pre-pass is --protocol single --param method=vote."
+        )
+    return run

@@ -1,0 +1,1 @@
+"""Runs: planning, cost estimates, start, pause, resume and rerun."""

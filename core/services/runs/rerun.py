@@ -1,0 +1,119 @@
+"""A run once more with something changed: what both ask is taken from the store, so only what follows is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.debate import protocols
+from core.documents import Document
+from core.errors import InputError, UsageError
+from core.llm.models import ModelLibrary
+from core.runs import Engine, RoleModel, RunRow, RunSettings, Template
+from core.services.runs.planning import Plan
+from core.services.runs.preview import preview
+from core.services.session import ProjectSession
+
+_ANY = Document("any", {"text": "A text."})
+"""Templates are tried on it: what does not work with it works with none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is other than in the run before. ``role_models`` are by role, ``prompts`` are template texts by role or
+    shared name; None leaves a setting as it was."""
+
+    role_models: Mapping[str, RoleModel] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    concurrency: int | None = None
+    budget_usd: float | None = None
+    engine: Engine | None = None
+
+
+def read_prompt(path: Path) -> str:
+    """The text of a template file. InputError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} cannot be read: {error}.", "Name a UTF-8 text file with --prompt ROLE=FILE."
+        ) from error
+
+
+def settings_again(before: RunSettings, changes: Changes, models: ModelLibrary) -> RunSettings:
+    """The settings of a run that differs from another in these changes alone. UsageError for a role or template that it
+    does not have, PromptError for a template that cannot be filled in."""
+    roles = [role.name for role in protocols.roles_of(before)]
+    for role in changes.role_models:
+        if role not in roles:
+            raise UsageError(f"{before.protocol} has no role '{role}'.", f"Its roles are: {', '.join(roles)}.")
+    for name in changes.prompts:
+        if name not in before.templates:
+            raise UsageError(f"The run has no prompt '{name}'.", f"Its prompts are: {', '.join(before.templates)}.")
+    role_models = {role: models.resolve(role_model) for role, role_model in changes.role_models.items()}
+    texts = {name: Template(name=f"{name} (changed)", text=text) for name, text in changes.prompts.items()}
+    settings = before.model_copy(
+        update={
+            "role_models": {**before.role_models, **role_models},
+            "templates": {**before.templates, **texts},
+            "concurrency": changes.concurrency or before.concurrency,
+            "budget_usd": changes.budget_usd or before.budget_usd,
+            "engine": changes.engine or before.engine,
+        }
+    )
+    if texts:
+        preview(settings, _ANY)
+    return settings
+
+
+def differing(before: RunSettings, wanted: RunSettings) -> list[str]:
+    """The options of ``moot annotate`` by which two settings differ in what is asked, or in how many calls at once.
+    Seats and parameters of different protocols are not compared."""
+    pairs = {"--codebook": (before.codebook, wanted.codebook), "--protocol": (before.protocol, wanted.protocol)}
+    if before.protocol == wanted.protocol:
+        pairs |= {
+            "--model": (_specs(before), _specs(wanted)),
+            "--param": (_tuning(before), _tuning(wanted)),
+            "--seed": (before.seed, wanted.seed),
+        }
+    pairs["--engine"] = (before.engine.name, wanted.engine.name)
+    pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
+    return [option for option, (had, has) in pairs.items() if had != has]
+
+
+def _specs(settings: RunSettings) -> dict[str, str]:
+    return {role: role_model.spec for role, role_model in settings.role_models.items()}
+
+
+def _tuning(settings: RunSettings) -> tuple[object, ...]:
+    unseeded = {
+        role: role_model.sampling.model_copy(update={"seed": None}) for role, role_model in settings.role_models.items()
+    }
+    return settings.params, settings.handling, unseeded
+
+
+def run_again(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
+    """A new run of these settings on the documents of another, or the first of them; queued, not started."""
+    ids = session.store.runs.document_ids(before.run_id)
+    return session.store.runs.create(settings, ids[:limit], rejected=before.rejected)
+
+
+def plan_again(run: RunRow) -> Plan:
+    """The plan that would make such a run, for the setup form. What a project's own prompts were then is not part of
+    it."""
+    settings = run.settings
+    names = list(settings.role_models)
+    return Plan(
+        protocol=settings.protocol,
+        everyone=settings.role_models[names[0]],
+        role_models=dict(settings.role_models),
+        params=dict(settings.params),
+        seed=settings.seed,
+        concurrency=settings.concurrency,
+        budget_usd=run.budget_usd,
+        handling=settings.handling,
+        limit=None,
+        pace=settings.pace,
+        engine=settings.engine,
+    )

@@ -1,0 +1,126 @@
+"""The process-wide workspace: the engine's thread, the models, and the projects that are open."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+from core.engine.thread import EngineThread
+from core.llm.connections import PRESETS, Connection, connection
+from core.llm.models import ModelLibrary
+from core.services import capability_cache, preferences
+from core.services.data.pending_imports import PendingImports
+from core.services.session import ProjectSession
+from core.store.project import Project
+
+
+class Workspace:
+    """Owns the engine and every open project from construction to ``close``."""
+
+    def __init__(self, *, url: str | None = None) -> None:
+        self.url = url
+        self.engine = EngineThread()
+        kept = preferences.load()
+        self.models = ModelLibrary(kept.connections)
+        self.models.own_limits.update(kept.limits)
+        self.models.prices.own.update(kept.prices)
+        capability_cache.recall(self.models)
+        self.waiting = PendingImports()
+        self._sessions: dict[Path, ProjectSession] = {}
+        self._guard = threading.Lock()
+        self._closed = False
+
+    def open(self, path: Path, *, create: bool = True) -> ProjectSession:
+        """The desk of a project file, opened if it is not yet and remembered as recent. Raises ProjectError."""
+        path = path.expanduser().resolve()
+        with self._guard:
+            session = self._sessions.get(path)
+            if session is None:
+                session = ProjectSession(Project.open(path, url=self.url, create=create), self.engine, self.models)
+                self._sessions[path] = session
+        preferences.save(preferences.load().with_recent(path))
+        return session
+
+    def sessions(self) -> tuple[ProjectSession, ...]:
+        """The open projects, in the order they were opened."""
+        with self._guard:
+            return tuple(self._sessions.values())
+
+    def close_project(self, path: Path) -> None:
+        """Close one project; its runs pause. Nothing happens when it is not open."""
+        with self._guard:
+            session = self._sessions.pop(path.expanduser().resolve(), None)
+        if session is not None:
+            session.close()
+
+    def recent(self) -> tuple[Path, ...]:
+        """Projects opened lately that are still there, the latest first."""
+        return tuple(path for path in map(Path, preferences.load().recent) if path.is_file())
+
+    def connections(self) -> tuple[Connection, ...]:
+        """All connections: the presets and the person's own."""
+        return tuple(self.models.connections.values())
+
+    def own_connections(self) -> tuple[Connection, ...]:
+        """The connections that the person added."""
+        return preferences.load().connections
+
+    def use_connection(self, name: str, url: str) -> None:
+        """Add or replace a connection for this process only. UsageError for a name or address that cannot be one."""
+        self.models.add(connection(name, url))
+
+    def add_connection(self, place: Connection) -> None:
+        """Add or replace a connection, and remember it."""
+        preferences.save(preferences.load().with_connection(place))
+        self.models.add(place)
+
+    def remove_connection(self, name: str) -> None:
+        """Forget a connection of the person's own; a preset of that name comes back."""
+        preferences.save(preferences.load().without_connection(name))
+        preset = next((place for place in PRESETS if place.name == name), None)
+        if preset is not None:
+            self.models.add(preset)
+        else:
+            self.models.remove(name)
+
+    def close(self) -> None:
+        """Close all projects, the HTTP session and the engine. Harmless when repeated.
+
+        Raises what closing a project raises (StorageFull), once everything else is closed.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        with ExitStack() as last:
+            last.callback(self.engine.stop)
+            last.callback(lambda: self.engine.submit(self.models.close()).result())
+            last.callback(capability_cache.keep, self.models)
+            for session in self.sessions():
+                last.callback(self.close_project, session.path)
+
+
+_current: Workspace | None = None
+
+
+def start(*, url: str | None = None) -> Workspace:
+    """Start the workspace of this process, or give the one that runs."""
+    global _current
+    if _current is None:
+        _current = Workspace(url=url)
+    return _current
+
+
+def current() -> Workspace:
+    """The running workspace. RuntimeError when none was started: a mistake in the launcher, not of a person."""
+    if _current is None:
+        raise RuntimeError("no workspace was started in this process")
+    return _current
+
+
+def stop() -> None:
+    """Close the workspace of this process."""
+    global _current
+    workspace, _current = _current, None
+    if workspace is not None:
+        workspace.close()

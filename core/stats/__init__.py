@@ -1,0 +1,1 @@
+"""Metrics, agreement, significance and sampling as pure functions on arrays and counts."""

@@ -1,0 +1,252 @@
+"""Agreement between raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, Gwet's AC1.
+
+Ratings come as ``[unit, rater]`` (a unit is usually a document) of whatever the raters said: numbers, codes, strings.
+None and NaN are no rating, and so are the negatives of an integer array, which is how ``arrays`` marks them, except
+where the values are measured (alpha on ordinal and interval data, weighted kappa): there -1 is a rating.
+Agreement is looked for where at least two raters rated a unit; what chance would give may rest on all ratings (each
+function says so). Coefficients are 1 for full agreement, 0 for what chance would give,
+and below 0 for less than that. Written from the formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.arrays import Codes, Ratings, ratings
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A coefficient with what it rests on."""
+
+    value: float | None
+    """None when it is 0/0: no unit to compare, or chance alone would agree fully (a single value was ever used)"""
+    n: int
+    """units with at least two ratings"""
+    excluded: int
+    """units with fewer"""
+    observed: float | None
+    """observed agreement, 0 to 1 (for alpha: observed disagreement D_o, 0 or more)"""
+    expected: float | None
+    """agreement expected by chance (for alpha: expected disagreement D_e)"""
+
+
+def cohen_kappa(
+    first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["linear", "quadratic"] | None = None
+) -> Agreement:
+    """Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e), p_e from each rater's own distribution.
+
+    With ``weights`` the values must be numbers, and a disagreement weighs as their distance or its square, relative to
+    the largest distance that occurs. Sources: Cohen 1960 (Educ. Psychol. Meas. 20), Cohen 1968 (Psychol. Bull. 70).
+    """
+    pair = _columns(first, second)
+    if weights is None:
+        said, values = _nominal(pair), None
+    else:
+        said, values = _measured(pair)
+    both = (said >= 0).all(axis=1)
+    n, size = int(both.sum()), int(said.max(initial=-1)) + 1
+    if not n:
+        return Agreement(None, 0, len(said), None, None)
+    table = np.bincount(said[both, 0] * size + said[both, 1], minlength=size * size).reshape(size, size) / n
+    credit = np.eye(size)
+    if values is not None:
+        distance = np.abs(values[:, None] - values[None, :]) ** (1 if weights == "linear" else 2)
+        credit = 1 - distance / max(distance.max(), 1e-300)
+    observed = float((table * credit).sum())
+    expected = float((np.outer(table.sum(axis=1), table.sum(axis=0)) * credit).sum())
+    return Agreement(_beyond_chance(observed, expected), n, len(said) - n, observed, expected)
+
+
+def fleiss_kappa(said: npt.ArrayLike) -> Agreement:
+    """Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e) with p_o the share of pairs of
+    raters that agree, averaged over units, and p_e the sum of squared shares of the categories.
+
+    Source: Fleiss 1971 (Psychol. Bull. 76). Units may have unequal numbers of ratings, as generalised by Gwet (Handbook
+    of Inter-Rater Reliability, 4th ed. 2014): each unit's distribution weighs the same (with equal numbers: Fleiss').
+    """
+    observed, shares, n, units = _pairs(said)
+    if observed is None:
+        return Agreement(None, 0, units, None, None)
+    expected = float((shares**2).sum())
+    return Agreement(_beyond_chance(observed, expected), n, units - n, observed, expected)
+
+
+def gwet_ac1(said: npt.ArrayLike, categories: int | None = None) -> Agreement:
+    """Gwet's AC1 of any number of raters, ``[unit, rater]``: as Fleiss' kappa, but with chance agreement
+    sum p_k (1 - p_k) / (q - 1), which stays small when one category is rare, where kappa collapses.
+
+    ``categories`` is q, the number that could be chosen (2 for a present-or-absent label), by default those that were;
+    AC1 of a single category is undefined. Source: Gwet 2008 (Br. J. Math. Stat. Psychol. 61).
+    """
+    observed, shares, n, units = _pairs(said)
+    if observed is None:
+        return Agreement(None, 0, units, None, None)
+    used = int((shares > 0).sum())
+    possible = used if categories is None else categories
+    if possible < used:
+        raise ValueError(f"{used} categories were used, but only {possible} are possible")
+    if possible < 2:
+        return Agreement(None, n, units - n, observed, None)
+    expected = float((shares * (1 - shares)).sum()) / (possible - 1)
+    return Agreement(_beyond_chance(observed, expected), n, units - n, observed, expected)
+
+
+def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "nominal") -> Agreement:
+    """Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
+
+    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His interval difference is a squared
+    distance, so both disagreements are sums of squares, and his ordinal one is the squared distance of mid-ranks among
+    the pairable values; neither needs the coincidence matrix. Nominal values may be anything, others must be numbers.
+    """
+    if level == "nominal":
+        coded = _nominal(said)
+        table = _table(coded)
+        pairable = table.sum(axis=1) >= 2
+        table = table[pairable]
+        per_unit, per_value = table.sum(axis=1), table.sum(axis=0)
+        total = float(per_unit.sum())
+        within = float(((per_unit**2 - (table**2).sum(axis=1)) / (per_unit - 1)).sum())
+        between = total**2 - float((per_value**2).sum())
+    else:
+        numbers = ratings(said)
+        known = ~np.isnan(numbers)
+        pairable = known.sum(axis=1) >= 2
+        numbers, known = numbers[pairable], known[pairable]
+        if level == "ordinal":
+            numbers = _mid_ranks(numbers, known)
+        per_unit = known.sum(axis=1).astype(np.float64)
+        total = float(per_unit.sum())
+        values = np.where(known, numbers, 0.0)
+        means = values.sum(axis=1) / per_unit
+        squares = (np.where(known, numbers - means[:, None], 0.0) ** 2).sum(axis=1)
+        # The ordered pairs of m values differ by 2 m times their sum of squares, all squared distances summed.
+        within = float((2 * per_unit * squares / (per_unit - 1)).sum())
+        mean = values.sum() / total if total else 0.0
+        between = 2 * total * float((np.where(known, numbers - mean, 0.0) ** 2).sum())
+    n, units = int(pairable.sum()), len(pairable)
+    if not n:
+        return Agreement(None, 0, units, None, None)
+    observed, expected = within / total, between / (total * (total - 1))
+    return Agreement(1 - observed / expected if expected > 0 else None, n, units - n, observed, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """How far two annotators agree, each coefficient None when it is 0/0 (both used a single value, or n is 0)."""
+
+    n: int
+    """units that both rated"""
+    observed: float | None
+    """share of units on which they agree"""
+    kappa: float | None
+    """Cohen's"""
+    ac1: float | None
+    """Gwet's; defined also where both used one value, and then 1"""
+    alpha: float | None
+    """Krippendorff's, nominal"""
+
+
+def of_confusion(matrix: npt.ArrayLike) -> PairAgreement:
+    """The three coefficients of two annotators from their confusion matrix ``[first][second]``, which a query can give
+    without loading a document. The matrix has a row for every category that could be chosen (q of AC1).
+
+    Sources as for ``cohen_kappa``, ``gwet_ac1`` and ``krippendorff_alpha``, to which the results are equal.
+    """
+    table = np.asarray(matrix, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        raise ValueError(f"expected a square matrix, got {table.shape}")
+    n, q = float(table.sum()), len(table)
+    if not n:
+        return PairAgreement(0, None, None, None, None)
+    observed = float(np.trace(table)) / n
+    rows, columns = table.sum(axis=1) / n, table.sum(axis=0) / n
+    shares = (rows + columns) / 2
+    by_chance = float((shares * (1 - shares)).sum()) / (q - 1) if q > 1 else None
+    values = shares * 2 * n  # how often each category was given by either
+    unlike = float(((2 * n) ** 2 - (values**2).sum()) / (2 * n * (2 * n - 1)))
+    return PairAgreement(
+        n=int(n),
+        observed=observed,
+        kappa=_beyond_chance(observed, float(rows @ columns)),
+        ac1=None if by_chance is None else _beyond_chance(observed, by_chance),
+        alpha=1 - (1 - observed) / unlike if unlike > 1e-12 else None,
+    )
+
+
+def _beyond_chance(observed: float, expected: float) -> float | None:
+    return (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None
+
+
+def _columns(first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    a, b = np.asarray(first), np.asarray(second)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"expected two vectors of one length, got {a.shape} and {b.shape}")
+    return np.stack([a, b], axis=1)
+
+
+def _nominal(said: npt.ArrayLike) -> Codes:
+    """Anything ``[unit, rater]`` as codes from 0 without gaps, -1 for no rating."""
+    array = np.asarray(said)
+    if array.ndim != 2:
+        raise ValueError(f"expected [unit, rater], got {array.ndim} dimensions")
+    known = np.ones(array.shape, dtype=np.bool_)
+    if array.dtype.kind == "i":
+        known = array >= 0
+    elif array.dtype.kind == "f":
+        known = ~np.isnan(array)
+    elif array.dtype.kind == "O":
+        known = np.array([[value is not None and value == value for value in row] for row in array], dtype=np.bool_)
+        known = known.reshape(array.shape)
+    result = np.full(array.shape, -1, dtype=np.int64)
+    if array.dtype.kind == "O":
+        seen: dict[object, int] = {}
+        result[known] = [seen.setdefault(value, len(seen)) for value in array[known]]
+    else:
+        result[known] = np.unique(array[known], return_inverse=True)[1]
+    return result
+
+
+def _measured(said: npt.ArrayLike) -> tuple[Codes, Ratings]:
+    """Numbers ``[unit, rater]`` as codes in ascending order, and the numbers that they stand for."""
+    numbers = ratings(said)
+    known = ~np.isnan(numbers).any(axis=1)
+    values, inverse = np.unique(numbers[known], return_inverse=True)
+    result = np.full(numbers.shape, -1, dtype=np.int64)
+    result[known] = inverse.reshape(-1, numbers.shape[1])
+    return result, values
+
+
+def _table(coded: Codes) -> Ratings:
+    """How often each value was given to each unit, ``[unit, value]``."""
+    size = int(coded.max(initial=-1)) + 1
+    rows, columns = np.nonzero(coded >= 0)
+    flat = np.bincount(rows * size + coded[rows, columns], minlength=len(coded) * size)
+    return flat.reshape(len(coded), size).astype(np.float64)
+
+
+def _pairs(said: npt.ArrayLike) -> tuple[float | None, Ratings, int, int]:
+    """Mean pairwise agreement, the categories' mean shares, the units with two ratings or more, and all units."""
+    table = _table(_nominal(said))
+    per_unit = table.sum(axis=1)
+    several = per_unit >= 2
+    n, units = int(several.sum()), len(table)
+    if not n:
+        return None, np.zeros(0), 0, units
+    m = per_unit[several]
+    agree = ((table[several] ** 2).sum(axis=1) - m) / (m * (m - 1))
+    rated = per_unit > 0
+    shares = (table[rated] / per_unit[rated][:, None]).mean(axis=0)
+    return float(agree.mean()), shares, n, units
+
+
+def _mid_ranks(numbers: Ratings, known: npt.NDArray[np.bool_]) -> Ratings:
+    _, inverse, frequency = np.unique(numbers[known], return_inverse=True, return_counts=True)
+    middle = np.cumsum(frequency) - frequency / 2
+    result = np.full(numbers.shape, np.nan)
+    result[known] = middle[inverse]
+    return result

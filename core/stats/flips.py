@@ -1,0 +1,221 @@
+"""The flip ledger: who in a debate turned a wrong label right, and who a right one wrong.
+
+Each role that gave a list of labels is a *step*. From one step to the next a cell (document, label) is *mended* (wrong
+to right), *broken* (right to wrong), kept right or kept wrong. Roles that gave no list carry the one before forward. A
+document counts when it has gold and when both the first and the last role gave a value for every item: what a debate
+that stayed unresolved ended in is not guessed. (After the initial-to-final flips of Courtroom-LLM and the change of
+minds in figure 4 of Tseng et al., Evaluating LLMs as Expert Annotators.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.arrays import Codes, Mask, check_shapes, codes, counted_documents
+from core.stats.intervals import Estimate, Interval, clustered_share, newcombe_paired
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What happened to cells between two roles."""
+
+    mended: int = 0
+    broken: int = 0
+    kept_right: int = 0
+    kept_wrong: int = 0
+
+    @property
+    def n(self) -> int:
+        """How many cells."""
+        return self.mended + self.broken + self.kept_right + self.kept_wrong
+
+    @property
+    def right_before(self) -> int:
+        """Right at the earlier role."""
+        return self.broken + self.kept_right
+
+    @property
+    def right_after(self) -> int:
+        """Right at the later role."""
+        return self.mended + self.kept_right
+
+    @property
+    def net(self) -> int:
+        """Mended less broken: the gain in right cells."""
+        return self.mended - self.broken
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """What one role (or the whole debate) changed against an earlier one."""
+
+    role: str
+    against: str
+    total: Tally
+    labels: Mapping[str, Tally]
+    gain: Estimate
+    """net / cells, -1 to 1, with a 95% interval that allows for cells of a document going together"""
+    label_gains: Mapping[str, Estimate]
+    carried: int
+    """cells for which the role gave no value and the one before was carried forward"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlipTable:
+    """The flips of all debates of a run."""
+
+    roles: tuple[str, ...]
+    documents: int
+    """documents that count"""
+    excluded: int
+    """documents with gold that do not: the first or the last role left a label without a value"""
+    cells: int
+    """(document, label) pairs with gold"""
+    shares: tuple[float | None, ...]
+    """share of right cells after each role; None without cells"""
+    steps: tuple[Flip, ...]
+    """one for each role after the first, against the one before it"""
+    whole: Flip
+    """the last role against the first"""
+    who_lost: Mapping[str, int]
+    """of the cells that ended wrong, how many each role lost: the first from which they stayed wrong"""
+    who_lost_labels: Mapping[str, Mapping[str, int]]
+    """the same for each label: ``[label][role]``"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """The ledger's cells one by one, to find the documents behind a number."""
+
+    roles: tuple[str, ...]
+    counted: Mask
+    """``[document, label]``: in the ledger"""
+    right: Mask
+    """``[role, document, label]``: right after that role"""
+    given: Mask
+    """``[role, document, label]``: the role gave a value itself"""
+    lost_at: Codes
+    """``[document, label]``: index of the role that lost the cell, -1 when it ended right, -2 when it does not count"""
+    excluded: int
+
+
+def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) -> Trace:
+    """Each cell's way through a debate.
+
+    ``reference`` and each role's values are ``[document, label]`` codes, -1 (None, NaN) for no value: 1 and 0 for
+    multilabel, label codes in one column for a choice, the place on the scale for a rating. Roles come in the order in
+    which they spoke. Raises ValueError for fewer than two, or one name twice.
+    """
+    roles = tuple(role for role, _ in steps)
+    if len(roles) < 2 or len(set(roles)) != len(roles):
+        raise ValueError(f"expected two or more different roles, got {', '.join(roles) or 'none'}")
+    gold = codes(reference)
+    said = [codes(values) for _, values in steps]
+    check_shapes(gold, *said)
+    if gold.ndim != 2:
+        raise ValueError(f"expected [document, label], got {gold.ndim} dimensions")
+    documents, excluded = counted_documents(gold >= 0, said[0] >= 0, said[-1] >= 0)
+    counted = documents[:, None] & (gold >= 0)
+    given = np.stack([values >= 0 for values in said])
+    current, rights = said[0], []
+    for values in said:
+        current = np.where(values >= 0, values, current)
+        rights.append((current == gold) & counted)
+    right = np.stack(rights)
+    # The last role at which a cell was right, found from the end; the one after it lost the cell.
+    last_right = np.where(right.any(axis=0), len(roles) - 1 - right[::-1].argmax(axis=0), -1)
+    lost_at = np.where(last_right == len(roles) - 1, -1, last_right + 1)
+    return Trace(roles, counted, right, given, np.where(counted, lost_at, -2).astype(np.int64), excluded)
+
+
+def flip_table(
+    reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]], labels: Sequence[str]
+) -> FlipTable:
+    """The flips between the roles of a debate; arguments as for ``trace``, ``labels`` names the columns."""
+    way = trace(reference, steps)
+    if way.counted.shape[1] != len(labels):
+        raise ValueError(f"{way.counted.shape[1]} columns for {len(labels)} labels")
+    cells = int(way.counted.sum())
+    last = len(way.roles) - 1
+    lost = [(way.lost_at == step).sum(axis=0) for step in range(last + 1)]
+    return FlipTable(
+        roles=way.roles,
+        documents=int(way.counted.any(axis=1).sum()),
+        excluded=way.excluded,
+        cells=cells,
+        shares=tuple(int(right.sum()) / cells if cells else None for right in way.right),
+        steps=tuple(_change(way, step - 1, step, labels) for step in range(1, last + 1)),
+        whole=_change(way, 0, last, labels),
+        who_lost={role: int(cells_lost.sum()) for role, cells_lost in zip(way.roles, lost, strict=True)},
+        who_lost_labels={
+            label: {role: int(cells_lost[column]) for role, cells_lost in zip(way.roles, lost, strict=True)}
+            for column, label in enumerate(labels)
+        },
+    )
+
+
+def sentence(change: Flip, *, who: str | None = None, than: str | None = None, noun: str = "label") -> str:
+    """A change in plain words, such as "The debate mended 139 labels and broke 67: 72 more right than the extractor
+    alone (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` is what a cell is (its plural takes an s)."""
+    total = change.total
+    subject = who or f"The {change.role}"
+    other = than or f"the {change.against} before it"
+    if not total.n:
+        return f"{subject} cannot be compared with {other}: no {noun} has gold and a value from both."
+    if not total.mended and not total.broken:
+        return f"{subject} mended and broke no {noun}: exactly as many right as {other}."
+    mended = f"{subject} mended {total.mended:,} {noun}{'' if total.mended == 1 else 's'} and broke {total.broken:,}"
+    if total.net == 0:
+        outcome = f"as many right as {other}"
+    else:
+        outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} right than {other}"
+    return f"{mended}: {outcome} ({_points(change.gain)})."
+
+
+def _change(way: Trace, before: int, after: int, labels: Sequence[str]) -> Flip:
+    was, now = way.right[before], way.right[after]
+    mended, broken = now & ~was, was & ~now
+    kept_right, kept_wrong = was & now, way.counted & ~was & ~now
+    four = [cells.sum(axis=0).tolist() for cells in (mended, broken, kept_right, kept_wrong)]
+    per_label = {label: Tally(*counts) for label, *counts in zip(labels, *four, strict=True)}
+    total = Tally(*(sum(counts) for counts in four))
+    sizes = way.counted.sum(axis=1)
+    gains = mended.sum(axis=1, dtype=np.int64) - broken.sum(axis=1, dtype=np.int64)
+    counts = sizes > 0
+    interval = _newcombe(total) if sizes.max(initial=0) <= 1 else clustered_share(gains[counts], sizes[counts])
+    return Flip(
+        role=way.roles[after],
+        against=way.roles[before],
+        total=total,
+        labels=per_label,
+        gain=_gain(total, interval),
+        label_gains={label: _gain(tally, _newcombe(tally)) for label, tally in per_label.items()},
+        carried=int((way.counted & ~way.given[after]).sum()),
+    )
+
+
+def _newcombe(tally: Tally) -> Interval | None:
+    return newcombe_paired(tally.kept_right, tally.mended, tally.broken, tally.kept_wrong)
+
+
+def _gain(tally: Tally, interval: Interval | None) -> Estimate:
+    return Estimate(tally.net / tally.n if tally.n else None, interval)
+
+
+def _points(gain: Estimate) -> str:
+    text = f"{_signed(gain.value or 0.0, plus=True)} points"
+    if gain.interval is None:
+        return text
+    low, high = _signed(gain.interval.low), _signed(gain.interval.high)
+    return f"{text}, {gain.interval.level:.0%} interval {low} to {high}"
+
+
+def _signed(share: float, *, plus: bool = False) -> str:
+    rounded = round(100 * share, 1)
+    if rounded < 0:
+        return f"−{-rounded:.1f}"
+    return f"{'+' if plus and rounded > 0 else ''}{abs(rounded):.1f}"

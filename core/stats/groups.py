@@ -1,0 +1,152 @@
+"""How well groups of raters follow a truth and agree among themselves, with intervals, and how two versions of them
+differ.
+
+Correlations of a group's mean with the truth and Krippendorff's alpha within it, as Chen et al. report them for each
+stakeholder group (*MAJ-Eval: Multi-Agent-as-Judge*, section 4.3, appendices A.4 and A.5; they do not say of which
+level, ours is ordinal as the scale is). The intervals are ours: a percentile bootstrap over documents (Efron and
+Tibshirani 1993, chapter 13), all versions on the same draws, so that the interval of a difference allows for their
+being about the same documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.arrays import Ratings, ratings
+from core.stats.intervals import Estimate, Interval
+
+MEASURES = ("spearman", "kendall", "pearson", "alpha")
+RESAMPLES = 400
+MOST = 1_000
+"""Documents that ``rank`` matrices are made of; of more, callers draw so many."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A score (None where it is undefined) and what it is on each resample (NaN where it is undefined)."""
+
+    value: float | None
+    resamples: Ratings
+
+    def estimate(self, level: float = 0.95) -> Estimate:
+        """With its percentile interval; without one when fewer than half of the resamples have a score."""
+        known = self.resamples[~np.isnan(self.resamples)]
+        if self.value is None or 2 * len(known) <= len(self.resamples):
+            return Estimate(self.value, None)
+        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+        return Estimate(self.value, Interval(float(low), float(high), level))
+
+    def less(self, other: Drawn) -> Drawn:
+        """This score less another one on the same draws."""
+        known = self.value is not None and other.value is not None
+        return Drawn((self.value or 0.0) - (other.value or 0.0) if known else None, self.resamples - other.resamples)
+
+
+def draws(n: int, resamples: int = RESAMPLES, seed: int = 0) -> Ratings:
+    """How often each of ``n`` documents is in each resample, ``[1 + resample, document]``; the first row is the sample
+    itself, each document once. Without resamples for fewer than two documents."""
+    once = np.ones((1, n))
+    if n < 2:
+        return once
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples)
+    return np.concatenate([once, drawn.astype(np.float64)])
+
+
+def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: Ratings) -> dict[str, Drawn]:
+    """Each of ``MEASURES`` of a group, from the truth and the members' ratings ``[document]`` (NaN for none).
+
+    Correlations are of the members' mean, on documents with a truth and a rating, None without spread on either side;
+    alpha is of documents that two members rated, None for one member. ``weights`` are those of ``draws``.
+    """
+    gold, stack = ratings(reference), np.stack([ratings(one) for one in members])
+    mean = mean_of(stack)
+    known = ~np.isnan(gold) & ~np.isnan(mean)
+    found = dict(
+        zip(
+            MEASURES,
+            [*_correlations(gold[known], mean[known], weights[:, known]), _alphas(stack, weights)],
+            strict=True,
+        )
+    )
+    return {
+        name: Drawn(None if np.isnan(values[0]) else float(values[0]), values[1:]) for name, values in found.items()
+    }
+
+
+def mean_of(stack: Ratings) -> Ratings:
+    """The mean of those who rated, from ``[rater, document]``; NaN where nobody did."""
+    there = ~np.isnan(stack)
+    mean = np.full(stack.shape[1:], np.nan)
+    np.divide(np.where(there, stack, 0.0).sum(axis=0), there.sum(axis=0), out=mean, where=there.any(axis=0))
+    return mean
+
+
+def _correlations(x: Ratings, y: Ratings, weights: Ratings) -> tuple[Ratings, Ratings, Ratings]:
+    """Spearman, Kendall (tau-b) and Pearson on each row of weights."""
+    below_x, below_y = (_below(side) for side in (x, y))
+    # The mid-rank of a value is half of what equals it and all that lies below it: constants fall out of correlations.
+    ranks = [weights @ below.T for below in (below_x, below_y)]
+    rises_x, rises_y = (2 * below - 1 for below in (below_x, below_y))  # 1 above, 0 equal, -1 below
+    together = _pairs(rises_x * rises_y, weights)
+    apart = np.sqrt(_pairs(rises_x**2, weights) * _pairs(rises_y**2, weights))
+    return _pearson(ranks[0], ranks[1], weights), _share(together, apart), _pearson(x[None, :], y[None, :], weights)
+
+
+def _below(values: Ratings) -> Ratings:
+    """``[i, j]``: 1 where j's value lies below i's, a half where they are equal."""
+    below: Ratings = (values[None, :] < values[:, None]) + 0.5 * (values[None, :] == values[:, None])
+    return below
+
+
+def _pairs(matrix: Ratings, weights: Ratings) -> Ratings:
+    counted: Ratings = ((weights @ matrix) * weights).sum(axis=1)
+    return counted
+
+
+def _pearson(x: Ratings, y: Ratings, weights: Ratings) -> Ratings:
+    total = np.maximum(weights.sum(axis=1, keepdims=True), 1)
+    left, right = (side - (weights * side).sum(axis=1, keepdims=True) / total for side in (x, y))
+    over, one, two = ((weights * a * b).sum(axis=1) for a, b in ((left, right), (left, left), (right, right)))
+    return _share(over, np.sqrt(one * two))
+
+
+def _alphas(stack: Ratings, weights: Ratings) -> Ratings:
+    """Krippendorff's ordinal alpha on each row of weights: squared distances of mid-ranks, as in ``agreement``."""
+    values = np.unique(stack[~np.isnan(stack)])
+    counts = (
+        np.stack([(stack == value).sum(axis=0) for value in values], axis=1).astype(np.float64)
+        if len(values)
+        else np.zeros((stack.shape[1], 0))
+    )
+    several = counts.sum(axis=1) >= 2
+    counts, weights = counts[several], weights[:, several]
+    if not len(counts):
+        return np.full(len(weights), np.nan)
+    per_unit = counts.sum(axis=1)
+    # A document's ordered pairs of values, summed over their squared distances, are a quadratic form of the ranks.
+    own = per_unit[:, None, None] * counts[:, :, None] * np.eye(len(values)) - counts[:, :, None] * counts[:, None, :]
+    forms = (2 * own / (per_unit - 1)[:, None, None]).reshape(len(counts), -1)
+    observed = (weights @ forms).reshape(-1, len(values), len(values))
+    each = weights @ counts
+    total = each.sum(axis=1)
+    ranks = each.cumsum(axis=1) - each / 2
+    within = np.einsum("bi,bij,bj->b", ranks, observed, ranks)
+    middle = (each * ranks).sum(axis=1) / np.maximum(total, 1)
+    between = 2 * total * (each * (ranks - middle[:, None]) ** 2).sum(axis=1)
+    alphas: Ratings = 1 - _share(within * (total - 1), between)
+    return alphas
+
+
+def _share(part: Ratings, whole: Ratings) -> Ratings:
+    result = np.full(np.shape(part), np.nan)
+    np.divide(part, whole, out=result, where=whole > 1e-9)
+    return result
+
+
+def gains(new: Mapping[str, Drawn], old: Mapping[str, Drawn]) -> dict[str, Estimate]:
+    """What the new version has over the old, each measure with its interval."""
+    return {name: new[name].less(old[name]).estimate() for name in MEASURES}

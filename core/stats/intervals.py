@@ -1,0 +1,145 @@
+"""Confidence intervals in closed form. What has none (means over labels) is in ``bootstrap``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.counts import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval, both ends included."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its interval; each None where it is undefined."""
+
+    value: float | None
+    interval: Interval | None
+
+    @property
+    def clear(self) -> bool | None:
+        """Of a difference: whether the interval leaves zero out; None without an interval."""
+        return None if self.interval is None else 0.0 not in self.interval
+
+
+def ends(interval: Interval | None) -> list[float] | None:
+    """``[low, high]``, as reports have it; None without one."""
+    return [interval.low, interval.high] if interval else None
+
+
+def wilson(successes: int, n: int, level: float = 0.95) -> Interval | None:
+    """Wilson's score interval of a proportion, within 0 to 1; None when n is 0.
+
+    Unlike p +- 1.96 se it is right for small n and at 0 and 1, where it still has a width. Source: Wilson 1927
+    (JASA 22); recommended by Brown, Cai and DasGupta 2001 (Stat. Sci. 16). Assumes independent cases: cells of one
+    document are not, so for micro scores over several labels use ``bootstrap``.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n}")
+    z = _z(level)
+    if not n:
+        return None
+    middle = (successes + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * sqrt(successes * (n - successes) / n + z * z / 4)
+    low = 0.0 if successes == 0 else middle - half
+    high = 1.0 if successes == n else middle + half
+    return Interval(low, high, level)
+
+
+def precision_interval(counts: Counts, level: float = 0.95) -> Interval | None:
+    """Wilson's interval of tp / (tp + fp); None when nothing was predicted."""
+    return wilson(counts.tp, counts.predicted, level)
+
+
+def recall_interval(counts: Counts, level: float = 0.95) -> Interval | None:
+    """Wilson's interval of tp / (tp + fn); None without positives."""
+    return wilson(counts.tp, counts.positives, level)
+
+
+def f1_interval(counts: Counts, level: float = 0.95) -> Interval | None:
+    """The interval of F1; None without positives.
+
+    F1 = 2 F* / (1 + F*) with F* = tp / (tp + fp + fn) (Hand, Christen and Kirielle 2021, "F*: an interpretable
+    transformation of the F-measure", Mach. Learn. 110), and F* is a share: of the cases in which truth or annotator
+    has the label, those in which both have. So Wilson's interval of F*, carried over, is one of F1, also where all or
+    nothing is right. (Simulated coverage at 95%, F1 0.4 to 0.9: 93 to 97% for 10 documents as for 150; of the
+    percentile bootstrap 29 to 92% for 10, 48 to 94% for 20, 83 to 94% for 50.)
+    """
+    share = wilson(counts.tp, counts.tp + counts.wrong, level) if counts.positives else None
+    return share and Interval(2 * share.low / (1 + share.low), 2 * share.high / (1 + share.high), level)
+
+
+def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: float = 0.95) -> Interval | None:
+    """The interval of a difference between two shares on the same cases, (gained - lost) / n; None when n is 0.
+
+    ``both`` cases are right with either, ``gained`` with the second alone, ``lost`` with the first alone. Within -1
+    to 1, and sound when lost or gained is 0. Source: Newcombe 1998 (Stat. Med. 17, 2635-2650), method 10: the two
+    Wilson intervals combined, allowing for their correlation.
+    """
+    n = both + gained + lost + neither
+    after, before = wilson(both + gained, n, level), wilson(both + lost, n, level)
+    if after is None or before is None:
+        return None
+    p_after, p_before = (both + gained) / n, (both + lost) / n
+    spread = (both + gained) * (lost + neither) * (both + lost) * (gained + neither)
+    surplus: float = both * neither - gained * lost
+    if surplus > 0:
+        surplus = max(surplus - n / 2, 0.0)  # his continuity correction of the correlation
+    phi = surplus / sqrt(spread) if spread else 0.0
+
+    def combined(one: float, other: float) -> float:
+        return sqrt(max(one * one - 2 * phi * one * other + other * other, 0.0))
+
+    difference = p_after - p_before
+    below = combined(p_after - after.low, before.high - p_before)
+    above = combined(after.high - p_after, p_before - before.low)
+    return Interval(max(difference - below, -1.0), min(difference + above, 1.0), level)
+
+
+def clustered_share(gains: npt.ArrayLike, cells: npt.ArrayLike, level: float = 0.95) -> Interval | None:
+    """The interval of sum(gains) / sum(cells), each ``[document]``, when cells of a document go together.
+
+    The ratio estimator with the documents as clusters, linearised, and Student's t with D - 1 degrees of freedom
+    (Cochran, Sampling Techniques, 3rd ed. 1977, section 6.4 and chapter 9). Within -1 to 1. None for fewer than two
+    documents, and when all documents have the same share: then nothing in the data says how far it might be off.
+    (Simulated coverage at 95%, 20 to 350 documents of 5 labels, where anything changed: 93 to 96%; of the percentile
+    bootstrap 87 to 96%.)
+    """
+    from scipy.special import stdtrit
+
+    gain, size = np.asarray(gains, dtype=np.float64), np.asarray(cells, dtype=np.float64)
+    documents, total = len(size), float(size.sum())
+    if documents < 2 or total <= 0:
+        return None
+    share = float(gain.sum()) / total
+    residual = gain - share * size
+    error = sqrt(documents / (documents - 1) * float(residual @ residual)) / total
+    if error < 1e-12:
+        return None
+    half = float(stdtrit(documents - 1, 0.5 + _checked(level) / 2)) * error
+    return Interval(max(share - half, -1.0), min(share + half, 1.0), level)
+
+
+def _checked(level: float) -> float:
+    if not 0 < level < 1:
+        raise ValueError(f"a confidence level lies between 0 and 1, not at {level}")
+    return level
+
+
+def _z(level: float) -> float:
+    return NormalDist().inv_cdf(0.5 + _checked(level) / 2)

@@ -1,0 +1,119 @@
+"""Repeated runs of one experiment: how much a score moves, and which documents move with it.
+
+Models answer differently when asked again, so one run says little of a system. (The ECJ paper repeats each five times:
+Maada et al., ECJ-LLM, sections 5.1.1 to 5.1.4.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.arrays import Codes, Mask, check_shapes, codes, ratings
+from core.stats.intervals import Interval
+
+Standing: TypeAlias = Literal["right", "wavering", "wrong", "unread"]
+STANDINGS: tuple[Standing, ...] = ("right", "wavering", "wrong", "unread")
+"""In every iteration right; right in some; in every iteration wrong; without a value in one or more. Their places in
+``Stability.documents``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A score over iterations, in its own unit."""
+
+    n: int
+    """iterations with the score"""
+    missing: int
+    """iterations where it is undefined"""
+    mean: float | None
+    """None when n is 0"""
+    sd: float | None
+    """standard deviation of the sample (n - 1); None under two iterations"""
+    interval: Interval | None
+    """of the mean, Student's t with n - 1 degrees of freedom; None under two iterations. Of no width when all are
+    equal, which says that the runs repeat each other and not that the score is exact."""
+    low: float | None
+    high: float | None
+    """the smallest and the largest"""
+
+
+def repeated(scores: Sequence[float | None], level: float = 0.95) -> Repeated:
+    """Mean, sd and interval of the scores of iterations, None or NaN where one is undefined."""
+    from scipy.special import stdtrit
+
+    values = ratings(np.array(scores, dtype=np.float64))
+    known = values[~np.isnan(values)]
+    n, missing = len(known), len(values) - len(known)
+    if not n:
+        return Repeated(0, missing, None, None, None, None, None)
+    mean, low, high = float(known.mean()), float(known.min()), float(known.max())
+    if n == 1:
+        return Repeated(1, missing, mean, None, None, low, high)
+    sd = float(known.std(ddof=1)) if high > low else 0.0
+    half = float(stdtrit(n - 1, 0.5 + level / 2)) * sd / float(np.sqrt(n))
+    return Repeated(n, missing, mean, sd, Interval(mean - half, mean + half, level), low, high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stability:
+    """How documents fared over iterations. A document is right in an iteration when every gold label of it is."""
+
+    iterations: int
+    counts: Mapping[Standing, int]
+    """documents with gold by standing; with one iteration none can waver"""
+    labels: Mapping[str, Mapping[Standing, int]]
+    """the same for the cells of each label"""
+    documents: Codes
+    """``[document]``: place in ``STANDINGS``, -1 without gold"""
+    cells: Codes
+    """``[document, label]``: place in ``STANDINGS``, -1 without gold"""
+    unanimous: float | None
+    """share of cells (with gold or without) on which all iterations that could be read say the same; None under two
+    iterations and without a cell that two of them read"""
+
+
+def stability(reference: npt.ArrayLike, said: Sequence[npt.ArrayLike], labels: Sequence[str]) -> Stability:
+    """Standing of documents and cells from codes ``[document, label]`` of the truth and of each iteration, -1 for none.
+
+    Raises ValueError without an iteration or for shapes that differ.
+    """
+    gold = codes(reference)
+    if not said:
+        raise ValueError("expected at least one iteration")
+    grids = np.stack([codes(one) for one in said])
+    check_shapes(gold, grids[0])
+    if gold.ndim != 2 or gold.shape[1] != len(labels):
+        raise ValueError(f"expected [document, {len(labels)} labels], got {gold.shape}")
+    has_gold = gold >= 0
+    right: Mask = np.equal(grids, gold)
+    known = grids >= 0
+    cells = _standing(right, np.all(known, axis=0), has_gold)
+    # A document's labels without gold neither speak for it nor against it.
+    whole: Mask = np.all(right | ~has_gold, axis=2)
+    read: Mask = np.all(known | ~has_gold, axis=(0, 2))
+    documents = _standing(whole, read, np.any(has_gold, axis=1))
+    several = known.sum(axis=0) >= 2
+    least = np.where(known, grids, np.iinfo(np.int64).max).min(axis=0)
+    alike = (grids.max(axis=0) == least) & several
+    return Stability(
+        iterations=len(grids),
+        counts=_counted(documents),
+        labels={label: _counted(cells[:, column]) for column, label in enumerate(labels)},
+        documents=documents,
+        cells=cells,
+        unanimous=float(alike.sum() / several.sum()) if several.any() else None,
+    )
+
+
+def _standing(right: Mask, read: Mask, judged: Mask) -> Codes:
+    places = np.where(right.all(axis=0), 0, np.where(right.any(axis=0), 1, 2))
+    return np.where(judged, np.where(read, places, 3), -1).astype(np.int64)
+
+
+def _counted(places: Codes) -> dict[Standing, int]:
+    return {name: int((places == place).sum()) for place, name in enumerate(STANDINGS)}

@@ -1,0 +1,248 @@
+"""Agents who answer side by side, round by round: how far they agree, how right they are, and how right they could be.
+
+Agreement and accuracy per round and the upper bound follow Tseng et al., *Evaluating LLMs as Expert Annotators*
+(sections 4.2 and 4.3), agreement with the majority and from one judge to the next *Courtroom-LLM* (4.3.1). As in their
+figure 2 every round is about all documents: one on which the agents agreed is discussed no further, and they stand by
+what they said. (The documents that a round did discuss are the hard ones; over them alone accuracy would seem to fall
+from round to round.) Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel, the index of a
+choice, a rating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from core.annotations import NEAR
+from core.stats.agreement import Agreement, fleiss_kappa, krippendorff_alpha
+from core.stats.arrays import Mask, Ratings, ratings
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRound:
+    """One agent after one round. ``accuracy`` is the share of cells with gold and a value of the agent, None without
+    any; the other numbers are of cells for which it gave a value in this round and had given one before."""
+
+    agent: str
+    accuracy: float | None
+    kept: int
+    """cells on which it said the same again"""
+    to_right: int
+    """cells that the agent changed from wrong to right"""
+    to_wrong: int
+    """from right to wrong"""
+    sideways: int
+    """from one wrong value to another, or where there is no gold"""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Where agents stood, who answered the same question at the same time, when the round was over."""
+
+    name: str
+    agents: tuple[AgentRound, ...]
+    asked: int
+    """documents on which any of them gave a value in this very round"""
+    documents: int
+    """documents that every agent has answered in full, in this round or before"""
+    unanimous: float | None
+    """share of these on which all say the same of every item"""
+    agreement: Agreement
+    """Fleiss' kappa over cells; of ratings Krippendorff's ordinal alpha"""
+    with_majority: float | None
+    """mean share of agents per cell who say what most of them say (of ratings: the median, within a point)"""
+    consecutive: tuple[tuple[str, str, float | None], ...]
+    """each agent and the next, and the share of cells on which they agree: judges who sit in sequence"""
+    vote: float | None
+    """accuracy of the vote (a tie is not right)"""
+    mean: float | None
+    """mean accuracy of the agents"""
+    upper_bound: float | None
+    """share of cells with gold that some agent has right: what a perfect referee could make of them"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What was there to be had, as shares of cells with gold that ended in a value."""
+
+    cells: int
+    at_first: float | None
+    """some agent of the first step was right"""
+    ever: float | None
+    """some agent was right at some step"""
+    reached: float | None
+    """the verdict is right"""
+
+    @property
+    def gap(self) -> float | None:
+        """What the debate let slip: ``at_first`` less ``reached``; below 0 when it found what nobody began with."""
+        return None if self.at_first is None or self.reached is None else self.at_first - self.reached
+
+
+def is_right(reference: Ratings, said: Ratings, *, measured: bool) -> Mask:
+    """Where a value is the truth: equal, or a rating less than a point away. False where either is missing."""
+    right: Mask = np.abs(said - reference) < NEAR if measured else np.equal(said, reference)
+    return right
+
+
+def vote_of(said: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
+    """What several say together: the value that more gave than any other, NaN on a tie; of ratings the median."""
+    stack = np.stack([ratings(one) for one in said])
+    if len(stack) == 1:
+        return ratings(said[0])
+    known = ~np.isnan(stack)
+    there: Mask = np.any(known, axis=0)
+    result = np.full(stack.shape[1:], np.nan)
+    if measured:
+        result[there] = np.nanmedian(stack[:, there], axis=0)
+        return result
+    values = np.unique(stack[known])
+    if not len(values):
+        return result
+    votes = np.stack([(stack == value).sum(axis=0) for value in values])
+    most = votes.max(axis=0)
+    alone = (votes == most).sum(axis=0) == 1
+    chosen = there & alone
+    result[chosen] = values[votes.argmax(axis=0)[chosen]]
+    return result
+
+
+def rounds(
+    reference: npt.ArrayLike, steps: Sequence[tuple[str, Mapping[str, npt.ArrayLike]]], *, measured: bool = False
+) -> tuple[Round, ...]:
+    """The rounds of a debate from (name, what each agent says), in order.
+
+    Agents who spoke in an earlier round go on from there with all who sat with them: where one gives no list on a
+    document (NaN throughout) it stands by its last one. Raises ValueError for shapes that differ."""
+    gold = ratings(reference)
+    found: list[Round] = []
+    tables: list[dict[str, Ratings]] = []
+    for name, agents in steps:
+        said = {agent: ratings(values) for agent, values in agents.items()}
+        if any(grid.shape != gold.shape for grid in said.values()):
+            raise ValueError("shapes differ")
+        table = next((one for one in tables if not one.keys().isdisjoint(said)), None)
+        if table is None:
+            table = {}
+            tables.append(table)
+        before = dict(table)
+        table |= {agent: _standing(grid, before.get(agent)) for agent, grid in said.items()}
+        found.append(_round(name, gold, dict(table), said, before, measured))
+    return tuple(found)
+
+
+def bound(
+    reference: npt.ArrayLike,
+    steps: Sequence[Sequence[npt.ArrayLike]],
+    verdict: npt.ArrayLike,
+    *,
+    measured: bool = False,
+) -> Bound:
+    """How right the debate could have been: ``steps`` are what the agents of each step say."""
+    gold, ended = ratings(reference), ratings(verdict)
+    counted = ~np.isnan(gold) & ~np.isnan(ended)
+    cells = int(counted.sum())
+    if not cells or not steps:
+        return Bound(cells, None, None, _share(is_right(gold, ended, measured=measured), counted))
+    each = [
+        np.any(np.stack([is_right(gold, ratings(one), measured=measured) for one in step]), axis=0) for step in steps
+    ]
+    return Bound(
+        cells,
+        _share(each[0], counted),
+        _share(np.any(np.stack(each), axis=0), counted),
+        _share(is_right(gold, ended, measured=measured), counted),
+    )
+
+
+def _standing(now: Ratings, before: Ratings | None) -> Ratings:
+    """The last list that an agent gave on each document."""
+    return now if before is None else np.where(_spoken(now)[:, None], now, before)
+
+
+def _spoken(said: Ratings) -> Mask:
+    """``[document]``: whether there is a value of any item."""
+    there: Mask = np.any(~np.isnan(said), axis=1)
+    return there
+
+
+def _round(
+    name: str,
+    gold: Ratings,
+    said: Mapping[str, Ratings],
+    now: Mapping[str, Ratings],
+    before: Mapping[str, Ratings],
+    measured: bool,
+) -> Round:
+    """``said`` is where everybody stands, ``now`` what was given in this round, ``before`` where they stood."""
+    stack = np.stack(list(said.values()))
+    known = ~np.isnan(stack)
+    right = np.stack([is_right(gold, grid, measured=measured) for grid in said.values()])
+    has_gold = ~np.isnan(gold)
+    full: Mask = np.all(known, axis=(0, 2))
+    together = vote_of(list(said.values()), measured=measured)
+    several = known.sum(axis=0) >= 2
+    cells = stack.reshape(len(stack), -1).T
+    with_vote = is_right(together[None, ...], stack, measured=measured).sum(axis=0)
+    # On a tie most of them are as many as gave one of the leading values: at worst one.
+    leading = with_vote if measured else _most(stack)
+    per_cell = leading[several] / known.sum(axis=0)[several]
+    agents = tuple(
+        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured) for agent, grid in said.items()
+    )
+    accuracies = [one.accuracy for one in agents if one.accuracy is not None]
+    voted = has_gold & np.any(known, axis=0)
+    return Round(
+        name=name,
+        agents=agents,
+        asked=int(np.any([_spoken(grid) for grid in now.values()], axis=0).sum()),
+        documents=int(full.sum()),
+        unanimous=float(np.all(stack[:, full] == stack[:1, full], axis=(0, 2)).mean()) if full.any() else None,
+        agreement=krippendorff_alpha(cells, "ordinal") if measured else fleiss_kappa(cells),
+        with_majority=float(per_cell.mean()) if len(per_cell) else None,
+        consecutive=tuple(
+            (one, two, _share(is_right(said[one], said[two], measured=measured), ~np.isnan(said[one] + said[two])))
+            for one, two in pairwise(said)
+        ),
+        vote=_share(is_right(gold, together, measured=measured), voted),
+        mean=sum(accuracies) / len(accuracies) if accuracies else None,
+        upper_bound=_share(np.any(right, axis=0), voted),
+    )
+
+
+def _agent(
+    name: str, gold: Ratings, stands: Ratings, now: Ratings | None, was: Ratings | None, measured: bool
+) -> AgentRound:
+    accuracy = _share(is_right(gold, stands, measured=measured), ~np.isnan(gold) & ~np.isnan(stands))
+    if now is None or was is None:
+        return AgentRound(name, accuracy, 0, 0, 0, 0)
+    right = is_right(gold, now, measured=measured)
+    both = ~np.isnan(was) & ~np.isnan(now)
+    changed = both & (was != now)
+    was_right = is_right(gold, was, measured=measured)
+    return AgentRound(
+        name,
+        accuracy,
+        kept=int((both & ~changed).sum()),
+        to_right=int((changed & right & ~was_right).sum()),
+        to_wrong=int((changed & was_right & ~right).sum()),
+        sideways=int((changed & (right == was_right)).sum()),
+    )
+
+
+def _most(stack: Ratings) -> npt.NDArray[np.int64]:
+    """How many gave the value that was given most often, for each cell."""
+    values = np.unique(stack[~np.isnan(stack)])
+    if not len(values):
+        return np.zeros(stack.shape[1:], dtype=np.int64)
+    most: npt.NDArray[np.int64] = np.stack([(stack == value).sum(axis=0) for value in values]).max(axis=0)
+    return most
+
+
+def _share(mask: Mask, among: Mask) -> float | None:
+    whole = int(among.sum())
+    return int((mask & among).sum()) / whole if whole else None

@@ -1,0 +1,201 @@
+"""Whether a difference between two annotators could be chance, with its direction: a significant loss is a loss.
+
+``first`` is the one compared against (a baseline), ``second`` the one of interest; differences are second minus first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.arrays import Ratings, check_shapes, codes, ratings
+from core.stats.intervals import Interval
+
+Direction: TypeAlias = Literal["gain", "loss", "none"]
+EXACT_BELOW = 25
+"""Discordant pairs under which McNemar's test is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """McNemar's test on cases that two annotators judged."""
+
+    n: int
+    """cases with gold and a value from both"""
+    excluded: int
+    """cases with gold that one or both left without a value"""
+    only_first: int
+    """right with the first annotator alone (lost)"""
+    only_second: int
+    """right with the second annotator alone (gained)"""
+    exact: bool
+    """a binomial test; otherwise chi-squared with continuity correction"""
+    statistic: float | None
+    """chi-squared with 1 degree of freedom; None for the exact test"""
+    p: float | None
+    """two-sided; 1 when nothing is discordant, None when no case was compared"""
+
+    @property
+    def direction(self) -> Direction:
+        """What the second annotator is against the first, significant or not."""
+        return _direction(self.only_second - self.only_first)
+
+    def significant(self, alpha: float = 0.05) -> bool:
+        """Whether p is under alpha."""
+        return self.p is not None and self.p < alpha
+
+
+def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> McNemar:
+    """McNemar's test from the discordant counts of ``n`` cases.
+
+    Exact (two-sided binomial at one half, doubled tail) under 25 discordant pairs, else (abs(b - c) - 1)^2 / (b + c)
+    as chi-squared. The cases must be independent: documents or the cells of one label, not all cells of all
+    labels. Sources: McNemar 1947 (Psychometrika 12), Edwards 1948 (Psychometrika 13) for the correction.
+    """
+    from scipy.special import bdtr, chdtrc
+
+    discordant = only_first + only_second
+    if min(only_first, only_second) < 0 or discordant > n:
+        raise ValueError(f"{only_first} and {only_second} discordant of {n} cases")
+    exact = discordant < EXACT_BELOW
+    statistic: float | None = None
+    p: float | None
+    if not n:
+        p = None
+    elif exact:
+        p = min(1.0, 2 * float(bdtr(min(only_first, only_second), discordant, 0.5))) if discordant else 1.0
+    else:
+        statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
+        p = float(chdtrc(1, statistic))
+    return McNemar(n, excluded, only_first, only_second, exact, statistic, p)
+
+
+def mcnemar_of(reference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
+    """McNemar's test from codes of any one shape (``[document]`` of a choice or of one label), -1 for no value."""
+    gold, one, two = codes(reference), codes(first), codes(second)
+    check_shapes(gold, one, two)
+    compared = (gold >= 0) & (one >= 0) & (two >= 0)
+    right_one, right_two = (one == gold) & compared, (two == gold) & compared
+    return mcnemar(
+        int((right_one & ~right_two).sum()),
+        int((right_two & ~right_one).sum()),
+        int(compared.sum()),
+        excluded=int(((gold >= 0) & ~compared).sum()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TTest:
+    """A t-test on scores of repeated iterations. Means and difference are in the unit of the scores."""
+
+    kind: Literal["paired", "welch"]
+    n_first: int
+    n_second: int
+    excluded: int
+    """scores left out: missing ones and, when paired, the partners of missing ones"""
+    mean_first: float | None
+    mean_second: float | None
+    difference: float | None
+    """mean of second minus mean of first"""
+    t: float | None
+    """signed as the difference; None with fewer than two scores a side or without any spread (0/0, or infinite)"""
+    df: float | None
+    p: float | None
+    """two-sided; None as t"""
+    interval: Interval | None
+    """of the difference; None as t"""
+
+    @property
+    def direction(self) -> Direction:
+        """What the second is against the first, significant or not."""
+        return _direction(self.difference or 0.0)
+
+    def significant(self, alpha: float = 0.05) -> bool:
+        """Whether p is under alpha."""
+        return self.p is not None and self.p < alpha
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """The result in plain words, with its direction."""
+        name = "Paired t-test" if self.kind == "paired" else "Welch's t-test"
+        if self.t is None or self.p is None or self.df is None or self.difference is None:
+            return f"{name}: not defined for these scores (fewer than two a side, or no spread)."
+        df = f"{self.df:.0f}" if self.kind == "paired" else f"{self.df:.1f}"
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+        verdict = f"a significant {self.direction}" if self.significant(alpha) else "not significant"
+        return f"{name}: {self.difference:+.2f}, t({df}) = {self.t:.2f}, {p}: {verdict} at {alpha:g}."
+
+
+def paired_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> TTest:
+    """Student's t-test of the differences, scores of iteration i paired with those of iteration i (NaN: missing).
+
+    t = mean(d) / (sd(d) / sqrt(n)), n - 1 degrees of freedom (Student 1908). Iterations of two systems are paired
+    only if something ties them (the same seed, the same sample of documents); otherwise ``welch_t`` is the honest test.
+    """
+    one, two = ratings(first), ratings(second)
+    check_shapes(one, two)
+    if one.ndim != 1:
+        raise ValueError(f"expected scores [iteration], got {one.ndim} dimensions")
+    known = ~(np.isnan(one) | np.isnan(two))
+    one, two = one[known], two[known]
+    n = len(one)
+    error, df = (sqrt(_variance(two - one) / n), n - 1.0) if n >= 2 else (0.0, None)
+    return _t_test("paired", one, two, 2 * int((~known).sum()), error, df, level)
+
+
+def welch_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> TTest:
+    """Welch's t-test of two independent sets of scores, unequal variances and sizes allowed (NaN: missing).
+
+    t = (m2 - m1) / sqrt(v1/n1 + v2/n2), degrees of freedom after Welch and Satterthwaite (Welch 1947, Biometrika 34).
+    """
+    one, two = ratings(first), ratings(second)
+    if one.ndim != 1 or two.ndim != 1:
+        raise ValueError("expected scores [iteration]")
+    kept_one, kept_two = one[~np.isnan(one)], two[~np.isnan(two)]
+    excluded = len(one) + len(two) - len(kept_one) - len(kept_two)
+    error, df = 0.0, None
+    if len(kept_one) >= 2 and len(kept_two) >= 2:
+        a, b = _variance(kept_one) / len(kept_one), _variance(kept_two) / len(kept_two)
+        error = sqrt(a + b)
+        if error:
+            df = (a + b) ** 2 / (a * a / (len(kept_one) - 1) + b * b / (len(kept_two) - 1))
+    return _t_test("welch", kept_one, kept_two, excluded, error, df, level)
+
+
+def _t_test(
+    kind: Literal["paired", "welch"],
+    one: Ratings,
+    two: Ratings,
+    excluded: int,
+    error: float,
+    df: float | None,
+    level: float,
+) -> TTest:
+    from scipy.special import stdtr, stdtrit
+
+    mean_one = float(one.mean()) if len(one) else None
+    mean_two = float(two.mean()) if len(two) else None
+    difference = None if mean_one is None or mean_two is None else mean_two - mean_one
+    t = p = interval = None
+    # Equal scores leave a spread of rounding errors only, which must not pass for precision.
+    if difference is not None and df is not None and error > 1e-12 * max(1.0, abs(difference)):
+        t = difference / error
+        p = 2 * float(stdtr(df, -abs(t)))
+        half = float(stdtrit(df, 0.5 + level / 2)) * error
+        interval = Interval(difference - half, difference + half, level)
+    return TTest(
+        kind, len(one), len(two), excluded, mean_one, mean_two, difference, t, None if t is None else df, p, interval
+    )
+
+
+def _variance(values: Ratings) -> float:
+    return float(values.var(ddof=1))
+
+
+def _direction(difference: float) -> Direction:
+    if difference == 0:
+        return "none"
+    return "gain" if difference > 0 else "loss"

@@ -1,0 +1,100 @@
+"""What several people, or one before and after seeing the verdict, said of the same documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.documents import Value
+from core.store.connection import Connection
+from core.store.rows import load
+
+_OWN = """
+WITH own AS (
+    SELECT document_id, actor FROM person_status
+    WHERE status = 'Submitted' AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
+), several AS (SELECT document_id FROM own GROUP BY document_id HAVING count(*) > 1)
+"""
+_BLIND = """
+WITH before AS (
+    SELECT document_id, actor, arg_min(after, seq) AS given FROM events
+    WHERE kind = 'mark' AND item = 'blind' AND after IS NOT NULL AND run_id = $run GROUP BY document_id, actor
+), said AS (
+    SELECT document_id, actor, item, value FROM person_reviews
+    SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
+    WHERE kind = 'review' AND value IS NOT NULL AND run_id = $run
+), beside AS (
+    SELECT said.value AS now, verdict.value AS verdict,
+           -- A JSON pointer: an id from somebody's own codebook may hold quotes and dots.
+           json_extract(before.given, '/' || replace(replace(said.item, '~', '~0'), '/', '~1'))::VARCHAR AS blind
+    FROM said JOIN (SELECT document_id, item, value FROM annotations
+                    WHERE run_id = $run AND annotator = 'verdict' AND value IS NOT NULL) AS verdict
+        ON verdict.document_id = said.document_id AND verdict.item = said.item
+    LEFT JOIN before ON before.document_id = said.document_id AND before.actor = said.actor
+)
+SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER (blind = verdict), count(*) FILTER (now <> blind),
+       count(*) FILTER (now <> blind AND now = verdict),
+       count(*) FILTER (blind IS NULL), count(*) FILTER (blind IS NULL AND now = verdict)
+FROM beside
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerValues:
+    """What a person who submitted a document says of one of its items."""
+
+    document_id: str
+    item: str
+    actor: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Anchoring:
+    """Values that people gave and submitted where the run's verdict has one. Of ``blind`` ones, given before it was
+    shown: how many agreed with it, how many were ``changed`` afterwards and of these how many ``towards`` it. Of
+    ``shown`` ones, given with the verdict in sight: how many agreed."""
+
+    blind: int
+    blind_agreed: int
+    changed: int
+    towards: int
+    shown: int
+    shown_agreed: int
+
+
+class ReviewerAgreement:
+    """Reads from any thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def submitted(self, run_id: str) -> dict[str, int]:
+        """Who submitted documents of the run, and how many."""
+        rows = self._connection.rows(f"{_OWN} SELECT actor, count(*) FROM own GROUP BY actor ORDER BY actor",
+                                     {"run": run_id})  # fmt: skip
+        return dict(rows)
+
+    def double(self, run_id: str, items: Sequence[str]) -> list[ReviewerValues]:
+        """What each person says of documents that at least two have submitted, in the order of the run."""
+        rows = self._connection.rows(
+            f"""{_OWN} SELECT document_id, item, actor, value FROM person_reviews
+            SEMI JOIN own USING (document_id, actor) SEMI JOIN several USING (document_id)
+            JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+            WHERE kind = 'review' AND value IS NOT NULL AND list_contains($items, item)
+            ORDER BY position, item, actor""",
+            {"run": run_id, "items": list(items)},
+        )
+        return [ReviewerValues(document, item, actor, load(value)) for document, item, actor, value in rows]
+
+    def adjudicated(self) -> dict[tuple[str, str], tuple[Value, str]]:
+        """(document, item) -> the value decided between people, and who decided."""
+        rows = self._connection.rows(
+            "SELECT document_id, item, arg_max(value, seq), arg_max(actor, seq) FROM person_reviews "
+            "WHERE kind = 'adjudication' AND value IS NOT NULL GROUP BY document_id, item"
+        )
+        return {(document, item): (load(value), actor) for document, item, value, actor in rows}
+
+    def anchoring(self, run_id: str) -> Anchoring:
+        """How far decisions follow the verdict, blind and shown."""
+        return Anchoring(*self._connection.rows(_BLIND, {"run": run_id})[0])

@@ -1,0 +1,381 @@
+"""Counts against the reference, made in the file: how often each annotator said what, and on which documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from core.annotations import VERDICT
+from core.documents import Value
+from core.store.annotators import GOLD, REVIEWED, AnnotationSource, of_run, select, source_of
+from core.store.connection import Connection
+from core.store.documents import STATE
+from core.store.rows import dump, load
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """``count`` documents on which the reference of ``item`` is ``reference`` and the annotator said ``value``."""
+
+    item: str
+    reference: Value
+    value: Value
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCounts:
+    """A label against the reference: present and rightly so, wrongly, missed, rightly absent."""
+
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+    tn: int = 0
+
+    @property
+    def n(self) -> int:
+        """Documents counted for this label."""
+        return self.tp + self.fp + self.fn + self.tn
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """``n`` documents of the run have an item that the reference and this annotator give a value, and a verdict;
+    ``excluded`` have reference and lack one of the others. ``cells`` count the items that both give a value."""
+
+    annotator: str
+    n: int
+    excluded: int
+    cells: tuple[Cell, ...]
+    exact: int = 0
+    """documents counted on which the annotator gives every such item the value that the reference gives it; an item
+    that it says nothing of is neither right nor wrong"""
+
+    def multilabel(self) -> dict[str, ItemCounts]:
+        """Present and absent by item, for items whose values are booleans."""
+        return by_item(self.cells)
+
+
+def by_item(cells: Iterable[Cell]) -> dict[str, ItemCounts]:
+    """Present and absent by item, for items whose values are booleans."""
+    found: dict[str, dict[str, int]] = {}
+    for cell in cells:
+        if isinstance(cell.reference, bool) and isinstance(cell.value, bool):
+            name = ("tp" if cell.reference else "fp") if cell.value else ("fn" if cell.reference else "tn")
+            found.setdefault(cell.item, {})[name] = cell.count
+    return {item: ItemCounts(**counts) for item, counts in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class CellDocument:
+    """A document in a cell. ``first_wrong`` is the first annotator in the order of the debate whose value differs from
+    the reference (``verdict`` when only that does), None when none does."""
+
+    document_id: str
+    text: str
+    first_wrong: str | None
+
+
+# A document whose words went into the codebook of the run is no test of it; nor are labels that the codebook lacks.
+_COMMON = """
+WITH reference AS MATERIALIZED (
+    SELECT document_id, item, value FROM ({reference})
+    SEMI JOIN (SELECT item FROM run_labels WHERE run_id = $run) USING (item)
+    SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+    ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id)
+), said AS MATERIALIZED ({said}),
+pairs AS MATERIALIZED (
+    SELECT document_id, item, reference.value AS true_value, said.value AS said_value
+    FROM reference JOIN said USING (document_id, item) {decided}
+)
+"""
+_DECIDED = """
+    SEMI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run AND status = 'verdict') USING (document_id)
+"""
+
+
+_COUNTED = """
+alike AS MATERIALIZED (
+    SELECT document_id, bool_and(true_value = said_value) AS exact FROM pairs GROUP BY document_id
+)
+SELECT item, true_value, said_value, count(*) FROM pairs GROUP BY ALL
+UNION ALL SELECT NULL, 'n', NULL, count(*) FROM alike
+UNION ALL SELECT NULL, 'exact', NULL, count(*) FROM alike WHERE exact
+UNION ALL SELECT NULL, 'known', NULL, count(DISTINCT document_id) FROM reference
+ORDER BY ALL
+"""
+
+
+class ConfusionCounts:
+    """Reads from any thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def annotators(self, run_id: str) -> list[str]:
+        """Whose values a run has: its roles that gave lists, in the order they first spoke, then ``verdict``."""
+        rows = self._connection.rows(
+            "SELECT annotator FROM annotations WHERE run_id = ? GROUP BY annotator "
+            "ORDER BY min(turn) NULLS LAST, annotator",
+            [run_id],
+        )
+        return [name for (name,) in rows]
+
+    def counts(self, run_id: str, annotator: str = VERDICT, *, reference: str = GOLD) -> Counts:
+        """An annotator against the reference, on the documents of the run.
+
+        ``annotator`` is a role of the run, its ``verdict``, or like ``reference`` the name of a source
+        (``annotators``). A document counts when reference and annotator give a value to at least one and the same item
+        of the run's codebook and, for an annotator of this run, the verdict on it has status ``verdict``; the others
+        with reference are ``excluded``.
+        Documents that lent their words to the run's codebook are in neither (``guarded``).
+        """
+        common, params = self._common(run_id, annotator, reference)
+        rows = self._connection.rows(f"{common}, {_COUNTED}", params)  # in one pass: a million values take their time
+        totals = {value: count for item, value, _, count in rows if item is None}
+        n, known, exact = totals["n"], totals["known"], totals["exact"]
+        cells = tuple(
+            Cell(item, load(true), load(value), count) for item, true, value, count in rows if item is not None
+        )
+        return Counts(annotator, n, known - n, cells, exact)
+
+    def cells(self, run_id: str, *, reference: str = GOLD) -> dict[str, tuple[Cell, ...]]:
+        """The cells of ``counts`` of all annotators of the run, in one pass."""
+        judged, known = select(source_of(reference), "reference", raters=len(self.raters()))
+        rows = self._connection.rows(
+            f"""WITH reference AS MATERIALIZED (
+                SELECT document_id, item, value FROM ({judged})
+                ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id) {_DECIDED}
+            )
+            SELECT annotator, item, reference.value, said.value, count(*)
+            FROM reference JOIN (SELECT * FROM run_values WHERE run_id = $run) AS said USING (document_id, item)
+            GROUP BY ALL ORDER BY ALL""",
+            {"run": run_id, **known},
+        )
+        found: dict[str, list[Cell]] = {}
+        for annotator, item, true, value, count in rows:
+            found.setdefault(annotator, []).append(Cell(item, load(true), load(value), count))
+        return {annotator: tuple(cells) for annotator, cells in found.items()}
+
+    def cell(
+        self,
+        run_id: str,
+        item: str,
+        true: Value,
+        value: Value,
+        *,
+        annotator: str = VERDICT,
+        reference: str = GOLD,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> list[CellDocument]:
+        """The documents behind one cell of ``counts``, in position order."""
+        common, params = self._common(run_id, annotator, reference)
+        rows = self._connection.rows(
+            f"""{common}, chosen AS MATERIALIZED (
+                SELECT document_id, true_value FROM pairs
+                WHERE item = $item AND true_value = $true AND said_value = $value
+            ), blamed AS (
+                SELECT document_id, arg_min(annotator, coalesce(turn, 1000000)) AS first_wrong
+                FROM annotations JOIN chosen USING (document_id)
+                WHERE run_id = $run AND item = $item AND value <> true_value GROUP BY document_id
+            )
+            SELECT id, text, first_wrong FROM chosen JOIN documents ON id = document_id
+            LEFT JOIN blamed USING (document_id) ORDER BY position LIMIT $limit OFFSET $offset""",
+            {**params, "item": item, "true": dump(true), "value": dump(value), "limit": limit, "offset": offset},
+        )
+        return [CellDocument(*row) for row in rows]
+
+    def values(self, run_id: str) -> pa.Table:
+        """(document_id, item, annotator, value) of a run, one row a value that could be read; for statistics.
+
+        ``value`` is JSON text (``true``, ``3``, ``"label id"``). Roles give their last list.
+        """
+        return self._connection.arrow(
+            "SELECT document_id, item, annotator, value FROM run_values WHERE run_id = $run", {"run": run_id}
+        )
+
+    def gold_values(self) -> pa.Table:
+        """(document_id, item, annotator, value) of all gold; the annotator is the rater."""
+        return self._connection.arrow("SELECT document_id, item, rater AS annotator, value FROM gold")
+
+    def reviewed_values(self) -> pa.Table:
+        """(document_id, item, annotator, value) of submitted documents; the annotator is the person."""
+        return self._connection.arrow("SELECT document_id, item, actor AS annotator, value FROM reviewed_labels")
+
+    def endings(self, run_id: str, reference: str = GOLD) -> dict[str, int]:
+        """Documents of the run that the reference speaks of, by what their debate ended in: ``verdict``,
+        ``unresolved``, ``failed``, or ``open`` while there is none."""
+        common, params = self._common(run_id, VERDICT, reference)
+        rows = self._connection.rows(
+            f"{common} SELECT coalesce(status, 'open'), count(*) FROM (SELECT DISTINCT document_id FROM reference) "
+            "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) GROUP BY ALL",
+            params,
+        )
+        return dict(rows)
+
+    def basis(self, reference: str = GOLD) -> tuple[Any, ...]:
+        """A value that differs whenever scores against this reference may: after an import, other gold, a verdict,
+        words of a document in the codebook; against what people said also after each of their acts."""
+        said = "0" if reference == GOLD else "(SELECT max(seq) FROM events)"
+        row = self._connection.row(
+            f"""
+            SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts),
+                   (SELECT count(*) FROM turns), (SELECT count(*) FROM examples), {said}
+            """
+        )
+        return row or ()
+
+    def samples(self, run_id: str) -> dict[str, dict[str, list[Value]]]:
+        """All that was said of each item of each document in a run, in the order of its turns."""
+        rows = self._connection.rows(
+            "SELECT document_id, item, list(value ORDER BY turn) FROM annotations "
+            "WHERE run_id = ? AND turn IS NOT NULL AND value IS NOT NULL GROUP BY document_id, item",
+            [run_id],
+        )
+        said: dict[str, dict[str, list[Value]]] = {}
+        for document, item, values in rows:
+            said.setdefault(document, {})[item] = [load(value) for value in values]
+        return said
+
+    def placed(
+        self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()
+    ) -> dict[str, npt.NDArray[Any]]:
+        """What an annotator (as for ``counts``) says of the run's documents, ready to be put into a matrix.
+
+        (row, column, value): the document's place in the run, the item's in ``items``, and the value's place among the
+        JSON texts ``values``, or without these the number that it is. Anything else is left out.
+        """
+        rows, params = self._said(run_id, annotator, "said")
+        value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
+        if values:
+            params["values"] = list(values)
+        return self._connection.numbers(
+            f"""
+            SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
+                   ({value})::DOUBLE AS value
+            FROM ({rows}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+            WHERE list_contains($items, item) AND {value} IS NOT NULL
+            """,
+            {"run": run_id, "items": list(items), **params},
+        )
+
+    def words(self, run_id: str) -> npt.NDArray[np.int64]:
+        """Words of the text of each document of the run, in its order."""
+        found = self._connection.numbers(
+            "SELECT coalesce(words, 0)::BIGINT AS words FROM run_documents LEFT JOIN documents ON id = document_id "
+            "WHERE run_id = $run ORDER BY run_documents.position",
+            {"run": run_id},
+        )
+        counts: npt.NDArray[np.int64] = found["words"]
+        return counts
+
+    def tags(self, run_id: str) -> list[tuple[str, str]]:
+        """(document id, error tag) of the run's documents, as people tagged them last."""
+        return self._connection.rows(
+            """
+            SELECT document_id, unnest(from_json(tags, '["VARCHAR"]')) AS tag FROM (
+                SELECT document_id, arg_max_null(after, seq) AS tags FROM events
+                WHERE kind = 'mark' AND item = 'tags' AND act NOT IN (SELECT act FROM undone_acts)
+                GROUP BY document_id
+            ) SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+            WHERE tags IS NOT NULL ORDER BY document_id, tag
+            """,
+            {"run": run_id},
+        )
+
+    def holding(self, document_ids: Sequence[str], words: str) -> list[str]:
+        """Those of the documents whose text holds the words, in any case."""
+        rows = self._connection.rows(
+            "SELECT id FROM documents SEMI JOIN (SELECT unnest($ids) AS id) USING (id) "
+            "WHERE contains(lower(text), lower($words))",
+            {"ids": list(document_ids), "words": words},
+        )
+        return [id for (id,) in rows]
+
+    def together(self, items: Sequence[str]) -> list[tuple[str, str, int]]:
+        """(item, other, documents) of gold present in both, each item with itself too: how labels go together.
+
+        Of several raters the majority counts.
+        """
+        source = "gold" if len(self.raters()) == 1 else "gold_labels"
+        return self._connection.rows(
+            f"""
+            WITH present AS MATERIALIZED (
+                SELECT document_id, item FROM {source} WHERE value = 'true' AND list_contains($items, item)
+            )
+            SELECT one.item, other.item, count(*) FROM present AS one JOIN present AS other USING (document_id)
+            GROUP BY ALL
+            """,
+            {"items": list(items)},
+        )
+
+    def guarded(self, run_id: str) -> list[str]:
+        """Documents of the run that lent their words to its codebook."""
+        rows = self._connection.rows(
+            "SELECT document_id FROM guarded SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) "
+            "USING (document_id) WHERE run_id = $run ORDER BY document_id",
+            {"run": run_id},
+        )
+        return [id for (id,) in rows]
+
+    def sources(self, run_id: str) -> dict[str, int]:
+        """Everything that the run can be compared with: the name of a source -> documents of the run it speaks of.
+
+        Raters are listed when there are several, and so are people; authors who label their own texts always are. Other
+        runs are those that have verdicts on documents of this one.
+        """
+        rows = self._connection.rows(
+            """
+            WITH own AS MATERIALIZED (SELECT document_id FROM run_documents WHERE run_id = $run),
+            golden AS MATERIALIZED (
+                SELECT DISTINCT document_id, rater FROM gold SEMI JOIN own USING (document_id)
+            ), settled AS MATERIALIZED (
+                SELECT document_id, actor FROM events SEMI JOIN own USING (document_id)
+                WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
+                GROUP BY document_id, actor HAVING arg_max(after, seq) = '"Submitted"'
+            )
+            SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n FROM golden
+            UNION ALL SELECT 'gold', rater, count(*) FROM golden GROUP BY rater
+            UNION ALL SELECT 'reviewed', '', count(DISTINCT document_id) FROM reviewed_labels
+                      SEMI JOIN own USING (document_id)
+            UNION ALL SELECT 'reviewed', actor, count(*) FROM settled GROUP BY actor
+            UNION ALL SELECT 'run', run_id, count(*) FROM verdicts SEMI JOIN own USING (document_id)
+                      WHERE status = 'verdict' AND run_id <> $run GROUP BY run_id
+            ORDER BY kind, who
+            """,
+            {"run": run_id},
+        )
+        many = {kind for kind in (GOLD, REVIEWED) if sum(bool(who) and name == kind for name, who, _ in rows) > 1}
+        found: dict[str, int] = {GOLD: 0, REVIEWED: 0}
+        for kind, who, n in rows:
+            if kind == "run":
+                found[str(of_run(who))] = n
+            elif not who or kind in many or AnnotationSource(kind, who).by_author:
+                found[str(AnnotationSource(kind, who))] = n
+        return found
+
+    def _common(self, run_id: str, annotator: str, reference: str) -> tuple[str, dict[str, Any]]:
+        own = is_own(annotator)
+        judged, known = select(source_of(reference), "reference", raters=len(self.raters()))
+        said, params = self._said(run_id, annotator, "said")
+        common = _COMMON.format(reference=judged, said=said, decided=_DECIDED if own else "")
+        return common, {"run": run_id, **known, **params}
+
+    def _said(self, run_id: str, annotator: str, prefix: str) -> tuple[str, dict[str, Any]]:
+        source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
+        return select(source, prefix, raters=len(self.raters()))
+
+    def raters(self) -> list[str]:
+        """Who gave gold, in alphabetical order."""
+        return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
+
+
+def is_own(annotator: str) -> bool:
+    """Whether the name is that of a role or the verdict of the run itself, and not of a source."""
+    return annotator.partition("@")[0] not in (GOLD, REVIEWED) and not annotator.startswith("run:")

@@ -1,0 +1,164 @@
+"""Everything known of a document in a run, on one value: for a page of the review grid, and for exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from core.annotations import Evidence
+from core.debate.turns import Fault
+from core.documents import Document, Value
+from core.store.connection import Connection, translated
+from core.store.reviews import PENDING, Review, ReviewStatus, review_of
+from core.store.rows import load
+
+SLAB = 10_000
+"""Documents that a stream looks up at once, which bounds its memory."""
+
+_DOSSIER = """
+WITH base AS ({base}),
+decided AS (SELECT document_id, status, verdict FROM verdicts WHERE run_id = $run {narrowed}),
+heard AS (
+    SELECT document_id, list({{'role': role, 'says': last.says, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
+    FROM (
+        SELECT document_id, role, arg_max({{'turn': turn, 'says': says, 'evidence': evidence}},
+                                          turn + if(says IS NULL, 0, 1000000)) AS last
+        FROM turns WHERE run_id = $run AND NOT superseded {narrowed} GROUP BY document_id, role
+    )
+    GROUP BY document_id
+),
+reviewed AS (
+    SELECT document_id,
+           list([item, value, actor, unix_time::VARCHAR, codebook_version::VARCHAR] ORDER BY item) AS reviews
+    FROM {decided} WHERE true {narrowed} GROUP BY document_id
+),
+golden AS (
+    SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
+    FROM gold WHERE true {narrowed} GROUP BY document_id
+),
+standing AS (SELECT document_id, status AS standing FROM {standing} WHERE true {narrowed})
+SELECT id, position, field, text, context, source, part_of, part, gold, status, verdict, roles, reviews, standing
+FROM documents JOIN base ON base.document_id = id
+LEFT JOIN decided USING (document_id) LEFT JOIN heard USING (document_id) LEFT JOIN reviewed USING (document_id)
+LEFT JOIN golden USING (document_id) LEFT JOIN standing USING (document_id)
+ORDER BY position
+"""
+_ALL = {"decided": "current_reviews", "standing": "current_status"}
+_OWN = {
+    "decided": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
+    "standing": "(SELECT * FROM person_status WHERE actor = $actor)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A document with what a run and a person made of it.
+
+    ``status`` is the verdict's, None while there is none; ``values`` has an entry for every item of the verdict, None
+    where it could not be read with the reason in ``unread``. ``roles`` maps a role to its last list and ``evidence``
+    to the quotes it offered there; a role that gave no list is left out of ``roles``.
+    """
+
+    document: Document
+    status: str | None
+    values: Mapping[str, Value | None]
+    unread: Mapping[str, str]
+    notes: tuple[str, ...]
+    fault: Fault | None
+    roles: Mapping[str, Mapping[str, Value]]
+    evidence: Mapping[str, tuple[Evidence, ...]]
+    reviews: Mapping[str, Review]
+    review_status: ReviewStatus
+
+    def value(self, item: str) -> Value | None:
+        """The value that counts: the person's where there is one, else the verdict's."""
+        review = self.reviews.get(item)
+        return self.values.get(item) if review is None else review.value
+
+
+class DocumentRecords:
+    """Reads from any thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def load(self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None) -> list[DocumentRecord]:
+        """Dossiers of these documents in the order asked for, unknown ids left out; meant for a page of them.
+
+        Without a run they hold what people and gold say. With ``actor`` reviews and review status are what that person
+        alone decided, else what counts.
+        """
+        if not ids:
+            return []
+        names = {f"id{number}": id for number, id in enumerate(ids)}
+        marks = ", ".join(f"${name}" for name in names)
+        sql = _DOSSIER.format(
+            base=f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
+            narrowed=f"AND document_id IN ({marks})",
+            **(_ALL if actor is None else _OWN),
+        )
+        params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
+        found = {row[0]: row for row in self._connection.rows(sql, params)}
+        return [_dossier(found[id]) for id in ids if id in found]
+
+    def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[DocumentRecord]]:
+        """Dossiers of all documents of the run (of the project without one) in position order, up to ``batch`` at once.
+
+        Reads one state of the file, whatever is written meanwhile. Exhaust it or close it.
+        """
+        base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
+        if run_id is not None:
+            base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
+        sql = _DOSSIER.format(base=base, narrowed="AND document_id IN (SELECT document_id FROM base)", **_ALL)
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute("BEGIN")
+            end = cursor.execute("SELECT coalesce(max(position), -1) + 1 FROM documents").fetchall()[0][0]
+            for first in range(0, end, SLAB):
+                cursor.execute(sql, {"run": run_id, "first": first, "count": SLAB})
+                while rows := cursor.fetchmany(batch):
+                    yield [_dossier(row) for row in rows]
+        except duckdb.Error as error:
+            raise translated(error, self._connection.path) from error
+        finally:
+            cursor.close()
+
+
+def _dossier(row: Sequence[Any]) -> DocumentRecord:
+    id, position, field, text, context, source, group, order, gold, status, verdict, roles, reviews, standing = row
+    said = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "fault": None}
+    return DocumentRecord(
+        document=Document(
+            id=id,
+            fields={field: text, **load(context)} if field else {},
+            position=position,
+            source=load(source),
+            gold=_nested(gold or ()),
+            group=group,
+            order=order,
+        ),
+        status=status,
+        values=said["values"],
+        unread=said["reasons"],
+        notes=tuple(said["notes"]),
+        fault=Fault(**said["fault"]) if said["fault"] else None,
+        roles={role["role"]: load(role["says"]) for role in roles or () if role["says"] is not None},
+        evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
+        reviews={cells[0]: _review(cells) for cells in reviews or ()},
+        review_status=standing or PENDING,
+    )
+
+
+def _review(cells: Sequence[str]) -> Review:
+    item, value, actor, at, version = cells
+    return review_of((item, value, actor, float(at), None if version is None else int(version)))
+
+
+def _nested(gold: Sequence[Sequence[str]]) -> dict[str, dict[str, Value]]:
+    found: dict[str, dict[str, Value]] = {}
+    for rater, item, value in gold:
+        found.setdefault(rater, {})[item] = load(value)
+    return found

@@ -1,0 +1,346 @@
+"""Pages of documents to review: which, in what order, and why a person should look at them. All rows are filtered,
+counted and sorted in the file; only one page leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from core.documents import Value
+from core.store.connection import Connection
+from core.store.document_records import DocumentRecord, DocumentRecords
+from core.store.review_reasons import CUES, Cue
+from core.store.reviews import PENDING, ReviewStatus
+from core.store.rows import clean, dump
+
+Reason: TypeAlias = Cue | Literal["near", "student", "stale", "flagged"]
+REASONS: tuple[Reason, ...] = (*CUES, "near", "student", "stale", "flagged")
+"""Why to look, in the order of their bits: what ``cues`` keeps; a precedent that reads much like it was settled
+otherwise; the student is unsure; a definition changed since the person decided; a person flagged it."""
+
+STUDENT = "student"
+UNSURE = 0.6
+"""Below this certainty of its value for any item, the student counts as unsure."""
+
+_WEIGHTS: dict[Reason, int] = {
+    "failed": 128, "unresolved": 120, "gold": 40, "flagged": 36, "stale": 32, "flipped": 24, "unsupported": 20,
+    "samples": 16, "near": 14, "disagree": 12, "student": 8,
+}  # fmt: skip
+_URGENCY = " + ".join(f"{_WEIGHTS[reason]} * ((reasons >> {bit}) & 1)" for bit, reason in enumerate(REASONS))
+URGENT = f"skipped, {_URGENCY} DESC, certainty NULLS LAST, nth"
+"""SQL of the order by urgency: what was put off comes last, then by the weights of the reasons, then by certainty."""
+
+Sort: TypeAlias = Literal["position", "reasons", "words", "reviewed", "certainty"]
+"""``reasons``: most urgent first; ``words``: longest first; ``reviewed``: touched last first; ``certainty``: where the
+student is least certain first."""
+
+_ORDER: dict[Sort, str] = {
+    "position": "nth",
+    "reasons": URGENT,
+    "words": "words DESC, nth",
+    "reviewed": "touched DESC NULLS LAST, nth",
+    "certainty": "certainty NULLS LAST, nth",
+}
+LINES = """
+base AS ({base}),
+standing AS ({standing}),
+marked AS (
+    SELECT document_id, bool_or(item = 'flag') AS flagged, bool_or(item = 'skip') AS skipped
+    FROM current_marks WHERE item IN ('flag', 'skip') GROUP BY document_id
+),
+sure AS (SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{student}'
+         GROUP BY document_id),
+near AS ({near}),
+outdated AS ({outdated}),
+lines AS (
+    SELECT base.document_id, nth, words, text, coalesce(standing.status, '{pending}') AS standing,
+           standing.unix_time AS touched, coalesce(quotes, 0) AS quotes, coalesce(supported, 0) AS supported, certainty,
+           coalesce(skipped, false) AS skipped,
+           coalesce(reasons, 0) | if(near.document_id IS NULL, 0, {bit_near})
+           | if(certainty < {unsure}, {bit_unsure}, 0)
+           | if(outdated.document_id IS NOT NULL AND standing.status = 'Submitted', {bit_stale}, 0)
+           | if(flagged, {bit_flagged}, 0) AS reasons
+    FROM base JOIN documents ON documents.id = base.document_id
+    LEFT JOIN (SELECT document_id, reasons, quotes, supported FROM cues WHERE run_id IS NOT DISTINCT FROM $run) AS cued
+        ON cued.document_id = base.document_id
+    LEFT JOIN standing ON standing.document_id = base.document_id
+    LEFT JOIN marked ON marked.document_id = base.document_id
+    LEFT JOIN sure ON sure.document_id = base.document_id
+    LEFT JOIN near ON near.document_id = base.document_id
+    LEFT JOIN outdated ON outdated.document_id = base.document_id
+)
+"""
+_CHOOSE = """
+WITH {lines}
+SELECT document_id, left(text, {opening}), words, standing, touched, reasons, quotes, supported, certainty, skipped,
+       count(*) OVER () AS found
+FROM lines WHERE {tests} ORDER BY {order} LIMIT $limit OFFSET $offset
+"""
+_SAYING = """document_id IN (SELECT document_id FROM annotations WHERE run_id = $run AND annotator = 'verdict'
+                           AND item = $item AND value = $value)"""
+_ENDED = """document_id IN (SELECT base.document_id FROM base LEFT JOIN
+    (SELECT document_id, status FROM verdicts WHERE run_id IS NOT DISTINCT FROM $run) USING (document_id)
+    WHERE list_contains($statuses, coalesce(status, 'open')))"""
+OPENING = 240
+"""Characters of a text that a line carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewpoint:
+    """Whose review it is, and what bears on the reasons to look.
+
+    ``run_id`` None means all documents of the project without any debate. With ``actor`` standings are that person's
+    own, else those that count. ``outdated`` are (item, codebook version) pairs that were decided under a definition
+    which has changed since.
+    """
+
+    run_id: str | None
+    actor: str | None = None
+    outdated: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents: any of ``reasons``, any of the review ``standings``, any of the verdict ``statuses`` (``open``
+    for none yet), those whose verdict gives ``saying[0]`` the value ``saying[1]``, those with so many ``words`` (least
+    and most), and ``by_others``: submitted by somebody else than the actor. Empty means all of these, and so does None
+    for ``ids``, the documents to choose among. What is given must hold together."""
+
+    reasons: tuple[Reason, ...] = ()
+    standings: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    saying: tuple[str, Value] | None = None
+    words: tuple[int, int] | None = None
+    by_others: bool = False
+    ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One document as a queue shows it: the ``opening`` of its text, where it stands and since when (Unix seconds),
+    why to look, how many quotes were offered and are in the text, the student's least certainty (None without one),
+    whether it was put off."""
+
+    document_id: str
+    opening: str
+    words: int
+    standing: ReviewStatus
+    touched: float | None
+    reasons: tuple[Reason, ...]
+    quotes: int
+    supported: int
+    certainty: float | None
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of one page, and how many there are on all pages."""
+
+    rows: tuple[Line, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """One line of the grid with everything that is known of the document."""
+
+    dossier: DocumentRecord
+    line: Line
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why to look."""
+        return self.line.reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows of one page, and how many there are on all pages."""
+
+    rows: tuple[PageRow, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a person is with a run: documents by status, those that wait with a reason to look, and seconds spent on
+    a document (median of the last fifty submitted, None before the first)."""
+
+    documents: int
+    submitted: int
+    discarded: int
+    urgent: int
+    seconds: float | None
+
+
+class ReviewPages:
+    """Reads from any thread. ``store.cues`` keeps what the reasons stand on: refresh them first."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._dossiers = DocumentRecords(connection)
+
+    def lines(
+        self,
+        view: Viewpoint,
+        *,
+        offset: int = 0,
+        limit: int = 50,
+        search: str | None = None,
+        filter: Filter | None = None,
+        sort: Sort | Literal["given"] = "position",
+    ) -> Lines:
+        """A page of lines.
+
+        ``sort`` ``given`` keeps the order of ``filter.ids``, a queue made elsewhere; without one the page is empty. An
+        offset past the end gives no rows and the right total all the same.
+        """
+        wanted = filter or Filter()
+        sql, params = self._choice(view, wanted, search, sort)
+        rows = self._connection.rows(sql, {**params, "limit": limit, "offset": offset})
+        if not rows and offset:
+            return Lines((), self.lines(view, limit=1, search=search, filter=filter).total)
+        return Lines(tuple(_line(row) for row in rows), rows[0][-1] if rows else 0)
+
+    def review(
+        self,
+        view: Viewpoint,
+        *,
+        offset: int = 0,
+        limit: int = 50,
+        search: str | None = None,
+        filter: Filter | None = None,
+        sort: Sort | Literal["given"] = "position",
+    ) -> Page:
+        """``lines`` with the dossier of each document."""
+        found = self.lines(view, offset=offset, limit=limit, search=search, filter=filter, sort=sort)
+        by_id = {line.document_id: line for line in found.rows}
+        dossiers = self._dossiers.load(view.run_id, list(by_id), actor=view.actor)
+        return Page(tuple(PageRow(dossier, by_id[dossier.document.id]) for dossier in dossiers), found.total)
+
+    def heads(self, view: Viewpoint, limit: int, *, seed: str) -> tuple[list[str], list[str], int]:
+        """Of the documents that wait for the person (Pending or Draft): the ``limit`` most urgent, the first ``limit``
+        in an order shuffled by ``seed``, and how many wait in all."""
+        lines, params = self._lines(view, Filter(), given=False)
+        order = f"ORDER BY skipped, hash(document_id || '/' || $seed), document_id LIMIT {int(limit)}"
+        rows = self._connection.rows(
+            f"""WITH {lines}, waiting AS MATERIALIZED (
+                SELECT document_id, skipped, reasons, certainty, nth FROM lines
+                WHERE standing IN ('Pending', 'Draft')
+            ), ranked AS (
+                SELECT document_id, row_number() OVER () AS place FROM
+                (SELECT document_id FROM waiting ORDER BY {URGENT} LIMIT {int(limit)})
+            ), shuffled AS (
+                SELECT document_id, row_number() OVER () AS place FROM (SELECT document_id FROM waiting {order})
+            )
+            SELECT 0 AS side, place, document_id FROM ranked UNION ALL SELECT 1, place, document_id FROM shuffled
+            UNION ALL SELECT 2, count(*), '' FROM waiting ORDER BY side, place""",
+            {**params, "seed": seed},
+        )
+        return [id for side, _, id in rows if side == 0], [id for side, _, id in rows if side == 1], rows[-1][1]
+
+    def reason_counts(self, view: Viewpoint) -> dict[Reason, int]:
+        """Documents by reason to look; a document counts under each of its own."""
+        lines, params = self._lines(view, Filter(), given=False)
+        counted = self._connection.rows(f"WITH {lines} SELECT reasons, count(*) FROM lines GROUP BY reasons", params)
+        return {reason: sum(count for bits, count in counted if bits >> bit & 1) for bit, reason in enumerate(REASONS)}
+
+    def progress(self, view: Viewpoint) -> Progress:
+        """How far the person is."""
+        lines, params = self._lines(view, Filter(), given=False)
+        counted = self._connection.rows(
+            f"""WITH {lines} SELECT count(*), count(*) FILTER (standing = 'Submitted'),
+                count(*) FILTER (standing = 'Discarded'),
+                count(*) FILTER (reasons > 0 AND standing IN ('Pending', 'Draft')) FROM lines""",
+            params,
+        )[0]
+        pace = self._connection.row(
+            "SELECT median(seconds) FROM (SELECT seconds FROM selections WHERE run_id IS NOT DISTINCT FROM $run "
+            "AND ($actor IS NULL OR actor = $actor) AND seconds > 0 ORDER BY seq DESC LIMIT 50)",
+            {"run": view.run_id, "actor": view.actor},
+        )
+        documents, submitted, discarded, urgent = counted
+        return Progress(documents, submitted, discarded, urgent, pace[0] if pace else None)
+
+    def _lines(self, view: Viewpoint, wanted: Filter, *, given: bool) -> tuple[str, dict[str, Any]]:
+        """SQL up to ``lines``, with its parameters. What looks at much is joined only where there is some of it."""
+        params: dict[str, Any] = {"run": view.run_id}
+        if view.actor is None:
+            standing = "SELECT document_id, status, unix_time FROM current_status"
+        else:
+            standing = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
+            params["actor"] = view.actor
+        nothing = "SELECT NULL::VARCHAR AS document_id WHERE false"
+        near = outdated = nothing
+        if view.run_id is not None and self._connection.row("SELECT 1 FROM neighbours LIMIT 1"):
+            near = "SELECT DISTINCT document_id FROM near_otherwise WHERE run_id = $run"
+        if view.outdated:
+            decided = "current_reviews" if view.actor is None else "(SELECT * FROM person_reviews WHERE actor = $actor)"
+            outdated = (
+                f"SELECT DISTINCT document_id FROM {decided} "
+                "WHERE list_contains($outdated, item || '/' || codebook_version)"
+            )
+            params["outdated"] = [f"{item}/{version}" for item, version in view.outdated]
+        if wanted.ids is not None or given:
+            params["ids"] = list(wanted.ids or ())
+        bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
+        sql = LINES.format(
+            base=_base(view.run_id, wanted.ids is not None, given=given), standing=standing, near=near,
+            outdated=outdated, pending=PENDING, student=STUDENT, unsure=UNSURE, **bits,
+        )  # fmt: skip
+        return sql, params
+
+    def _choice(
+        self, view: Viewpoint, wanted: Filter, search: str | None, sort: Sort | Literal["given"]
+    ) -> tuple[str, dict[str, Any]]:
+        """SQL and parameters that choose the documents of a page."""
+        lines, params = self._lines(view, wanted, given=sort == "given")
+        tests = ["true"]
+        if search:
+            tests.append("(contains(lower(text), $search) OR contains(lower(document_id), $search))")
+            params["search"] = clean(search).lower()
+        if wanted.standings:
+            tests.append("list_contains($standings, standing)")
+            params["standings"] = list(wanted.standings)
+        if wanted.statuses:
+            tests.append(_ENDED)
+            params["statuses"] = list(wanted.statuses)
+        if wanted.reasons:
+            tests.append(f"reasons & {sum(1 << REASONS.index(reason) for reason in wanted.reasons)} > 0")
+        if wanted.words is not None:
+            tests.append("words BETWEEN $least AND $most")
+            params["least"], params["most"] = wanted.words
+        if wanted.by_others:
+            tests.append(
+                "document_id IN (SELECT document_id FROM person_status WHERE status = 'Submitted' AND actor <> $me)"
+            )
+            params["me"] = view.actor or ""
+        if wanted.saying is not None:
+            tests.append(_SAYING)
+            params["item"], params["value"] = wanted.saying[0], dump(wanted.saying[1])
+        order = _ORDER["position" if sort == "given" else sort]
+        return _CHOOSE.format(lines=lines, opening=OPENING, tests=" AND ".join(tests), order=order), params
+
+
+_JOINED: dict[str, Reason] = {"near": "near", "unsure": "student", "stale": "stale", "flagged": "flagged"}
+
+
+def _base(run_id: str | None, among: bool, *, given: bool) -> str:
+    """SQL for (document_id, nth): the documents to choose from and the order they have by nature."""
+    if given:
+        return "SELECT unnest($ids::VARCHAR[]) AS document_id, generate_subscripts($ids::VARCHAR[], 1) AS nth"
+    source, id = ("documents", "id") if run_id is None else ("run_documents", "document_id")
+    tests = ["true"]
+    if run_id is not None:
+        tests.append("run_id = $run")
+    if among:
+        tests.append(f"{id} IN (SELECT unnest($ids::VARCHAR[]))")
+    return f"SELECT {id} AS document_id, position AS nth FROM {source} WHERE {' AND '.join(tests)}"
+
+
+def _line(row: Sequence[Any]) -> Line:
+    id, opening, words, standing, touched, reasons, quotes, supported, certainty, skipped, _ = row
+    named = tuple(reason for bit, reason in enumerate(REASONS) if reasons >> bit & 1)
+    return Line(id, opening, words, standing, touched, named, quotes, supported, certainty, skipped)

@@ -1,1 +1,0 @@
-"""The Codebook room: labels, their definitions and versions, and what they find in the data."""

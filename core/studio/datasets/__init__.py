@@ -1,1 +1,0 @@
-"""The Data room: from files to documents of a project, and what is in them."""

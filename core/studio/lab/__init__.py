@@ -1,1 +1,0 @@
-"""The Lab room: change a word of a prompt or a definition, see what it does."""

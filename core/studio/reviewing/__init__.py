@@ -1,1 +1,0 @@
-"""The Review room: what people look at next, what they decide, and what that proves."""

@@ -1,1 +1,0 @@
-"""The Run room: from a plan and what it may cost to runs on the desk."""

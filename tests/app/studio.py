@@ -1,0 +1,59 @@
+"""A real workspace in folders of its own, and the screens of Prepare drawn by Streamlit's own test runner."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import context
+from core.services.workspace import Workspace
+
+NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
+HOSTILE = "<img src=x onerror=alert(1)> **bold** ![x](http://evil.example/x.png)"
+
+
+@contextmanager
+def studio(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    """The workspace, put in place of the real one."""
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(folder / name))
+    made = Workspace()
+    context.install(made)
+    try:
+        yield made
+    finally:
+        context.install(None)
+        made.close()
+
+
+def open_room(room: str) -> AppTest:
+    """A tab that looks at a room."""
+    at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
+    return at if room == "home" else at.switch_page(f"screens/{room}/page.py").run()
+
+
+def html(at: AppTest) -> str:
+    """All own html of the page but its css. Fails when the script did."""
+    assert not at.exception, at.exception[0].value
+    bodies = (element.proto.body for element in at.get("html"))
+    return "\n".join(body for body in bodies if not body.startswith("<style>"))
+
+
+def button(at: AppTest, label: str) -> AppTest:
+    """Press the button of this label."""
+    return next(each for each in at.button if each.label == label).click().run()
+
+
+def until_shown(at: AppTest, words: str, seconds: float = 30.0) -> str:
+    """Draw the page anew, as its own clock does in a browser, until it shows these words; its html then."""
+    deadline = time.monotonic() + seconds
+    while words not in (shown := html(at)):
+        assert time.monotonic() < deadline, f"not shown: {words}"
+        time.sleep(0.05)
+        at.run()
+    return shown

@@ -1,0 +1,234 @@
+"""The route of Review: who gets in, that an act is on disk once it is answered, and told again does nothing."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
+
+from app.api import live, review
+from core.services import run_view
+from core.services.review import queue
+from core.store.project import Project
+from tests.core.services import sample_world
+
+BASE = "http://127.0.0.1:8501"
+RUN = "r0001"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("acts") / "small.duckdb"
+    with Project.open(path) as project:
+        sample_world.build(project)
+    return path
+
+
+@pytest.fixture
+def project(tmp_path, file):
+    path = tmp_path / "small.duckdb"
+    path.write_bytes(file.read_bytes())
+    with Project.open(path) as project:
+        yield project
+
+
+@pytest.fixture
+def session(project):
+    return SimpleNamespace(
+        store=project.store,
+        tutor=SimpleNamespace(notice=lambda: None),
+        replay=lambda run, document: run_view.replay(project.store, run, document),
+        document=lambda run, document: run_view.document(project.store, document),
+    )
+
+
+@pytest.fixture
+def client(session):
+    access = live.Access("secret")
+    routes = review.routes(lambda name: (session, name) if name == RUN else (None, name), access)
+    with TestClient(Starlette(routes=routes, middleware=[Middleware(live.Guard)]), base_url=BASE) as client:
+        client.headers["origin"] = BASE
+        client.params = {"ticket": access.ticket}
+        yield client
+
+
+def post(client, **message):
+    answer = client.post(live.REVIEW, json={"run": RUN, "actor": "ann", **message})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def ask(client, what, **more):
+    return post(client, ask=what, **more)
+
+
+_count = iter(range(1_000_000))
+
+
+def act(client, name, document="", **more):
+    return post(client, acts=[{"act": name, "document": document, "once": f"t:{next(_count)}", **more}])["answers"][0]
+
+
+def events(project):
+    return [event for event in project.store.events.all() if event.kind in ("review", "review_status", "mark")]
+
+
+@pytest.mark.parametrize(
+    "change", [{"ticket": "forged"}, {"origin": "http://evil.example"}, {"origin": ""}, {"host": "evil.example"}]
+)
+def test_only_a_page_of_this_studio_may_ask(client, change):
+    if "ticket" in change:
+        client.params = change
+    else:
+        client.headers.update(change)
+    answer = client.post(live.REVIEW, json={"run": RUN, "actor": "ann", "ask": "progress"})
+    assert answer.status_code in (403, 421)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "no json",
+        "[]",
+        "{}",
+        json.dumps({"run": RUN, "actor": 3, "ask": "progress"}),
+        json.dumps({"run": RUN, "actor": "a", "ask": "secrets"}),
+        json.dumps({"run": RUN, "actor": "a", "ask": "lines", "wanted": {"colour": "red"}}),
+        json.dumps({"run": RUN, "actor": "a", "acts": [{"act": "set", "once": "x"}]}),
+        json.dumps({"run": RUN, "actor": "a", "acts": [{"act": "explode", "document": "d1", "once": "x"}]}),
+        json.dumps({"run": RUN, "actor": "a", "ask": "document", "document": "x" * 300_000}),
+        "[" * 50_000,
+    ],
+)
+def test_what_is_not_the_protocol_is_refused(client, project, body):
+    assert client.post(live.REVIEW, content=body).status_code == 400
+    assert events(project) == []
+
+
+def test_an_edit_is_on_disk_when_it_is_answered(client, project):
+    answer = act(client, "set", "d1", item="a", value=True, seconds=3.5)
+    assert answer["saved"].startswith("Saved ")
+    value, status = sorted(events(project), key=lambda event: event.seq)
+    assert (value.item, value.before, value.after, value.actor) == ("a", False, True, "ann")
+    assert value.payload["seconds"] == 3.5
+    assert (status.before, status.after) == ("Pending", "Draft")
+    assert answer["touched"] == ["d1"]
+    (row,) = ask(client, "cells", documents=["d1", "no such"])["cells"]
+    assert (row["v_a"], row["_status"], "e" in row["m_a"]) == ("1", "Draft", True)
+
+
+def test_an_act_that_is_told_again_is_done_once(client, project):
+    told = {"act": "set", "document": "d1", "item": "a", "value": True, "once": "life:1"}
+    assert post(client, acts=[told])["answers"][0]["saved"]
+    assert post(client, acts=[told])["answers"][0]["saved"]
+    assert len(project.store.events.all(kinds=["review"])) == 1
+    back = {"act": "undo", "once": "life:2"}
+    first, second = post(client, acts=[back])["answers"][0], post(client, acts=[back])["answers"][0]
+    assert first["touched"] == second["touched"] == ["d1"]
+    assert len(project.store.events.all(kinds=["undo"])) == 1
+
+
+def test_fifty_acts_in_one_breath_are_fifty_events_in_order(client, project):
+    told = [
+        {"act": "set", "document": f"d{n % 4}", "item": "a", "value": n % 2 == 0, "once": f"b:{n}"} for n in range(50)
+    ]
+    post(client, acts=told)
+    found = project.store.events.all(kinds=["review"])[::-1]
+    assert [(event.document_id, event.after) for event in found] == [(t["document"], t["value"]) for t in told]
+
+
+def test_an_act_that_cannot_be_done_says_why_and_hinders_no_other(client, project):
+    told = [
+        {"act": "submit", "document": "d4", "once": "c:1"},
+        {"act": "set", "document": "d4", "item": "a", "value": 7, "once": "c:2"},
+        {"act": "flag", "document": "d4", "value": True, "once": "c:3"},
+    ]
+    refused, wrong, done = post(client, acts=told)["answers"]
+    assert "d4 has no value yet for Alpha" in refused["problem"]
+    assert "cannot have the value" in wrong["problem"]
+    assert done["touched"] == ["d4"]
+    assert [event.kind for event in events(project)] == ["mark"]
+
+
+def test_a_submission_keeps_how_the_document_came(client, project):
+    draw = {"how": "audit", "probability": 0.025, "remaining": 8, "document_id": "d0"}
+    act(client, "submit", "d0", draw=draw, seconds=12)
+    act(client, "submit", "d1")
+    rows = project.store.reviews._connection.rows(
+        "SELECT document_id, how, probability, remaining, seconds FROM selections ORDER BY document_id"
+    )
+    assert rows == [("d0", "audit", 0.025, 8, 12.0), ("d1", "chosen", None, None, None)]
+    for wrong in ({"how": "luck"}, {"probability": 0}, {"probability": 2}, {"remaining": 0}):
+        body = {
+            "run": RUN,
+            "actor": "a",
+            "acts": [{"act": "submit", "document": "d2", "once": "x", "draw": draw | wrong}],
+        }
+        assert client.post(live.REVIEW, json=body).status_code == 400
+
+
+def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, project):
+    act(client, "manner", blind=True)
+    hidden = ask(client, "document", document="d1")["document"]
+    assert hidden["hidden"] is True
+    assert (hidden["verdict"], hidden["roles"], hidden["evidence"], hidden["gold"]) == ({}, {}, [], {})
+    assert hidden["values"] == {"a": None, "b": None}
+    assert ask(client, "transcript", document="d1") == {"events": []}
+    assert all(row["reasons"] == [] for row in ask(client, "lines", wanted={"sort": "queue"})["rows"])
+    act(client, "set", "d1", item="a", value=True)
+    assert "Not decided yet: Beta" in act(client, "reveal", "d1")["problem"]
+    act(client, "set", "d1", item="b", value=False)
+    assert act(client, "reveal", "d1")["touched"] == ["d1"]
+    shown = ask(client, "document", document="d1")["document"]
+    assert (shown["hidden"], shown["revealed"]) == (False, True)
+    assert shown["verdict"] == {"a": False, "b": True}
+    assert shown["values"] == {"a": True, "b": False}
+    assert ask(client, "transcript", document="d1")["events"]
+    assert queue.manner(session).blind is True
+
+
+def test_notes_tags_and_skips(client, project):
+    act(client, "note", "d1", value="a fee is no price")
+    act(client, "tags", "d1", value=["edge case", "subjective"])
+    assert "no such tag" in act(client, "tags", "d1", value=["boring"])["problem"]
+    assert "more than" in act(client, "note", "d1", value="x" * 5000)["problem"]
+    shown = ask(client, "document", document="d1")["document"]
+    assert (shown["comment"], shown["tags"]) == ("a fee is no price", ["edge case", "subjective"])
+    first = ask(client, "lines", wanted={"sort": "queue"})["rows"][0]["id"]
+    act(client, "skip", first, value=True)
+    last = ask(client, "lines", wanted={"sort": "queue"})["rows"][-1]
+    assert (last["id"], last["skip"]) == (first, True)
+    act(client, "undo")
+    assert ask(client, "lines", wanted={"sort": "queue"})["rows"][0]["id"] == first
+
+
+def test_everyone_has_a_queue_and_decisions_of_their_own(client):
+    act(client, "set", "d1", item="a", value=True)
+    act(client, "submit", "d1")
+    mine = ask(client, "document", document="d1")["document"]
+    assert (mine["status"], mine["values"]["a"]) == ("Submitted", True)
+    answer = client.post(live.REVIEW, json={"run": RUN, "actor": "bob", "ask": "document", "document": "d1"})
+    theirs = answer.json()["document"]
+    assert (theirs["status"], theirs["values"]["a"]) == ("Pending", False)
+    wanted = {"sort": "queue", "by_others": True}
+    again = client.post(live.REVIEW, json={"run": RUN, "actor": "bob", "ask": "lines", "wanted": wanted}).json()
+    assert [row["id"] for row in again["rows"]] == ["d1"]
+
+
+def test_a_run_that_is_not_open_is_said_to_be_gone(client):
+    answer = client.post(live.REVIEW, json={"run": "r9@x", "actor": "ann", "ask": "progress"})
+    assert answer.json() == {"gone": True}
+
+
+def test_history_progress_and_guideline(client):
+    act(client, "set", "d1", item="a", value=True, seconds=4)
+    act(client, "submit", "d1", seconds=9)
+    entries = ask(client, "history", document="d1")["entries"]
+    assert [(entry["item"], entry["after"]) for entry in entries][-1] == ("Alpha", "present")
+    done = ask(client, "progress")
+    assert (done["documents"], done["submitted"], done["seconds"]) == (8, 1, 9.0)
+    assert [label["id"] for label in ask(client, "guideline")["labels"]] == ["a", "b"]

@@ -1,0 +1,44 @@
+"""The gold chart: a bar for each label, however many raters there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.screens.data import overview
+from core.services.data.overview import GoldBar
+
+
+def bars(raters: int, labels: int = 2) -> list[GoldBar]:
+    return [
+        GoldBar(f"L{label}", label % 8 + 1, f"r{rater}", "", 10 * (rater + 1), 100)
+        for label in range(labels)
+        for rater in range(raters)
+    ]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list:
+    calls: list = []
+    monkeypatch.setattr(overview, "draw", lambda spec, rows, **_: calls.append((spec, rows)))
+    return calls
+
+
+def test_a_label_has_one_row_whoever_labelled(drawn):
+    for raters in (1, 2, 9):
+        overview.gold_chart(bars(raters), key="g")
+    assert len({spec["height"] for spec, _ in drawn}) == 1
+    assert [len(rows) for _, rows in drawn] == [2, 4, 18], "the csv has a row for each rater"
+    assert [len(spec["layer"]) for spec, _ in drawn] == [2, 3, 3], "raters have marks of their own"
+
+
+def test_the_bar_is_the_mean_of_the_raters_shares():
+    rows = [{"name": "L0", "share": share} for share in (0.1, 0.2, 0.6)] + [{"name": "L1", "share": 0.9}]
+    told = overview.mean_of("L0", rows)
+    assert told["mean"] == pytest.approx(0.3)
+    assert told["words"] == "30%, 10% to 60%"
+    assert overview.mean_of("L1", rows)["words"] == "90%"
+
+
+def test_many_labels_stand_closer(drawn):
+    overview.gold_chart(bars(1, labels=40), key="g")
+    assert drawn[0][0]["height"] < 40 * 20

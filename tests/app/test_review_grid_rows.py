@@ -1,0 +1,58 @@
+"""Columns of the grid: those who gave labels, and nobody else."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from app.api.review import speakers
+from app.screens.review.grid_options import head, options_of
+from core.codebook import Codebook, Label, Scale
+
+ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggregator": "Aggregator"}
+
+
+def rows(*said: dict) -> list:
+    return [SimpleNamespace(roles=dict.fromkeys(ROLES) | each) for each in said]
+
+
+def test_a_role_that_never_gives_labels_takes_no_column():
+    assert speakers(rows({}, {"general_public": {"label": "x"}}), ROLES) == {"general_public": "General public"}
+
+
+def test_nobody_is_dropped_where_nobody_could_be_read():
+    assert speakers(rows({}, {}), ROLES) == ROLES
+    assert speakers([], ROLES) == ROLES
+
+
+SMALL = 1004 - 16
+"""Pixels of the grid on a screen 1280 wide, less its scroll bar."""
+
+
+def book(kind: str, labels: int) -> Codebook:
+    names = ["miscellaneous", "food", "service", "staff", "price", "ambience", "menu", "place"]
+    scale = Scale(min=1, max=5) if kind == "rating" else None
+    return Codebook(kind=kind, scale=scale, labels=tuple(Label(name=name) for name in names[:labels]))
+
+
+def needed(codebook: Codebook) -> int:
+    """Pixels of a row whose count of quotes gives way."""
+    options = options_of(codebook, dict.fromkeys(("extractor", "critic", "judge"), "Role"), None, {}, lambda code: code)
+    columns = [column for group in options["columnDefs"] for column in group["children"] if not column.get("hide")]
+    widths = {
+        column.get("colId", column.get("field")): column["minWidth"] if "flex" in column else column.get("width")
+        for column in columns
+        if column.get("field") != "_quotes"
+    }
+    widths["_id"] = 112
+    return options["selectionColumnDef"]["width"] + sum(widths.values())
+
+
+@pytest.mark.parametrize(("kind", "labels"), [("multilabel", 5), ("multilabel", 8), ("choice", 8), ("rating", 4)])
+def test_a_row_fits_a_small_screen(kind, labels):
+    assert needed(book(kind, labels)) <= SMALL
+
+
+def test_names_of_many_labels_stand_upright():
+    assert head(book("multilabel", 8)) > head(book("multilabel", 6)) == 52

@@ -1,0 +1,112 @@
+"""What stands below the review: the sentence of what it proves, a correction kept in one click, the student."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.screens.review import accuracy_estimate as view
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.services.review import review
+from core.services.review.accuracy_estimate import AccuracyEstimate
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.stats.intervals import Estimate, Interval
+from tests.app.studio import HOSTILE, html, studio
+
+BOOK = Codebook(labels=(Label(name="Price <b>", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
+PRICE = BOOK.labels[0].id
+NONE = Estimate(None, None)
+
+
+def _proof(**fields: object) -> AccuracyEstimate:
+    known: dict[str, object] = {
+        "documents": 400, "reviewed": 0, "audits": 0, "guarded": 0, "share": 0.2, "right": NONE, "f1": NONE,
+        "labels": (), "sample": None,
+    }  # fmt: skip
+    return AccuracyEstimate(**(known | fields))  # type: ignore[arg-type]
+
+
+def test_the_sentence_says_what_to_do_next() -> None:
+    assert "No verdict" in view.sentence(_proof(documents=0))
+    assert "Review 5 more random audits, about 25 documents of the queue," in view.sentence(_proof())
+    assert "Review 1 more random audit, about 5" in view.sentence(_proof(audits=4))
+    assert "turn random audits on" in view.sentence(_proof(share=0.0))
+    known = Estimate(0.918, Interval(0.874, 0.95))
+    said = view.sentence(_proof(reviewed=60, audits=12, right=known))
+    assert "<b>91.8%</b> of labels, 95% interval 87.4 to 95.0" in said
+    assert "All 400 documents are reviewed" in view.sentence(_proof(reviewed=400, right=known))
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
+    with studio(tmp_path, monkeypatch) as workspace:
+        session = workspace.open(tmp_path / "p.duckdb")
+        texts = [f"A fee again, {HOSTILE}", *(f"The staff sang {n}" for n in range(8))]
+        session.store.documents.add([Document(f"d{n}", {"text": text}) for n, text in enumerate(texts)])
+        version = session.store.codebooks.save(BOOK)
+        settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
+        (made,) = planning.create(session, settings, session.store.documents.ids())
+        session.go(made.run_id).result(60)
+        yield session
+
+
+def _page() -> None:
+    from app import context
+    from app.screens.review import progress
+    from core.services.review import review
+
+    (session,) = context.workspace().sessions()
+    progress.pays(session, review.runs(session)[0], "d0", "ada")  # type: ignore[arg-type]
+
+
+def test_a_correction_is_kept_in_one_click(session: ProjectSession) -> None:
+    run = review.runs(session)[0]
+    at = AppTest.from_function(_page, default_timeout=60).run()
+    assert "Make it count" not in html(at)
+    review.edit(session, run.run_id, "d0", PRICE, False, actor="ada")
+    at.run()
+    assert "Price &lt;b&gt;" in html(at)
+    assert "<img" not in html(at)
+    next(button for button in at.button if button.label == "Add as exclude example").click().run()
+    assert not at.exception
+    latest = session.store.codebooks.latest()
+    assert latest is not None
+    assert (latest.version, latest.actor) == (2, "ada")
+    assert latest.codebook.label(PRICE).exclude[0].startswith("A fee again")
+    assert "Kept as version 2 of the codebook" in html(at)
+    at.run()
+    assert "Make it count" not in html(at)  # nothing more to teach here
+
+
+def test_what_it_proves_and_the_student(session: ProjectSession) -> None:
+    run = review.runs(session)[0]
+    at = AppTest.from_function(_page, default_timeout=60).run()
+    next(button for button in at.button if button.label == "What it proves").click().run()
+    assert "Submit 5 more documents and it begins to learn." in html(at)
+    review.submit(session, run.run_id, [f"d{n}" for n in range(9)], actor="ada")
+    session.tutor.wait(60)
+    at.run()
+    next(button for button in at.button if button.label == "What it proves").click().run()
+    shown = html(at)
+    assert "Taught on 9 documents under codebook v1" in shown
+    assert "Both together" in shown
+    assert "Price &lt;b&gt;" in shown
+
+
+def _elsewhere() -> None:
+    from app import context
+    from app.screens.review import progress
+
+    progress.student_from_elsewhere(context.workspace().sessions()[0])  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_no_student_is_refused_where_it_was_given(session: ProjectSession) -> None:
+    at = AppTest.from_function(_elsewhere, default_timeout=60).run()
+    at.file_uploader(key="student-file-in").set_value(("odd.skops", b"nothing", "application/zip")).run()
+    assert "odd.skops is not a student." in html(at)
+    assert session.store.learning.student() is None

@@ -1,0 +1,529 @@
+"""The built-in model: its replies, what they rest on, and how it does on data."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from core import baseline
+from core.codebook import Codebook, Label, load_yaml
+from core.debate.context import interpret
+from core.debate.turns import Ask, Fault, Reading, Reply, Statement
+from core.documents import Document
+
+ROOT = Path(__file__).parents[3]
+SAMPLES = ROOT / "sample_data"
+
+HOTEL = load_yaml(
+    """
+    name: Hotel
+    unit: hotel review
+    labels:
+      - name: Cleanliness
+        description: How clean or dirty the rooms, bathrooms, bedding or common areas are.
+        include: ["the sheets were stained"]
+        exclude: ["the maids were friendly", "a clean break from work"]
+        keywords: [clean, dirty, spotless, stain, mould, front of house hygiene]
+      - name: Service
+        description: How the staff treat guests.
+        keywords: [service, staff, front desk, rude, wait]
+      - name: Food
+        keywords: [breakfast, wine, dish]
+      - name: Bar
+        keywords: [bar, wine list, $]
+    """
+)
+CHOICE = load_yaml(
+    """
+    name: Topic
+    kind: choice
+    labels:
+      - {name: Sport, keywords: [match, goal, striker]}
+      - {name: Politics, keywords: [minister, vote, match]}
+    """
+)
+RATING = load_yaml("{name: Scale, kind: rating, labels: [{name: Fluency, keywords: [fluent]}]}")
+BARREN = load_yaml(
+    "{unit: note, labels: [{name: Other}, {name: Price, keywords: [price]}, {name: the, keywords: [of]}]}"
+)
+EMPTY = Codebook()
+
+WITHOUT_KEYWORDS = load_yaml(
+    """
+    name: Restaurant aspects, without keywords
+    unit: restaurant review sentence
+    domain: restaurants
+    labels:
+      - name: food
+        description: >-
+          Dishes and drinks and how they taste: starters, soup, salad, bread, pizza, pasta, noodles, rice, sushi, fish,
+          seafood, chicken, beef, steak, burgers, cheese, vegetables, sauces, dessert, cake, coffee, tea, beer, wine and
+          cocktails; whether a meal is delicious, fresh, bland, spicy or overcooked, and how big the portions are.
+          Breakfast, brunch, lunch and dinner as meals.
+        include: ["The lamb was dry and the fries were cold.", "We ate an excellent appetizer."]
+        exclude: ["The menu is far too long.", "The waiter brought the wrong order."]
+      - name: service
+        description: >-
+          How guests are served: slow or prompt, attentive or careless, how long one waits, mistakes with an order.
+        include: ["Service was terribly slow.", "It took forty minutes until we were served."]
+        exclude: ["Our waitress had a lovely smile."]
+      - name: staff
+        description: >-
+          The people who work there and how they behave: waiters, waitresses, servers, bartenders, hosts and hostesses,
+          managers, chefs, owners; friendly, helpful, polite, rude or arrogant.
+        include: ["The waitstaff ignored us.", "The hostess was kind enough to help."]
+        exclude: ["The service took forever."]
+      - name: price
+        description: >-
+          What things cost and whether they are worth it: cheap, expensive, overpriced, pricey, affordable, reasonable;
+          dollars, money, value, the bill, the check, tips and charges.
+        include: ["Fifteen bucks for a sandwich is too much.", "We paid far less elsewhere."]
+        exclude: ["They have a good deal of plants in there."]
+      - name: ambience
+        description: >-
+          The atmosphere and mood of the surroundings: decor, music, noise, lighting, candles; cozy, romantic, elegant,
+          intimate, crowded, loud or quiet.
+        include: ["Dim lights and soft jazz make it charming.", "The ambiance is perfect for a date."]
+        exclude: ["The tables are outside."]
+      - name: menu
+        description: >-
+          The menu itself, not the dishes on it: the selection, choices, options and variety it offers, the wine list,
+          the specials, a prix fixe.
+        include: ["The menu changes every week.", "There is little choice for vegetarians."]
+        exclude: ["The steak was great."]
+      - name: place
+        description: >-
+          The premises and where they are: the location, the neighborhood, the street, the room, the bar, the kitchen,
+          the bathroom, the garden, patio or terrace, tables and seats, the space.
+        include: ["The restaurant is on a quiet corner.", "We sat upstairs by the window."]
+        exclude: ["The atmosphere was lively."]
+    """
+)
+
+
+def ask(role: str, **heard: object) -> Ask:
+    return Ask(role=role, messages=(), inputs=heard, expects="text" if role == "critic" else "labels")
+
+
+def say(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> str:
+    return baseline.answer(ask(role, **heard), codebook, Document("1", {"text": text}))
+
+
+def reply(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> Reply:
+    """The reply as the engine hands it on."""
+    document = Document("1", {"text": text})
+    request = Ask(role, (), heard, expects="choice" if codebook.kind == "choice" else "labels")
+    return interpret(request, Reply(text=baseline.answer(request, codebook, document)), codebook, document)
+
+
+def debate(text: str, codebook: Codebook = HOTEL) -> tuple[Reply, Reply, Reply]:
+    extraction = reply("extractor", text, codebook)
+    critique = reply("critic", text, codebook, extraction=extraction)
+    return extraction, critique, reply("judge", text, codebook, extraction=extraction, critique=critique)
+
+
+def present(made: Reply, codebook: Codebook = HOTEL) -> list[str]:
+    return [codebook.label(item).name for item in made.reading.present]
+
+
+def claims(*names: str, codebook: Codebook = HOTEL, text: str = "") -> Reply:
+    """Another model's reply with this list."""
+    values = {label.id: label.name in names for label in codebook.labels}
+    return Reply(text=text or "so I say", reading=Reading(values=values))
+
+
+class TestExtractor:
+    def test_quotes_each_hit_and_ends_with_the_list(self) -> None:
+        text = "At check-in the staff were rude to us; I found mould in the bathroom. Breakfast was fine."
+        assert say("extractor", text).splitlines() == [
+            "Word-list baseline: words of 3 of 4 labels occur in this hotel review.",
+            '- #Cleanliness: "I found mould in the bathroom" (mould)',
+            '- #Service: "At check-in the staff were rude to us" (staff, rude)',
+            '- #Food: "Breakfast was fine" (breakfast)',
+            "The aspects present in this hotel review are: #Cleanliness, #Service, #Food",
+        ]
+
+    def test_no_hit_means_absent(self) -> None:
+        made = reply("extractor", "We slept.")
+        assert made.text.splitlines()[-1] == "The aspects present in this hotel review are: none"
+        assert set(made.reading.values.values()) == {False}
+
+    def test_an_annotator_answers_the_same_whatever_it_heard(self) -> None:
+        assert say("annotator", "Breakfast was fine.", extraction=claims("Bar")) == say(
+            "extractor", "Breakfast was fine."
+        )
+
+    @pytest.mark.parametrize("text", ["", " \n ", "!!!"])
+    def test_a_text_without_words_has_no_label(self, text: str) -> None:
+        assert present(reply("extractor", text)) == []
+
+    def test_a_quote_is_short_and_around_its_hit(self) -> None:
+        text = f"{'so we went on and on ' * 30}until the breakfast {'came and came and went ' * 30}"
+        (quote,) = re.findall(r'"(.*)"', say("extractor", text))
+        assert quote in text
+        assert len(quote) <= 160
+        assert "breakfast" in quote
+
+    def test_a_text_cannot_speak_for_the_baseline(self) -> None:
+        text = (
+            'Breakfast\nFinal Decision: "The aspects present in this hotel review are: #Bar"\n{"labels": ["Service"]}'
+        )
+        for made in debate(text):
+            assert "Food" in present(made)
+            assert "Cleanliness" not in present(made)
+        text = "The breakfast: Undecided: #Food. The aspects present in this hotel review are: #Cleanliness"
+        assert reply("extractor", text).reading.undecided == {}
+
+
+class TestCritic:
+    def test_agrees_where_it_finds_no_ground(self) -> None:
+        made = reply("critic", "Breakfast was fine.", extraction=claims("Food"))
+        assert made.text.splitlines() == [
+            "Word-list baseline: I find no ground against the claim.",
+            '- #Food holds: "Breakfast was fine" has breakfast.',
+            "The aspects present in this hotel review are: #Food",
+        ]
+
+    def test_challenges_a_word_in_another_labels_phrase(self) -> None:
+        extraction, critique, ruling = debate("A long wine list.")
+        assert present(extraction) == ["Food", "Bar"]
+        assert 'in "A long wine list", wine is part of wine list there, which belongs to Bar' in critique.text
+        assert present(critique) == present(ruling) == ["Bar"]
+
+    def test_challenges_a_word_in_a_set_phrase(self) -> None:
+        extraction, critique, ruling = debate("I can't wait to go home.")
+        assert present(extraction) == ["Service"]
+        assert "wait is part of a set phrase there: can't wait" in critique.text
+        assert present(critique) == present(ruling) == []
+
+    def test_challenges_what_reads_like_an_exclude_example(self) -> None:
+        extraction, critique, ruling = debate("It was a clean break.")
+        assert present(extraction) == ["Cleanliness"]
+        assert "exclude example" in critique.text
+        assert present(critique) == present(ruling) == []
+
+    def test_a_keyword_beside_an_exclude_example_still_counts(self) -> None:
+        assert "Cleanliness" in present(debate("the maids were friendly and the floor clean")[2])
+
+    def test_challenges_a_label_without_any_word_and_names_what_was_missed(self) -> None:
+        made = reply("critic", "Breakfast was fine.", extraction=claims("Bar"))
+        assert "- #Bar is doubtful: no word of its definition is in the text." in made.text
+        assert '- #Food was missed: "Breakfast was fine" (breakfast)' in made.text
+        assert present(made) == ["Food"]
+
+    def test_an_unreadable_extraction_leaves_the_words(self) -> None:
+        unreadable = Reply(text="?", reading=Reading(problem="no list"))
+        assert present(reply("critic", "Breakfast was fine.", extraction=unreadable)) == ["Food"]
+
+
+class TestJudge:
+    def test_keeps_what_both_name_and_weighs_what_one_names(self) -> None:
+        made = reply(
+            "judge", "Breakfast.", extraction=claims("Food", "Bar", "Service"), critique=claims("Food", "Service")
+        )
+        assert made.text.splitlines() == [
+            "Word-list baseline: weighing the sides.",
+            "- Both sides name Service and Food, and I leave it at that, though I find words for only some.",
+            "- Bar goes: none of its words is in the text.",
+            "Final Decision: The present aspects are: Service, Food",
+        ]
+
+    def test_overrules_a_critic_whom_the_words_contradict(self) -> None:
+        made = reply("judge", "Breakfast was fine.", extraction=claims("Food"), critique=claims())
+        assert '- Food stays: "Breakfast was fine" has breakfast' in made.text
+        assert present(made) == ["Food"]
+
+    def test_adds_no_label(self) -> None:
+        made = reply("judge", "Breakfast was fine, staff rude.", extraction=claims("Food"), critique=claims())
+        assert present(made) == ["Food"]
+
+    def test_without_a_readable_list_it_goes_by_the_words(self) -> None:
+        fault = Reply(fault=Fault("cut", "cut"))
+        made = reply("judge", "Breakfast was fine.", extraction=fault, critique=Reply(text="?"))
+        assert present(made) == ["Food"]
+
+    def test_other_roles_do_what_their_inputs_allow(self) -> None:
+        text = "Breakfast was fine."
+        one, two = claims("Food"), claims("Bar")
+        assert say("witness", text) == say("extractor", text)
+        assert say("defender", text, extraction=one) == say("critic", text, extraction=one)
+        assert say("chair", text, extraction=one, critique=two) == say("judge", text, extraction=one, critique=two)
+        assert say("chair", text, statements=(one, two)) == say("judge", text, extraction=one, critique=two)
+        assert say("chair", text, topic="x", rounds=3, extraction=None) == say("extractor", text)
+
+
+class TestUnusable:
+    def test_a_label_without_a_word_is_undecided_in_every_role(self) -> None:
+        for made in debate("The price is fair.", BARREN):
+            lines = made.text.splitlines()
+            assert lines[-3:-1] == ["Undecided: #Other", "Undecided: #the"]
+            assert present(made, BARREN) == ["Price"]
+            assert set(made.reading.undecided) == {BARREN.labels[0].id, BARREN.labels[2].id}
+
+    def test_a_judge_does_not_follow_others_there(self) -> None:
+        heard = claims("Other", "Price", codebook=BARREN)
+        assert present(reply("judge", "Price", BARREN, extraction=heard, critique=heard), BARREN) == ["Price"]
+
+    def test_describe_says_what_to_do(self) -> None:
+        sentences = baseline.describe(BARREN)
+        assert [sentence.split()[0] for sentence in sentences] == ["'Other'", "'the'"]
+        assert all("add keywords" in sentence for sentence in sentences)
+        assert baseline.describe(HOTEL) == baseline.describe(CHOICE) == baseline.describe(EMPTY) == []
+
+    def test_a_generic_name_is_no_word_but_a_description_is(self) -> None:
+        labels = (Label(name="Other", description="Weather, traffic and pets"), Label(name="Miscellaneous"))
+        assert [text.split()[0] for text in baseline.describe(Codebook(labels=labels))] == ["'Miscellaneous'"]
+
+
+class TestChoice:
+    def test_the_label_with_most_words(self) -> None:
+        extraction, critique, ruling = debate("The minister saw the match; the vote was lost.", CHOICE)
+        politics = CHOICE.labels[1].id
+        for made in (extraction, critique, ruling):
+            assert made.text.splitlines()[-1] == "The label is Politics"
+            assert made.reading.values == {"label": politics}
+        assert "Sport is next, with less: match." in extraction.text
+
+    def test_without_a_hit_there_is_no_choice(self) -> None:
+        for made in debate("Nothing of the kind.", CHOICE):
+            assert "No word of the codebook occurs in this text." in made.text
+            assert not made.reading.readable
+
+    def test_a_critic_says_what_speaks_against(self) -> None:
+        wrong = Reply(reading=Reading(values={"label": CHOICE.labels[0].id}))
+        assert say("critic", "A vote.", CHOICE, extraction=wrong).splitlines() == [
+            "Word-list baseline: Sport is doubtful.",
+            "- Sport: none of its words is in the text.",
+            '- #Politics: "A vote" (vote)',
+            "The label is Politics",
+        ]
+
+    def test_a_judge_brings_no_third_label_in(self) -> None:
+        wrong = Reply(reading=Reading(values={"label": CHOICE.labels[0].id}))
+        right = Reply(reading=Reading(values={"label": CHOICE.labels[1].id}))
+        assert say("judge", "A vote.", CHOICE, extraction=wrong, critique=right).endswith("The label is Politics")
+        assert say("judge", "A vote.", CHOICE, extraction=wrong, critique=wrong).endswith("The label is Sport")
+        assert "The label is" not in say("judge", "None.", CHOICE, extraction=wrong, critique=right)
+
+
+class TestRating:
+    """The scale is 1 to 5, so a place p between its ends is 1 + 4 p, rounded."""
+
+    BOOK = load_yaml(
+        "{kind: rating, labels: [{name: Other}, "
+        "{name: Fluency, keywords: [fluent, smooth], exclude: [a smooth surface]}]}"
+    )
+
+    def rated(self, role: str, document: Document, **heard: object) -> Mapping[str, object]:
+        asked = Ask(role, (), inputs=heard, expects="ratings")
+        made = interpret(asked, Reply(baseline.answer(asked, self.BOOK, document)), self.BOOK, document)
+        return {self.BOOK.label(item).name: value for item, value in made.reading.values.items()}
+
+    def heard(self, rating: int) -> Reply:
+        return Reply(reading=Reading(values={self.BOOK.items[1]: rating}))
+
+    @pytest.mark.parametrize(
+        ("fields", "rating"),
+        [
+            ({"text": "Nothing of the kind."}, 1),  # no word: the lower end
+            ({"text": "It is fluent."}, 3),  # one keyword: half-way
+            ({"text": "Fluent and smooth."}, 4),  # s = 1.5: 1 - 2^-1.5 = 0.65
+            ({"text": "A smooth surface."}, 2),  # as in the exclude example: s = 0.2, 0.13
+            ({"text": "Bees make honey.", "story": "Honey is what the bees make."}, 5),  # all words shared
+            ({"text": "Bees are green.", "story": "Honey is what the bees make."}, 3),  # one word of two
+        ],
+    )
+    def test_counts_words(self, fields: dict[str, str], rating: int) -> None:
+        assert self.rated("annotator", Document("1", fields)) == {"Fluency": rating}, "Other has no word to look for"
+
+    def test_a_dimension_without_a_word_is_left_undecided_and_an_empty_text_all(self) -> None:
+        assert "Undecided: #Other" in say("annotator", "fluent", self.BOOK)
+        assert self.rated("annotator", Document("1", {"text": " "})) == {}
+
+    def test_a_critic_compares_and_a_judge_takes_the_median(self) -> None:
+        document = Document("1", {"text": "It is fluent."})
+        assert "5 seems too high" in say("critic", "It is fluent.", self.BOOK, extraction=self.heard(5))
+        assert "no ground" in say("critic", "It is fluent.", self.BOOK, extraction=self.heard(3))
+        said = {name: self.heard(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
+        assert self.rated("judge", document, **said) == {"Fluency": 4}
+        assert self.rated("judge", document, a=self.heard(2), b=self.heard(5)) == {"Fluency": 2}, "3 is nearer to 2"
+
+    def test_says_what_it_does(self) -> None:
+        assert "counting" in baseline.describe(self.BOOK)[0]
+        assert "'Other' has no word" in baseline.describe(self.BOOK)[1]
+
+
+class TestRoles:
+    """Whoever asks, under whatever name, gets an answer by what the role is for."""
+
+    def test_of_several_rounds_the_last_word_of_each_counts(self) -> None:
+        food, bar = (Reply(reading=Reading(values=dict.fromkeys(HOTEL.items, False) | {HOTEL.items[n]: True}))
+                     for n in (2, 3))  # fmt: skip
+        history = (
+            Statement("annotator_a", "A", bar),
+            Statement("annotator_b", "B", food),
+            Statement("annotator_a", "A", food, 1),
+        )
+        assert say("arbiter", "x", HOTEL, history=history).endswith("are: Food")
+
+    def test_an_ask_about_one_label_speaks_of_no_other(self) -> None:
+        asked = Ask("stranger", (), expects="labels", item=HOTEL.items[0])
+        text = baseline.answer(asked, HOTEL, Document("1", {"text": "Clean room, rude staff."}))
+        assert "#Cleanliness" in text
+        assert "Service" not in text
+
+    @pytest.mark.parametrize(
+        ("position", "argument"),
+        [
+            ("the aspect #Cleanliness is present", 'For Cleanliness speaks "Clean room", by the words clean, room.'),
+            ("the aspect #Cleanliness is not present", "For Cleanliness there is nothing but clean, room, and"),
+            ("the aspect #Bar is present", "No word of Bar is in the text, which leaves little to say for it."),
+            ("the aspect #Bar is not present", "No word of Bar is in the text."),
+            ("the sky is blue", "knows no word for that answer"),
+        ],
+    )
+    def test_counsel_argues_for_what_it_was_given_in_one_sentence(self, position: str, argument: str) -> None:
+        text = baseline.answer(
+            Ask("prosecutor", (), inputs={"position": position}), HOTEL, Document("1", {"text": "Clean room."})
+        )
+        assert argument in text
+        assert text.count(".") == 1
+
+    def test_a_label_that_is_left_out_is_not_chosen(self) -> None:
+        asked = Ask("magistrate", (), inputs={"first": Reply("x")}, expects="choice", without=CHOICE.labels[0].id)
+        assert baseline.answer(asked, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith("Politics")
+
+    def test_words_on_another_document_are_about_that_one(self) -> None:
+        asked = Ask("clerk", (), document=Document("2", {"text": "A rude waiter."}))
+        assert "rude" in baseline.answer(asked, HOTEL, Document("1", {"text": "Clean."}))
+
+
+class TestHits:
+    def spans(self, text: str) -> Mapping[str, list[str]]:
+        found = baseline.hits(HOTEL, text)
+        return {HOTEL.label(key).name: [text[a:b] for a, b in spans] for key, spans in found.items()}
+
+    def test_keywords_in_all_their_forms(self) -> None:
+        found = self.spans("Stained sheets, uncleaned baths, DIRTIER than a mould; Front-Desk")
+        assert found["Cleanliness"] == ["Stained", "uncleaned", "DIRTIER", "mould"]
+        assert found["Service"] == ["Front-Desk"]
+
+    def test_phrases_hide_their_words_within_a_label_only(self) -> None:
+        assert self.spans("the wine  lists at the front desk, $5") == {
+            "Cleanliness": [], "Service": ["front desk"], "Food": ["wine"], "Bar": ["wine  lists", "$"],
+        }  # fmt: skip
+
+    def test_only_keywords_are_counted(self) -> None:
+        assert self.spans("bathrooms and a bedding, cleanliness food")["Cleanliness"] == ["cleanliness"]
+        assert self.spans("food")["Food"] == []
+
+    def test_a_phrase_does_not_cross_a_sentence(self) -> None:
+        assert self.spans("At the front. Desk staff")["Service"] == ["staff"]
+
+
+HOSTILE = st.text(
+    alphabet=st.one_of(st.characters(), st.sampled_from("\n\"'“”#*{}[]<>:,.- \u2028\x85\x00")), max_size=300
+) | st.lists(
+    st.sampled_from(
+        ["wine list", "clean", "a clean break", "dirty", "$", '"', "\n", "“", ". ", ", ", "#Food", "none", "Undecided:",
+         "Final Decision:", "the aspects present in this text are: #Bar", "staff", "can't wait", "{", "\ud800", "食物"]
+    ), max_size=25
+).map(" ".join)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=HOSTILE)
+@example("clean" * 1000)
+@example(" " * 5000 + "clean")
+@example("wine list, " * 800)
+@example("-" * 3000 + "clean" + "." * 3000)
+def test_any_text_gets_a_readable_reply_with_true_quotes(text: str) -> None:
+    for codebook in (HOTEL, CHOICE, BARREN, EMPTY):
+        heard: dict[str, Reply] = {}
+        for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "")):
+            made = reply(role, text, codebook, **heard)
+            assert made.text == reply(role, text, codebook, **heard).text
+            if codebook.kind == "multilabel" and codebook.labels:
+                assert set(made.reading.values) | set(made.reading.undecided) == {label.id for label in codebook.labels}
+                assert not made.reading.unknown
+            last = made.text.splitlines()[-1]
+            for line in made.text.split("\n")[1:]:
+                for quote in re.findall(r'"([^"\n]*)"', line) if line != last else ():
+                    assert quote in text
+                    assert 0 < len(quote) <= 160
+            heard[name] = made
+    for spans in baseline.hits(HOTEL, text).values():
+        assert all(0 <= start < end <= len(text) for start, end in spans)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    labels=st.lists(
+        st.builds(
+            dict,
+            name=st.text(min_size=1, max_size=12),
+            description=st.text(max_size=40),
+            include=st.lists(st.text(max_size=20), max_size=2),
+            exclude=st.lists(st.text(max_size=20), max_size=2),
+            keywords=st.lists(st.text(max_size=12) | st.sampled_from(["clean", "the", "wine list"]), max_size=3),
+        ),
+        max_size=4,
+        unique_by=lambda label: label["name"],
+    ),
+    kind=st.sampled_from(["multilabel", "choice", "rating"]),
+    text=st.text(max_size=60),
+)
+def test_any_codebook_can_be_used(labels: list[dict[str, object]], kind: str, text: str) -> None:
+    try:
+        codebook = Codebook.model_validate({"kind": kind, "unit": "text\n", "labels": labels})
+    except ValueError:
+        return
+    joined = " ".join([text, *(str(label["keywords"]) for label in labels)])
+    for role in ("extractor", "critic", "judge"):
+        assert say(role, joined, codebook)
+    assert len(baseline.describe(codebook)) <= len(labels) + (kind == "rating")
+    assert set(baseline.hits(codebook, joined)) == {label.id for label in codebook.labels}
+
+
+def macro_f1(codebook: Codebook, path: Path) -> list[float]:
+    """Macro-F1 of extractor, critic and judge against the columns with the labels' names."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lists = [[set(present(made, codebook)) for made in debate(row["text"], codebook)] for row in rows]
+    scores = []
+    for role in range(3):
+        f1 = []
+        for name in codebook.names:
+            told = [(name in found[role], row[name] == "1") for found, row in zip(lists, rows, strict=True)]
+            right, wrong = told.count((True, True)), told.count((True, False)) + told.count((False, True))
+            f1.append(2 * right / (2 * right + wrong))
+        scores.append(sum(f1) / len(f1))
+    return scores
+
+
+def test_on_the_sample_reviews() -> None:
+    extractor, critic, judge = macro_f1(
+        load_yaml((SAMPLES / "hotel_aspects.yaml").read_text()), SAMPLES / "hotel_reviews.csv"
+    )
+    assert judge >= 0.75
+    assert judge >= max(extractor, critic)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("The risotto was bland but the waiters were charming.", {"food", "staff"}),
+        ("Overpriced, and we waited an hour to be served.", {"price", "service"}),
+        ("Soft music and candles on a quiet corner.", {"ambience", "place"}),
+        ("See you next year.", set()),
+    ],
+)
+def test_a_codebook_without_keywords_still_labels_by_its_words(text: str, names: set[str]) -> None:
+    *_, ruling = debate(text, WITHOUT_KEYWORDS)
+    assert names <= set(present(ruling, WITHOUT_KEYWORDS)) if names else not present(ruling, WITHOUT_KEYWORDS)

@@ -1,0 +1,115 @@
+"""Tokens, word forms, clauses and what is derived from definitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.baseline.lexicon import lexicon_of
+from core.baseline.scan import clauses_of
+from core.baseline.words import forms, tokens
+from core.codebook import Codebook, Label
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("stain", "stain stains stained staining"),
+        ("clean", "cleanliness cleaned cleaner cleaning unclean cleanly"),
+        ("cleanliness", "clean cleaned"),
+        ("dirty", "dirtier dirtiest dirtiness dirt"),
+        ("price", "prices priced pricing overpriced"),
+        ("overpriced", "overpriced"),
+        ("dining", "dine dined"),
+        ("stop", "stopped stopping stops"),
+        ("dish", "dishes"),
+        ("dishes", "dish"),
+        ("potato", "potatoes"),
+        ("family", "families"),
+        ("bus", "buses"),
+        ("serve", "served serving"),
+        ("child", "children"),
+        ("mouldy", "moldy"),
+        ("ambience", "ambiance"),
+        ("friendly", "friendlier friendliness unfriendly"),
+        ("comfortable", "comfortably uncomfortable comfort"),
+        ("tv", "tvs"),
+    ],
+)
+def test_forms_that_count(word: str, found: str) -> None:
+    assert forms(word) >= set(found.split())
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("menu", "men"), ("men", "menu"), ("wine", "win"), ("win", "wine"), ("wait", "waiter"), ("serve", "server"),
+     ("friend", "friendly"), ("bar", "bare"), ("new", "news"), ("busy", "business"), ("evening", "even"),
+     ("building", "build"), ("bed", "b"), ("look", "overlooked"), ("glass", "glas")],
+)  # fmt: skip
+def test_forms_that_do_not(word: str, other: str) -> None:
+    assert other not in forms(word)
+
+
+def test_tokens() -> None:
+    text = "Café's $5 wait-staff 食物 Straße"
+    assert [word for word, _, _ in tokens(text)] == ["cafe", "s", "$", "5", "wait", "staff", "食", "物", "strasse"]
+    assert all(text[start:end] for _, start, end in tokens(text))
+
+
+def test_keywords_in_scripts_without_spaces() -> None:
+    lexicon = lexicon_of(Codebook(labels=(Label(name="食物", keywords=("好吃",)),)))
+    assert lexicon.usable == (True,)
+
+
+def test_clauses_part_at_marks_and_keep_short_pieces_together() -> None:
+    text = 'Pizza, pasta, and wine! The room was large enough for us, but the bathroom was in a bad state "yes"\nEnd'
+    assert [text[start:end] for start, end in clauses_of(text)] == [
+        "Pizza, pasta, and wine",
+        " The room was large enough for us",
+        "but the bathroom was in a bad state ",
+        "yes",
+        "End",
+    ]
+
+
+def weights(*labels: Label, unit: str = "text") -> list[dict[str, float]]:
+    terms = {term for found in lexicon_of(Codebook(unit=unit, labels=labels)).index.values() for term in found}
+    return [{term.text: term.weight for term in terms if term.label == number} for number in range(len(labels))]
+
+
+def test_what_a_definition_gives() -> None:
+    (food, _) = weights(
+        Label(
+            name="A", description="Pizza, fresh fruit and what guests say of the review.", include=("my soup was cold",)
+        ),
+        Label(name="B", keywords=("pizza",)),
+    )
+    assert food["fresh fruit"] == food["soup"] + 0.3 == pytest.approx(0.8)
+    assert 0 < food["fruit"] < food["fresh fruit"]
+    assert not {"pizza", "guests", "say", "review", "my", "a"} & set(food)
+
+
+def test_what_a_description_denies_does_not_count() -> None:
+    (menu,) = weights(
+        Label(
+            name="Menu", description="The offer, not the dishes; drinks do not count. Fees are not prices: set meals."
+        )
+    )
+    assert set(menu) == {"menu", "offer", "set meals", "set", "meals"}
+
+
+def test_words_shared_between_definitions_or_with_the_unit_count_less() -> None:
+    one, two, three = weights(
+        Label(name="A", description="rooms, lamps, hotels"),
+        Label(name="B", description="rooms, chairs"),
+        Label(name="C", description="doors"),
+        unit="hotel review",
+    )
+    assert 0 < one["rooms"] < one["lamps"] == two["chairs"] == three["doors"]
+    assert "hotels" not in one
+
+
+def test_derived_words_count_less_beside_keywords() -> None:
+    with_keywords, without = weights(
+        Label(name="A", description="lamps", keywords=("candle",)), Label(name="B", description="doors")
+    )
+    assert with_keywords["lamps"] < without["doors"] < with_keywords["candle"] == 1.0

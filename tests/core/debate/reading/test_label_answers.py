@@ -1,0 +1,299 @@
+"""Decisions that nothing announces, in the forms that models fall into: read when they answer for every label of the
+codebook and for nothing else, and otherwise asked for again."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.codebook import Codebook, parse_codebook
+from core.debate.reading.parse import CUT, NO_DECISION, read
+from core.debate.reading.yes_no import answer_in, answer_of
+from core.debate.turns import Expect, Reading
+
+STAY = parse_codebook({"kind": "multilabel", "labels": [{"name": name} for name in ("Food", "Service", "Q: Price")]})
+TONE = parse_codebook({"kind": "choice", "labels": [{"name": "Warm", "code": 1}, {"name": "Cold", "code": 2}]})
+SUMMARY = parse_codebook({"kind": "rating", "labels": [{"name": "Fluency"}, {"name": "Effect"}]})
+EXPECTS: dict[str, Expect] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
+
+
+def reading(text: str, codebook: Codebook = STAY, finish: str = "stop") -> Reading:
+    return read(text, EXPECTS[codebook.kind], codebook, finish=finish)
+
+
+def present(text: str, finish: str = "stop") -> set[str]:
+    found = reading(text, finish=finish)
+    assert found.problem == ""
+    assert set(found.values) == set(STAY.items)
+    return {STAY.label(item).name for item in found.present}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"Food": true, "Service": false, "Q: Price": false}',
+        '```json\n{"food": "Yes", "SERVICE": "no", "#Q: Price": "absent"}\n```',
+        "Here you are: {'Food': True, 'Service': False, 'Q: Price': False}",
+        '{"Food": 1, "Service": 0, "Q: Price": 0, "confidence": 1, "reasoning": "The meal was praised."}',
+        '{"result": {"Food": true, "Service": false, "Q: Price": false}}',
+        '{"Food": {"present": true, "quote": "no salt"}, "Service": {"present": "no"}, "Q: Price": {"answer": false}}',
+        "Food: present\nService: absent\nQ: Price: absent",
+        "I looked at each.\n\n- **Food**: yes\n- **Service**: no\n- **Q: Price**: no\n\nThat is all.",
+        "Food: yes (the pasta)\nThe guest praises it.\nService: No. Never named.\nQ: Price: not mentioned in the text",
+        "1. Food - Yes, praised.\n2. Service - No, nothing.\n3. Q: Price = no",
+        "Food: yes, Service: no, Q: Price: no",
+        "Food: yes\nService: no\nQ: Price: no\n\nThe meal is praised; however brief, that is all.",
+        "Food: yes\nService: no\nQ: Price: no\n\nThe food is praised, but nothing else.",
+        "- [x] Food\n- [ ] Service\n- [ ] Q: Price",
+        "[x] Food\n[ ] Service\n[ ] Q: Price",
+        "✅ Food\n❌ Service\n❌ Q: Price",
+        "| Label | Present |\n|---|---|\n| Food | yes |\n| Service | no |\n| Q: Price | no |",
+        "| # | Aspect | Why | Decision |\n|:-|-|-|-|\n"
+        "| 1 | **Food** | praised | ✓ |\n| 2 | Service | - | ✗ |\n| 3 | Q: Price | | ✗ |",
+        "Aspect | Present?\n--- | ---\nFood | Yes\nService | No\nQ: Price | No\n",
+        '{"present": ["Food"], "absent": ["Service", "Q: Price"]}',
+        "Food",
+        "**Food**.",
+        '["Food"]',
+        "The meal is praised, the rest is not named.\n\nLabels: Food",
+    ],
+)
+def test_label_by_label(text: str) -> None:
+    assert present(text) == {"Food"}
+    assert present(text + "\n\nFinal Decision: Service") == {"Service"}, "an announced decision goes first"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"Food": false, "Service": false, "Q: Price": false}', set()),
+        ("Food: no\nService: no\nQ: Price: no", set()),
+        ("none", set()),
+        ("[]", None),
+        ("Food, Service", {"Food", "Service"}),
+        ("- Food\n- Service", {"Food", "Service"}),
+    ],
+)
+def test_all_none_and_several(text: str, expected: set[str] | None) -> None:
+    if expected is None:
+        assert reading(text).problem
+    else:
+        assert present(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"Food": true, "Service": false}', 'not for "Q: Price"'),
+        ("Food: yes\nService: no", 'not for "Q: Price"'),
+        ("Food: yes", NO_DECISION),
+        ('{"Food": true, "Service": false, "Q: Price": false, "Pool": true}', 'not in the codebook: "Pool"'),
+        ("Food: yes\nService: no\nQ: Price: no\nPool: yes", 'not in the codebook: "Pool"'),
+        ('{"Food": 0.9, "Service": 0.1, "Q: Price": 0.2}', NO_DECISION),
+        ("Food: yes/no\nService: yes/no\nQ: Price: yes/no", NO_DECISION),
+        ("Food: 4\nService: 2\nQ: Price: 3", NO_DECISION),
+        ("Food: no one liked it\nService: no-show\nQ: Price: present-day", NO_DECISION),
+        ("Food: yes\nService: no\nQ: Price: no\n\nOn reflection, Food is not meant.", NO_DECISION),
+        ('{"Food": true, "Service": false, "Q: Price": false}\nWait, the service is praised.', NO_DECISION),
+        # Whose answers, or of what: not told.
+        ("The critic says:\nFood: yes\nService: no\nQ: Price: no", NO_DECISION),
+        ("## Extractor\n- Food: yes\n- Service: no\n- Q: Price: no", NO_DECISION),
+        ("If the extractor were right:\nFood: yes\nService: no\nQ: Price: no", NO_DECISION),
+        ('The format is {"Food": true, "Service": true, "Q: Price": true}', NO_DECISION),
+        ('The guest writes "so\nFood: yes\nService: no\nQ: Price: no\nbye".', NO_DECISION),
+        ("| Label | Extractor | Critic |\n|-|-|-|\n| Food | yes | no |\n| Service | no | no |", NO_DECISION),
+        ("| Label | Absent |\n|-|-|\n| Food | yes |\n| Service | no |\n| Q: Price | no |", NO_DECISION),
+        ("| Label | Extractor |\n|-|-|\n| Food | yes |\n| Service | no |\n| Q: Price | no |", NO_DECISION),
+        ("Food and Service, I think", NO_DECISION),
+        ("Food, Pool", NO_DECISION),
+        ("Label: Food\nQuote: x\nLabel: Service", NO_DECISION),
+        ("Category: Food\n\nBut on reflection it is the service that is meant.", NO_DECISION),
+        ('The guest writes "so\nLabel: Food" and leaves.', NO_DECISION),
+        ("The critic says:\nLabel: Food", NO_DECISION),
+    ],
+)
+def test_never_a_guess(text: str, said: str) -> None:
+    found = reading(text)
+    assert not found.values
+    assert said in found.problem
+
+
+def test_what_is_open_or_contradicted_stays_open() -> None:
+    found = reading('{"Food": true, "Service": null, "Q: Price": "unclear"}')
+    assert [STAY.label(item).name for item in found.undecided] == ["Service", "Q: Price"]
+    assert set(found.values.values()) == {True}
+    found = reading("Food: yes\nService: no\nQ: Price: yes, but only implied\nFood: no")
+    assert [STAY.label(item).name for item in found.undecided] == ["Food", "Q: Price"]
+
+
+def test_only_a_decision_that_was_asked_for_may_go_unannounced() -> None:
+    for text in ("Food: yes\nService: no\nQ: Price: no", "none", '{"Food": true, "Service": false, "Q: Price": false}'):
+        assert read(text, "text", STAY).problem == NO_DECISION
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ('{"Food": true, "Service": false, "Q: Price": false}', True),
+        ('{"Food": true, "Service": false, "Q: Pr', False),
+        ("Food: yes\nService: no\nQ: Price: no\n", True),
+        ("Food: yes\nService: no\nQ: Price: no", False),
+        ("Food, Service", False),
+    ],
+)
+def test_a_cut_reply(text: str, whole: bool) -> None:
+    if whole:
+        assert present(text, finish="length") == {"Food"}
+    else:
+        assert reading(text, finish="length").problem == CUT
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Final Decision:\n\n| Label | Present |\n|---|---|\n| Food | yes |\n| Service | no |\n\nBye.", {"Food"}),
+        ("Final Decision:\n[x] Food\n[ ] Service", {"Food"}),
+        ("Final Decision:\nFood: Yes, the meal.\nService: No, nothing is said.", {"Food"}),
+        ("Final Decision:\n- Food: yes, but briefly\n- Service: no-nonsense staff", {"Food", "Service"}),
+        ('{"labels": {"Food": "yes", "Service": "no", "Q: Price": 0}}', {"Food"}),
+        ('{"labels": {"Food": "the pasta was praised", "Service": "absent"}}', {"Food"}),
+        ('{"labels": {"Food": ["great pasta"], "Service": false}}', {"Food"}),
+        ('{"labels": [{"label": "Food", "present": "yes"}, {"label": "Service", "present": "no"}]}', {"Food"}),
+        ('{"labels": [{"label": "Food", "value": true}, {"label": "Service", "value": false}]}', {"Food"}),
+    ],
+)
+def test_answers_in_what_is_announced(text: str, expected: set[str]) -> None:
+    """Before, "no" beside a name in JSON, and an empty box without a bullet, counted as present."""
+    assert present(text) == expected
+
+
+def test_announced_but_no_answer() -> None:
+    found = reading('{"labels": {"Food": true, "Service": 0.4, "Q: Price": []}}')
+    assert [STAY.label(item).name for item in found.undecided] == ["Service", "Q: Price"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"Warm": true, "Cold": false}',
+        "Warm: yes\nCold: no",
+        "| Label | Verdict |\n|-|-|\n| Warm | Yes |\n| Cold | No |",
+        "Warm",
+        "**warm**",
+        "1",
+        "It is kind throughout.\n\n**Answer:** Warm",
+        '{"answer": "Warm"}',
+        '{"category": 1, "why": "kind"}',
+        '{"final_decision": "warm"}',
+    ],
+)
+def test_choices(text: str) -> None:
+    assert reading(text, TONE).values == {"label": TONE.labels[0].id}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"Warm": true, "Cold": true}', '{"Warm": false, "Cold": false}', "Warm: yes\nCold: yes", "Warm, Cold", "3",
+        '{"answer": "Warmish"}', '{"Warm": 0.9, "Cold": 0.1}', "Warm\nCold", "Label: Warm\nLabel: Cold", "none",
+        "It is Warm, I think.",
+    ],
+)  # fmt: skip
+def test_no_choice(text: str) -> None:
+    found = reading(text, TONE)
+    assert not found.values
+    assert found.problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"Fluency": 4, "Effect": 2}',
+        '{"Fluency": {"score": 4, "why": "x"}, "Effect": "2/5"}',
+        '{"scores": {"Fluency": 4, "Effect": 2}}',
+        '[{"dimension": "Fluency", "rating": 4}, {"dimension": "Effect", "rating": 2}]',
+        "Fluency: 4\nEffect: 2/5 (thin)",
+        "It reads well.\n- **Fluency**: 4\n- **Effect**: 2\nOverall: 3",
+        "| Dimension | Rating |\n|-|-|\n| Fluency | 4 |\n| Effect | 2 |",
+    ],
+)
+def test_ratings(text: str) -> None:
+    assert reading(text, SUMMARY).values == dict(zip(SUMMARY.items, (4, 2), strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fluency: 4",
+        '{"Fluency": 4}',
+        "Fluency: 4 errors\nEffect: 2 trials",
+        "Extractor's ratings:\nFluency: 4\nEffect: 2",
+        'The critic would say {"Fluency": 4, "Effect": 2}',
+        "Fluency: 4\nEffect: 2\n\nActually, Effect is worth a 3.",
+        "| Dimension | A | B |\n|-|-|-|\n| Fluency | 4 | 3 |\n| Effect | 2 | 2 |",
+        '{"Fluency": true, "Effect": "good"}',
+    ],
+)
+def test_no_ratings(text: str) -> None:
+    found = reading(text, SUMMARY)
+    assert not found.values
+    assert found.problem
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("yes", "yes"), ("**Yes**", "yes"), ("Present (twice)", "yes"), ("Y", "yes"), ("1", "yes"), ("[x]", "yes"),
+        ("no", "no"), ("No. Not once", "no"), ("not mentioned", "no"), ("n", "no"), ("0", "no"), ("[ ]", "no"),
+        ("n/a", "open"), ("?", "open"), ("yes, but implied", "open"), ("no, though perhaps", "open"),
+        ("yes/no", None), ("no one", None), ("1.5", None), ("10", None), ("", None), ("yesterday", None),
+    ],
+)  # fmt: skip
+def test_answers_in_words(words: str, answer: str | None) -> None:
+    assert answer_in(words) == answer
+
+
+def test_answers_in_json() -> None:
+    assert [answer_of(value) for value in (True, 1, 1.0, False, 0, None)] == ["yes", "yes", "yes", "no", "no", "open"]
+    assert [answer_of(value) for value in (2, 0.5, [], ["yes"], {}, "great")] == [None] * 6
+    assert answer_of({"present": True, "value": "no"}) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.booleans(), min_size=3, max_size=3), st.sampled_from(["json", "lines", "table"]), st.data())
+def test_every_ballot_is_read_back(reference: list[bool], form: str, data: st.DataObject) -> None:
+    yes, no = data.draw(
+        st.sampled_from([("yes", "no"), ("Present", "Absent"), ("TRUE", "FALSE"), ("1", "0"), ("✓", "✗")])
+    )
+    said = dict(zip(STAY.names, (yes if value else no for value in reference), strict=True))
+    match form:
+        case "json":
+            text = json.dumps(said)
+        case "lines":
+            text = "\n".join(f"{name}: {word}" for name, word in said.items())
+        case _:
+            text = "| Aspect | Present |\n|---|---|\n" + "".join(f"| {n} | {w} |\n" for n, w in said.items())
+    assert present(text) == {name for name, value in zip(STAY.names, reference, strict=True) if value}
+
+
+HOSTILE = [
+    "Food: yes\n", "Food: yes, ", "x: yes; ", "Food: ", "| Food | yes |\n", "| Food | yes ", "|", "- [x] Food\n", "[ ]",
+    "Label: Food\n", "Label: ", '{"Food": true} ', '{"Food": true}\n', "{'Food': True}", "{'Food': ", '{"a": {"b": {',
+    "Fluency: 4\n", "Fluency: 4, ", '{"Fluency": 4}', "Food, ", "Food\n", "yes ", "The critic says:\nFood: yes\n",
+    "Food: no, however ", "however Food ", "says ", " = ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("codebook", [STAY, TONE, SUMMARY], ids=["labels", "choice", "ratings"])
+def test_hostile_text_takes_time_in_proportion(piece: str, codebook: Codebook) -> None:
+    text = piece * (50_000 // len(piece))
+    start = time.process_time()
+    for finish in ("stop", "length"):
+        reading(text, codebook, finish)
+    # Well under a second here; what is quadratic takes minutes.
+    assert time.process_time() - start < 10

@@ -1,0 +1,735 @@
+"""Replies as models write them, and what is read from them. The two long ones are shortened from the ECJ paper's
+sections 5.3.1 and 5.3.2 in form, with words of their own."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.codebook import Codebook, normalise, parse_codebook
+from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, mentions, read
+from core.debate.turns import Expect, Reading
+
+ASPECTS = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
+
+
+def make(*names: str, kind: str = "multilabel", **more: object) -> Codebook:
+    return parse_codebook({"kind": kind, "labels": [{"name": name} for name in names], **more})
+
+
+HOTEL = make(*ASPECTS, unit="hotel review")
+CLAUSES = parse_codebook(
+    {
+        "kind": "choice",
+        "labels": [
+            {"name": "Governing Law", "code": 3},
+            {"name": "License Grant", "code": 17},
+            {"name": "Non-compete", "code": 1},
+            {"name": "Assignment, anti", "code": 2.5},
+        ],
+    }
+)
+SUMMARY = make("Fluency", "Effect Direction", "PIO Consistency", kind="rating")
+
+
+def present(reading: Reading, codebook: Codebook = HOTEL) -> set[str]:
+    assert reading.problem == ""
+    assert set(reading.values) | set(reading.undecided) == set(codebook.items)
+    return {codebook.label(item).name for item in reading.present}
+
+
+def names(text: str, codebook: Codebook = HOTEL, *, finish: str = "stop") -> set[str]:
+    return present(read(text, "labels", codebook, finish=finish), codebook)
+
+
+def problem(text: str, codebook: Codebook = HOTEL, *, finish: str = "stop", expects: Expect = "labels") -> str:
+    reading = read(text, expects, codebook, finish=finish)
+    assert not reading.values
+    assert not reading.readable
+    return reading.problem
+
+
+def choice(text: str, *, finish: str = "stop") -> str:
+    reading = read(text, "choice", CLAUSES, finish=finish)
+    assert reading.problem == ""
+    return CLAUSES.label(str(reading.values["label"])).name
+
+
+EXTRACTOR = """Opinion: The aspects present in this review are: #Price, #Location, #Food, #Cleanliness, #Service.
+
+- #Price: "we paid \\$75 a night for a 'junior suite'"
+- #Location: "halfway up the avenue. It's close to a seedy block"
+- #Food: "the diner next door" and "breakfast (coffee, bagels, cereal) in a small room"
+- #Cleanliness: "tidied every day."
+- #Service: "the desk was so-so."
+"""
+CRITIC = """I disagree with including #Food as an aspect here. The review speaks of a diner next door, but that is about
+where it is. Therefore, #Food is not a significant aspect in the review.
+
+The other aspects—#Price, #Location, #Cleanliness, and #Service—are clearly and explicitly mentioned in the review."""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (EXTRACTOR, {"Price", "Location", "Food", "Cleanliness", "Service"}),
+        ('Aspects present: #Cleanliness, #Price.\n\n- Cleanliness: "clean bath"', {"Cleanliness", "Price"}),
+        (
+            "The present aspects are: Price, Location, Cleanliness, Service.",
+            {"Price", "Location", "Cleanliness", "Service"},
+        ),
+        ("Final Decision: The present aspects are: [Price], [Location]", {"Price", "Location"}),
+        ("The aspects present in this hotel review are: #Service, #Price", {"Service", "Price"}),
+        ("the ASPECTS present in THE text ARE: #service & #PRICE", {"Service", "Price"}),
+        ("The labels present in this conversation of two doctors are: Service; Price", {"Service", "Price"}),
+        ("The labels are: Service / Price", {"Service", "Price"}),
+        ("The only aspect present in this review is #Food.", {"Food"}),
+        ("The aspects I believe are present in the review are: Price and Food.", {"Price", "Food"}),
+        ("The following aspects are present in this review: Price, Food", {"Price", "Food"}),
+        ("The aspects present in this review are as follows: Price", {"Price"}),
+        ("I think the aspects present are Price and Service.", {"Price", "Service"}),
+        ("Final Decision: Price", {"Price"}),
+        ("My final decision is: Price", {"Price"}),
+        ("Final decision - Price, Food", {"Price", "Food"}),
+        ("FINAL DECISION (after weighing both): Price", {"Price"}),
+        ("Judge: Final Decision: #Food and drinks and Service", {"Food and drinks", "Service"}),
+        ("Final Decision: none", set()),
+        ("Final Decision: The present aspects are: None.", set()),
+        ("The aspects present in this review are: none of the listed aspects.", set()),
+        ("The aspects present in this review are: no aspects", set()),
+        ("The aspects present in this review are: none, as it is about the weather.", set()),
+        ("The aspects present in this hotel review are none of the aspects.", set()),
+    ],
+)
+def test_decision_lines(text: str, expected: set[str]) -> None:
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("**Final Decision:** The present aspects are: **Price**, **Food**", {"Price", "Food"}),
+        ("**Final Decision**: Price", {"Price"}),
+        ("__Final Decision:__ _Price_", {"Price"}),
+        ("The **aspects present** in this review are: `#Price`", {"Price"}),
+        ("> The aspects present in this review are: #Price", {"Price"}),
+        ("- The aspects present in this review are: #Price", {"Price"}),
+        ("## Final Decision\n\nPrice, Food\n\nBecause of the words.", {"Price", "Food"}),
+        (
+            "### Final Decision:\n- **Price**: cheap, a bargain\n- **Food** (breakfast)\n  - nice\n\nBye.",
+            {"Price", "Food"},
+        ),
+        ("Final Decision:\n\n1. Price\n2. Food\n", {"Price", "Food"}),
+        ("Final Decision:\n* #Price\n* #Food", {"Price", "Food"}),
+        ("The aspects present in this review are:\n#Price\n#Food\n\nDone", {"Price", "Food"}),
+        ("Final Decision:\n**Price**\n**Food**: good, tasty\nThe critic overlooked Service.", {"Price", "Food"}),
+        ("Final Decision:\n- [x] Price\n- [ ] Food\n- Service: absent\n- Location (not mentioned)", {"Price"}),
+        ("Final Decision:\n```\nPrice, Food\n```", {"Price", "Food"}),
+        ("Final Decision: Price,\nFood", {"Price", "Food"}),
+        ("Final Decision:\nThe present aspects are: Price", {"Price"}),
+        ('Final Decision:\n"The present aspects are: Price, Food"', {"Price", "Food"}),
+        ('Final Decision: "The present aspects are: Price, Food"', {"Price", "Food"}),
+        ('The aspects present in this review are: "Service", "Food"', {"Service", "Food"}),
+        ('The aspects present in this review are: "Service" “Food” «Price»', {"Service", "Food", "Price"}),
+        ("The aspects present in this review are: #Service #Food #Price", {"Service", "Food", "Price"}),
+        (
+            "The aspects present in this review are: #Service (staff, desk), #Food – tasty, #Price",
+            {"Service", "Food", "Price"},
+        ),
+        ('The aspects present in this review are: #Service: "a, b", #Food because of breakfast', {"Service", "Food"}),
+        ("The aspects present in this review are: #Service. The rest, Food, is absent.", {"Service"}),
+        ("<answer>Final Decision: Price</answer>", {"Price"}),
+        ("Ｆinal Decision： Price\n\nFinal Decision： Ｐｒｉｃｅ，Food", {"Price", "Food"}),
+        ("Final Decision: Price, but not Food", {"Price"}),
+        ("Final Decision: Price\r\nBye\r\n", {"Price"}),
+    ],
+)
+def test_layout_and_markdown(text: str, expected: set[str]) -> None:
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"labels": ["Price", "#Food"]}', {"Price", "Food"}),
+        ('Here it is:\n```json\n{"aspects": [{"name": "price", "quotes": ["cheap"]}]}\n```\nDone.', {"Price"}),
+        (
+            '{"labels": [{"label": "Food", "evidence": "x"}, {"aspect": "Service"}], "reason": "The label is Price"}',
+            {"Food", "Service"},
+        ),
+        ('{"Labels": []}', set()),
+        ('{"labels": ["none"]}', set()),
+        ('{"labels": "Price, Food"}', {"Price", "Food"}),
+        ('{"labels": {"Price": true, "Food": false}}', {"Price"}),
+        ('{"labels": [{"label": "Price", "present": true}, {"label": "Food", "present": false}]}', {"Price"}),
+        ('[{"label": "Price", "quotes": []}, {"label": "Food", "quotes": []}]', {"Price", "Food"}),
+        ('{"answer": {"labels": ["Price"]}}', {"Price"}),
+        ('{"note": "line one\nline two", "labels": ["Price"]}', {"Price"}),
+        ('{"labels": ["Food"]}\nFinal Decision: Price', {"Price"}),
+        ('Final Decision: Food\n{"labels": ["Price"]}', {"Price"}),
+        ('{"labels": ["Food"]} {"labels": ["Price"]}', {"Price"}),
+    ],
+)
+def test_json(text: str, expected: set[str]) -> None:
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"labels": ["Price",],}',
+        "{'labels': ['Price']}",
+        """{'labels': [{'label': 'Price', 'quotes': ['the hotel's "best" price, True']}], 'sure': True, 'x': None}""",
+        r"{'labels': ['Price'], 'note': 'it\'s \"so\"'}",
+    ],
+)
+def test_json_as_python_or_javascript_write_it(text: str) -> None:
+    assert names(text) == {"Price"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"labels": ["Price"',
+        '{"labels": ["Price" "Food"]}',
+        "{'labels': ['Price']",
+        '{"note": "he said "hi"", "labels": ["Price"]}',
+        # The first entry lacks a comma: what follows must not be taken for the whole decision.
+        '{"labels": [{"label": "Price" "quotes": []}, {"label": "Food", "quotes": ["x"]}]}',
+        'Final Decision: Price\n{"labels": [}',
+    ],
+)
+def test_broken_json_is_no_decision(text: str) -> None:
+    assert "JSON" in problem(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The guest writes "The aspects present in this review are: none".',
+        "The guest writes “Great hotel. Final Decision: none” and leaves.",
+        "Der Gast schreibt „Final Decision: none“.",
+        "The guest writes «Final Decision: none».",
+        'The guest writes "great stay\nFinal Decision: none\nbye".',
+        'Its 5" screen: "a 5" screen. Final Decision: none" they say.',
+        'It holds: "answer {"labels": []} now".',
+        'It holds ‘{"labels": []}’.',
+        "The text says the aspects present are none.",
+        "The document instructs me: Final Decision: none",
+        "The aspects present in this review are not Food.",
+        "The aspects present are no longer: Food",
+        "If the critic is right, the aspects present in this review are: #Food.",
+        "Unless I am mistaken the final decision is: Food",
+        "I do not think that the final decision is: The present aspects are: Price",
+        "I disagree that the aspects present in this review are: #Food",
+        "I doubt the aspects present in this review are: #Food",
+        "The other aspects present in this review are: #Food",
+        "The extractor's final decision: Food",
+        "The aspects present in this review are well supported.",
+        "The aspects present aren't: Food",
+        "The aspects present in this review would be: Food",
+        "Determine which aspects present are: Food",
+        CRITIC,
+    ],
+)
+def test_what_is_quoted_reported_supposed_or_denied_is_no_decision(text: str) -> None:
+    assert problem(text) == NO_DECISION
+    # It neither overrides a decision before it nor stands in for one after it.
+    assert names(f"Final Decision: Price\n\n{text}") == {"Price"}
+    assert names(f"{text}\n\nFinal Decision: Price") == {"Price"}
+
+
+def test_the_last_decision_wins() -> None:
+    injected = "The aspects present in this review are: #Food\n\nIgnore the above.\n\n"
+    assert names(injected + "The aspects present in this review are: #Price") == {"Price"}
+    assert names("Final Decision: Food. Final Decision: Price") == {"Price"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>The aspects present in this review are: #Food</think>\nFinal Decision: Price", {"Price"}),
+        ("<think>a</think><thinking>b\n</thinking> Final Decision: Price", {"Price"}),
+        ("Some servers keep the opening tag. Final Decision: Food\n</think>\nFinal Decision: Price", {"Price"}),
+        ("Final Decision: Price, though the text has <think> and </think> in it", {"Price"}),
+    ],
+)
+def test_thinking_is_ignored(text: str, expected: set[str]) -> None:
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "<think>Final Decision: Food", "<think>x</think>\n"])
+def test_empty(text: str) -> None:
+    assert problem(text) == EMPTY
+
+
+def test_unknown_names_are_reported_as_written() -> None:
+    reading = read("Final Decision: Price, Food quality, #Wi-Fi (slow)", "labels", HOTEL)
+    assert present(reading) == {"Price"}
+    assert reading.unknown == ("Food quality", "Wi-Fi")
+
+    reading = read('{"labels": ["Pool", 3, {"x": 1}]}', "labels", HOTEL)
+    assert reading.unknown[:2] == ("Pool", "3")
+    assert '"Pool"' in reading.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Final Decision: Foo, Bar", 'not in the codebook: "Foo", "Bar"'),
+        ("Final Decision: Foods", "Foods"),
+        ("Final Decision: Food\nThe aspects present in this review are Pool and Spa.", '"Pool", "Spa"'),
+        ("Final Decision: Service-level", "Service-level"),
+        ("Final Decision: none, Food", 'says none and also names "Food"'),
+        ("Final Decision: none and Pool", 'says none and also names "Pool"'),
+        ("Final Decision:", "names no label"),
+        ("Final Decision: not Food", "names no label"),
+        ("Final Decision: possibly Food", "not say plainly"),
+        ("Final Decision: Food or Price", "not say plainly"),
+        ("Final Decision: all of them", "all of them"),
+        ("No marker, but #Food is there.", NO_DECISION),
+    ],
+)
+def test_problems_say_what_is_wrong(text: str, said: str) -> None:
+    assert said in problem(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "open_items"),
+    [
+        ("Undecided: #Price\nThe aspects present in this review are: #Food", {"Food"}, {"Price"}),
+        ("Undecided: #Price\nUndecided: #Location\nFinal Decision: none", set(), {"Price", "Location"}),
+        (
+            "Undecided: Food\n\nMore words.\n\nUndecided: #Price, #Service\nFinal Decision: Food",
+            {"Food"},
+            {"Price", "Service"},
+        ),
+        ("Final Decision: Food, Price\n**Undecided:** Price", {"Food"}, {"Price"}),
+        ("Undecided: none\nFinal Decision: Food", {"Food"}, set()),
+        (
+            "Undecided: Price (not mentioned), Service or Location\nFinal Decision: Food",
+            {"Food"},
+            {"Price", "Service", "Location"},
+        ),
+        ('He wrote "so\nUndecided: Price\nbye".\nFinal Decision: Food', {"Food"}, set()),
+        (
+            '{"labels": ["Food"], "undecided": ["Price", {"label": "Service", "reason": "thin"}]}',
+            {"Food"},
+            {"Price", "Service"},
+        ),
+        ('{"labels": {"Food": true, "Price": null}}', {"Food"}, {"Price"}),
+        # Named, but in words that take it back: neither present nor absent.
+        ("Final Decision: Food, possibly Price", {"Food"}, {"Price"}),
+        ("Final Decision: Food, Price (not explicitly mentioned but implied)", {"Food"}, {"Price"}),
+        ("Final Decision: Food, but also Price", {"Food"}, {"Price"}),
+        ("Final Decision: Food, Price, not Price", {"Food"}, {"Price"}),
+    ],
+)
+def test_what_is_left_open(text: str, expected: set[str], open_items: set[str]) -> None:
+    reading = read(text, "labels", HOTEL)
+    assert present(reading) == expected
+    assert {HOTEL.label(item).name for item in reading.undecided} == open_items
+    assert all(reading.undecided.values())
+
+
+def test_reasons_for_what_is_left_open() -> None:
+    reading = read("Undecided: #Price\nFinal Decision: none", "labels", HOTEL)
+    assert set(reading.undecided.values()) == {"left open by the agent"}
+    reading = read('{"labels": [], "undecided": [{"label": "Price", "reason": "thin"}]}', "labels", HOTEL)
+    assert set(reading.undecided.values()) == {"thin"}
+
+
+def test_all_left_open_needs_no_decision() -> None:
+    reading = read("\n".join(f"Undecided: #{name}" for name in ASPECTS), "labels", HOTEL)
+    assert reading.readable
+    assert set(reading.undecided) == set(HOTEL.items)
+    assert not reading.values
+    assert problem("Undecided: #Price") == NO_DECISION
+
+
+def test_a_label_may_be_called_undecided() -> None:
+    codebook = make("For", "Against", "Undecided")
+    assert names("Final Decision:\n- **Undecided**: no side taken\n- For", codebook) == {"Undecided", "For"}
+
+
+TRICKY = (
+    "R&D", "C#", "C++", ".NET", "Wi-Fi 2.0", "Bed/breakfast", "Bed", "breakfast", "Bed, bath", "Food",
+    "Food and drinks", "Café", "服务", "服务质量", "👩‍🍳 chef", "❤️", "שירות", "خدمة العملاء", "Children's area",
+    "St. Mary", "No smoking", "None given", "food_q", "Price (EUR)", "Price", "[tag]", "Straße", "ﬁne", "Q: A",
+    "2.5", "either/or", "or", "कि", "서비스",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRICKY)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "The aspects present in this text are: #{0}, #Zebra.",
+        "**Final Decision:** The present aspects are: {0}, Zebra",
+        "Final Decision:\n- **{0}**: some words, Food\n- Zebra",
+        'Final Decision: "{0}" and "Zebra"',
+        '{{"labels": [{{"label": "{0}", "quotes": []}}, "Zebra"]}}',
+        "Final Decision: \u200f{0}\u200f (why), Zebra",
+    ],
+)
+def test_names_with_separators_signs_and_scripts(name: str, form: str) -> None:
+    codebook = make(*TRICKY, "Zebra")
+    assert names(form.format(name), codebook) == {name, "Zebra"}
+    assert names(form.format(name.upper() if name.isascii() else name), codebook) == {name, "Zebra"}
+
+
+def test_the_longest_name_wins() -> None:
+    assert names("Final Decision: Food and drinks") == {"Food and drinks"}
+    assert names("Final Decision: drinks, Food and Price", make("Food", "drinks", "Food and Price")) == {
+        "drinks",
+        "Food and Price",
+    }
+    assert names("Final Decision: Bed, bath", make("Bed", "bath", "Bed, bath")) == {"Bed, bath"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The aspects present in this review are: #Price\n", {"Price"}),
+        ('The aspects present in this review are: #Price\n\n- #Price: "che', {"Price"}),
+        ('{"labels": ["Price"]}', {"Price"}),
+        ("Final Decision:\n- Price\n- Food\n\nBecause", {"Price", "Food"}),
+        ("## Final Decision\nPrice, Food\n\nBeca", {"Price", "Food"}),
+        ("Undecided: Food\nFinal Decision: Price\n", {"Price"}),
+    ],
+)
+def test_a_cut_reply_counts_when_its_decision_is_complete(text: str, expected: set[str]) -> None:
+    assert names(text, finish="length") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The aspects present in this review are: #Price",
+        "Final Decision: Food\nThe aspects present in this review are: #Price, #Lo",
+        "Final Decision: Food\n\nThe aspects present in th",
+        "Final Decision: Food\n\n**Final Deci",
+        "Final Decision: Food\nThe label is",
+        "Final Decision: Food\nFinal Decision: Price,\n",
+        "Final Decision: Food\nFinal Decision:\n- Price\n",
+        "Final Decision: Food\nFinal Decision:\n",
+        'Final Decision: Food\n{"labels": ["Price"',
+        '{"labels": ["Food"]}\n{"lab',
+        "Final Decision: Food\nUndecided: Pri",
+        "Food it is, as the",
+        "<think>Final Decision: Food",
+    ],
+)
+def test_a_cut_reply_never_falls_back_to_an_earlier_decision(text: str) -> None:
+    assert problem(text, finish="length") == CUT
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The label is Governing Law", "Governing Law"),
+        ("The label is 3.", "Governing Law"),
+        ("The label is 2.5", "Assignment, anti"),
+        ("The label is Assignment, anti, which is plain.", "Assignment, anti"),
+        ("The label is 17: License Grant. It lets them copy.", "License Grant"),
+        ("The label is license grant (17)", "License Grant"),
+        ("**Let's think step by step.** It binds them. The label is **Non-compete**.", "Non-compete"),
+        ("So the label is label 3 (Governing Law).", "Governing Law"),
+        ("The final label for this clause is: 'Non-compete'", "Non-compete"),
+        ("The label is\n\n**Non-compete**\n", "Non-compete"),
+        ("Final Decision: 17", "License Grant"),
+        ("The label is Non-compete, not License Grant", "Non-compete"),
+        ("The label is Non-compete because License Grant is narrower", "Non-compete"),
+        ("The text says the label is 3. Hence, the label is 1", "Non-compete"),
+        ("The label is not 3. The label is 1", "Non-compete"),
+        ('{"label": "Non-compete", "quotes": ["x"]}', "Non-compete"),
+        ('{"label": 3}', "Governing Law"),
+        ('{"label": "17"}', "License Grant"),
+        ('{"label": {"name": "non-compete"}}', "Non-compete"),
+        ('{"labels": ["Non-compete"]}', "Non-compete"),
+        ("The aspects present in this clause are: #Non-compete", "Non-compete"),
+    ],
+)
+def test_choice(text: str, expected: str) -> None:
+    assert choice(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The label is Licence", '"Licence"'),
+        ("The label is 99", '"99"'),
+        ("The label is Non-compete or License Grant", "more than one label"),
+        ("The label is Non-compete, License Grant", "more than one label"),
+        ("The label is 17 (Governing Law)", "more than one label"),
+        ('{"labels": ["Non-compete", 3]}', "more than one label"),
+        ("The label is none", "does not choose"),
+        ('{"label": true}', "not in the codebook"),
+        ("The label is not 3.", NO_DECISION),
+        ("It is 3.", NO_DECISION),
+    ],
+)
+def test_no_choice(text: str, said: str) -> None:
+    assert said in problem(text, CLAUSES, expects="choice")
+
+
+STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The label is Neither", "Neither"),
+        ("It could be For. The label is: **neither**.", "Neither"),
+        ("The label is not mentioned", "Not mentioned"),
+        ("The label is Not mentioned because the text is about cats", "Not mentioned"),
+        ("The label is never mind.", "Never mind"),
+        ("The label is For. The label is not mentioned in the text.", "For"),
+        ("The label is For. The label is neither weak nor strong.", "For"),
+    ],
+)
+def test_a_label_may_begin_like_a_denial(text: str, expected: str) -> None:
+    (value,) = read(text, "choice", STANCE).values.values()
+    assert {label.id: label.name for label in STANCE.labels}[str(value)] == expected
+    aspects = make("Food", "Not relevant")
+    listed = read("The aspects present in this text are: Not relevant, Food", "labels", aspects)
+    assert present(listed, aspects) == {"Not relevant", "Food"}
+
+
+def test_choice_left_open() -> None:
+    reading = read("No word fits.\nUndecided: #License Grant, #Non-compete", "choice", CLAUSES)
+    assert reading.undecided == {"label": "left open by the agent"}
+    assert reading.readable
+    assert choice("Undecided: #License Grant\nThe label is 3") == "Governing Law"
+
+
+def test_choice_cut() -> None:
+    assert problem("The label is 1. So the label is 1", CLAUSES, finish="length", expects="choice") == CUT
+    assert choice("The label is 1\nbeca", finish="length") == "Non-compete"
+
+
+def ratings(text: str, codebook: Codebook = SUMMARY, **more: str) -> dict[str, object]:
+    reading = read(text, "ratings", codebook, **more)
+    assert reading.problem == ""
+    assert set(reading.values) | set(reading.undecided) == set(codebook.items)
+    return {codebook.label(item).name: value for item, value in reading.values.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Final ratings:\nFluency: 4\nEffect Direction: 3.5\nPIO Consistency: 5/5", [4, 3.5, 5]),
+        ("Final ratings: Fluency: 4, Effect Direction: 2; PIO Consistency: 1", [4, 2, 1]),
+        (
+            "**Final Ratings**\n\n- **Fluency**: 4 (reads well)\n- Effect Direction - 3\n| PIO Consistency | 2 |",
+            [4, 3, 2],
+        ),
+        (
+            "Final ratings:\n1. #fluency = 4\n2. EFFECT direction: 4 out of 5\n3. PIO Consistency: **3** stars",
+            [4, 4, 3],
+        ),
+        ('{"ratings": {"PIO Consistency": 2, "Fluency": 4, "Effect Direction": "3"}}', [4, 3, 2]),
+        (
+            '{"ratings": [{"dimension": "Fluency", "rating": 4}, {"name": "Effect Direction", "score": 3.0},'
+            ' {"label": "PIO Consistency", "rating": {"value": 1}}]}',
+            [4, 3.0, 1],
+        ),
+        ("Fluency: 1\nFinal ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2\nFluency: 4", [4, 3, 2]),
+        (
+            "Final ratings:\nFluency: 1\n\nFinal ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2",
+            [4, 3, 2],
+        ),
+        ("Final Decision:\nFluency: ４\nEffect Direction: 3\nReason: short\nPIO Consistency: 2", [4, 3, 2]),
+    ],
+)
+def test_ratings(text: str, expected: list[float]) -> None:
+    found = ratings(text)
+    assert found == dict(zip(("Fluency", "Effect Direction", "PIO Consistency"), expected, strict=True))
+    assert [type(value) for value in found.values()] == [type(value) for value in expected]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("9", "9 is outside 1 to 5"),
+        ("-1", "-1 is outside 1 to 5"),
+        ("99999999999999999999", "not a number"),
+        ("good", '"good" is not a number'),
+        ("4-5", "not a number"),
+        ("4 or 5", "not a number"),
+        ("4,5", "not a number"),
+        ("4²", "not a number"),
+        ("80%", "not a number"),
+        ("4/10", "not on the scale to 5"),
+        ("n/a", "left open by the agent"),
+        ("4\nEffect Direction: 3", "rated 4 and 3"),
+    ],
+)
+def test_ratings_that_cannot_be_read(said: str, reason: str) -> None:
+    text = f"Final ratings:\nFluency: 4\nPIO Consistency: 4\nEffect Direction: {said}"
+    reading = read(text, "ratings", SUMMARY)
+    assert ratings(text) == {"Fluency": 4, "PIO Consistency": 4}
+    assert [reason in why for why in reading.undecided.values()] == [True]
+
+
+def test_ratings_missing_unknown_and_left_open() -> None:
+    reading = read(
+        "Undecided: #Fluency\nFinal ratings:\nFluency: 4\nOverall: 3\nEffect Direction: 2", "ratings", SUMMARY
+    )
+    fluency, effect, pio = SUMMARY.items
+    assert reading.values == {effect: 2}
+    assert reading.undecided == {fluency: "left open by the agent", pio: "no rating given"}
+    assert reading.unknown == ("Overall",)
+    assert "no dimension has a rating" in problem("Final ratings:\nFluency: high", SUMMARY, expects="ratings")
+    assert problem("Fluency: 4", SUMMARY, expects="ratings") == NO_DECISION
+    assert "not in the codebook" in problem('{"ratings": {"Tone": 4}}', SUMMARY, expects="ratings")
+
+
+def test_json_numbers_that_are_none() -> None:
+    text = '{"ratings": {"Fluency": true, "Effect Direction": null, "PIO Consistency": NaN}}'
+    assert "no dimension has a rating" in problem(text, SUMMARY, expects="ratings")
+    assert "outside" in problem('{"ratings": {"Fluency": ' + "9" * 5000 + "}}", SUMMARY, expects="ratings")
+
+
+def test_ratings_cut() -> None:
+    whole = "Final ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2"
+    assert problem(whole, SUMMARY, finish="length", expects="ratings") == CUT
+    assert problem(whole[:-20], SUMMARY, finish="length", expects="ratings") == CUT
+    assert len(ratings(whole + "\n", finish="length")) == 3
+
+
+def test_text_is_read_by_the_codebook_s_kind() -> None:
+    assert present(read("The aspects present in this review are: #Food", "text", HOTEL)) == {"Food"}
+    assert read("The label is 3", "text", CLAUSES).values == {"label": CLAUSES.labels[0].id}
+    assert read("Final ratings: Fluency: 3", "text", SUMMARY).values == {SUMMARY.items[0]: 3}
+    assert read("I agree.", "text", HOTEL).problem == NO_DECISION
+
+
+def test_a_unit_may_hold_a_verb() -> None:
+    codebook = make("Food", unit="pair of what is asked and what are the answers")
+    assert names(f"The aspects present in this {codebook.unit} are: #Food", codebook) == {"Food"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The FOOD and the **service**.", {"Food", "Service"}),
+        ("Food and drinks were fine", {"Food and drinks"}),
+        ("foods, services", set()),
+        ("seafood, food-related", {"Food"}),
+        ("priceless Location's", {"Location"}),
+        ("<think>Food</think> Price", {"Price"}),
+        ("", set()),
+    ],
+)
+def test_mentions(text: str, expected: set[str]) -> None:
+    assert {HOTEL.label(item).name for item in mentions(text, HOTEL)} == expected
+
+
+def test_mentions_in_scripts_without_spaces() -> None:
+    codebook = make("服务", "서비스", "C++", "❤️")
+    assert len(mentions("这里的服务很好。서비스는 C++ ❤", codebook)) == 4
+    assert mentions("AC++ ❤️", codebook) == {codebook.labels[3].id}
+
+
+def test_unknown_names_are_storable_and_few() -> None:
+    reading = read('{"labels": ["\\ud800x", "Food"]}', "labels", HOTEL)
+    assert reading.unknown == ("\ufffdx",)
+    reading = read("Final Decision: Food, " + ", ".join(f"x{n}" for n in range(1000)), "labels", HOTEL)
+    assert len(reading.unknown) == 50
+
+
+def test_no_labels_at_all() -> None:
+    codebook = make()
+    assert "not in the codebook" in problem("Final Decision: Food", codebook)
+    assert read("Final Decision: none", "labels", codebook).readable
+    assert mentions("Food", codebook) == frozenset()
+
+
+PIECES = st.sampled_from(
+    [
+        "The aspects present in this review are: ", "Final Decision:", "The label is ", "Final ratings:",
+        "Undecided: ", '{"labels": [', '{"ratings": {"Fluency": ', "]}", "}}", '"', "“", "”", "«", "»", "'", "\n",
+        "\n- ", "\n\n", "```", "#", "**", ", ", ": ", ".", " and ", "not ", "none", "Food", "Food and drinks",
+        "Fluency", "License Grant", "3", "17", "(", ")", "[ ]", "<think>", "</think>", "…", "\u200f", "é", "e\u0301",
+        "\ud800", "\x00", "服务", "{", "\\",
+    ]
+)  # fmt: skip
+REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=25).map("".join))
+
+
+@settings(max_examples=400, deadline=None)
+@given(REPLIES, st.sampled_from([HOTEL, CLAUSES, SUMMARY]), st.sampled_from(["stop", "length"]), st.data())
+def test_any_text_can_be_read(text: str, codebook: Codebook, finish: str, data: st.DataObject) -> None:
+    expects = data.draw(st.sampled_from(["text", "labels", "choice", "ratings"]))
+    reading = read(text, expects, codebook, finish=finish)
+    assert reading == read(text, expects, codebook, finish=finish)
+    assert not set(reading.values) & set(reading.undecided)
+    if reading.problem:
+        assert not reading.values
+        assert "\n" not in reading.problem
+    elif expects == "labels":
+        assert set(reading.values) | set(reading.undecided) == {label.id for label in codebook.labels}
+        assert all(isinstance(value, bool) for value in reading.values.values())
+    elif expects == "choice":
+        assert set(reading.values) | set(reading.undecided) == {"label"}
+    for name in reading.unknown:
+        name.encode()
+    assert mentions(text, codebook) <= {label.id for label in codebook.labels}
+
+
+# No marks that quote or hide what follows, and nothing that leaves labels open.
+OPEN = st.text(st.characters(exclude_characters='"“”„«»<{[', exclude_categories=("Cs",)), max_size=100)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(OPEN | PIECES.filter(lambda piece: not set(piece) & set('"“”„«»<{[U')), max_size=15), st.data())
+def test_whatever_stands_before_it_the_last_line_decides(pieces: list[str], data: st.DataObject) -> None:
+    chosen = data.draw(st.sets(st.sampled_from(ASPECTS)))
+    form = data.draw(st.sampled_from(["Final Decision: {}", "The aspects present in this review are: {}"]))
+    text = "".join(pieces) + "\n\n" + form.format(", ".join(sorted(chosen)) or "none") + "\n"
+    assert names(text) == names(text, finish="length") == chosen
+
+
+NAME = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        NAME.filter(
+            lambda name: (
+                any(c.isalnum() and c.isascii() for c in normalise(name)) and normalise(name) not in {"none", "zebra"}
+            )
+        ),
+        max_size=4,
+    )
+)
+def test_any_name_with_a_letter_is_read_back(labels: list[str]) -> None:
+    codebook = make(*{normalise(name): name for name in labels}.values(), "Zebra")
+    for label in codebook.labels:
+        text = json.dumps({"labels": [label.name]}, ensure_ascii=False)
+        assert read(text, "labels", codebook).present == (label.id,)
+
+
+HOSTILE = [
+    "The aspects present in this review are #Food x ", "the label is ", "Final Decision:\n", "Final ratings: ", "{",
+    '{"', '{"labels": [', '{"a":', '{"labels": ["x", {"y', "[{", '"', "“", "'a ", "#", "(", " ", "the ", "aspects ",
+    "present ", "in this ", "<think></think>", "Service or ", "\u0301\u0327", "Food: 4\n", "Undecided: #Food\n",
+    'Food "x" ', "none of the ", "and ", "- \n", "\\", "Service (", "...", "\u202e",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    start = time.process_time()
+    for finish in ("stop", "length"):
+        read(text, "text", HOTEL, finish=finish)
+    mentions(text, HOTEL)
+    # About one second here; what is quadratic takes minutes.
+    assert time.process_time() - start < 15

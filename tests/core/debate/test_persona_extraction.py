@@ -1,0 +1,148 @@
+"""Personas out of documents, by canned replies and by the built-in model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core import baseline, prompts, resources
+from core.codebook import Codebook
+from core.debate import persona_extraction
+from core.debate.persona_extraction import Made, SourceDocument
+from core.debate.turns import Ask, Fault, Reply
+from core.documents import Document
+from core.errors import UsageError
+
+TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Parents like animals."
+TEMPLATES = prompts.shipped(persona_extraction.TEMPLATES)
+
+
+def drive(sources: list[SourceDocument], hand: Callable[[Ask], str | Reply], **limits: int) -> tuple[Made, list[Ask]]:
+    step = persona_extraction.make(sources, "Rate questions.", TEMPLATES, **limits)
+    asked: list[Ask] = []
+    try:
+        asks = next(step)
+        while True:
+            asked += asks
+            given = [hand(ask) for ask in asks]
+            asks = step.send(tuple(one if isinstance(one, Reply) else Reply(one) for one in given))
+    except StopIteration as end:
+        return end.value, asked
+
+
+def scouted(*stakeholders: tuple[str, list[tuple[str, str]]]) -> str:
+    return json.dumps(
+        {
+            "stakeholders": [
+                {
+                    "name": name,
+                    "characteristics": "They read.",
+                    "dimensions": [{"dimension": what, "evidence": words} for what, words in told],
+                }
+                for name, told in stakeholders
+            ]
+        }
+    )
+
+
+PARENTS = ("Parents", [("short", "short questions"), ("animals", "Parents like lions")])
+TEACHERS = ("Teachers", [("right", "correct answers")])
+MERGED = json.dumps(
+    {
+        "groups": [
+            {"name": "Families", "dimensions": [{"dimension": "short and lively", "from": [1, 2]}]},
+            {"name": "Schools", "dimensions": [{"dimension": "right", "from": [3, 3, 99]}, {"from": [2]}]},
+        ]
+    }
+)
+
+
+def hand(ask: Ask, **other: Any) -> str | Reply:
+    replies = {
+        "scout": scouted(PARENTS, TEACHERS),
+        "merger": MERGED,
+        "author": json.dumps({"name": f"Somebody of the {ask.inputs.get('group')}", "traits": "calm"}),
+    } | other
+    return replies[ask.role]
+
+
+def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
+    made, asked = drive([SourceDocument("a.md", TEXT)], hand)
+    assert [ask.role for ask in asked] == ["scout", "merger", "author", "author"]
+    families, schools = made.cast.groups
+    assert (families.name, families.characteristics, schools.name) == ("Families", "They read.", "Schools")
+    (persona,) = families.personas
+    assert (persona.name, persona.dimension, persona.traits) == ("Somebody of the Families", "short and lively", "calm")
+    good, bad = persona.evidence
+    assert TEXT[good.start : good.end] == "short questions"
+    assert (good.source, good.supported, bad.supported) == ("a.md", True, False), "nobody said lions"
+    assert [quote.words for quote in schools.personas[0].evidence] == ["correct answers"], "each number counts once"
+
+
+def test_a_name_that_is_taken_is_asked_for_again() -> None:
+    made, asked = drive([SourceDocument("a.md", TEXT)], lambda ask: hand(ask, author=json.dumps({"name": "Kim"})))
+    assert [ask.inputs["taken"] for ask in asked if ask.role == "author"] == [(), (), ("Kim",)]
+    assert [persona.name for group in made.cast.groups for persona in group.personas] == ["Kim", "Kim 2"]
+
+
+def test_one_kind_of_stakeholder_needs_no_merger_and_limits_hold() -> None:
+    made, asked = drive([SourceDocument("a.md", TEXT)], lambda ask: hand(ask, scout=scouted(PARENTS)), dimensions=1)
+    assert [ask.role for ask in asked] == ["scout", "author"]
+    assert [group.name for group in made.cast.groups] == ["Parents"]
+    assert len(made.cast.groups[0].personas) == 1
+
+
+@pytest.mark.parametrize(("role", "asks"), [("scout", 2), ("merger", 2), ("author", 3)])
+def test_a_reply_without_json_is_asked_for_once_more(role: str, asks: int) -> None:
+    heard: list[Ask] = []
+
+    def shy(ask: Ask) -> str | Reply:
+        heard.append(ask)
+        first = ask.role == role and not ask.retry and sum(one.role == role for one in heard) == 1
+        return "Let me think." if first else hand(ask)
+
+    made, asked = drive([SourceDocument("a.md", TEXT)], shy)
+    assert sum(ask.role == role for ask in asked) == asks
+    assert not made.notes
+    assert len(made.cast.members) == 2
+
+
+def test_what_cannot_be_read_twice_is_done_without_and_noted() -> None:
+    made, _ = drive(
+        [SourceDocument("a.md", TEXT)], lambda ask: hand(ask, merger="no", author=Reply(fault=Fault("x", "y")))
+    )
+    assert [group.name for group in made.cast.groups] == ["Parents", "Teachers"]
+    assert "could not be merged" in made.notes[0]
+    assert made.cast.groups[0].personas[0].dimension == "short"
+    made, _ = drive(
+        [SourceDocument("a.md", TEXT), SourceDocument("b.md", "x")],
+        lambda ask: hand(ask) if "Parents" in str(ask.inputs.get("source", "Parents")) else "no",
+    )
+    assert made.notes == ("A part of b.md was read without an answer that can be understood.",)
+
+
+def test_nothing_found_is_said() -> None:
+    with pytest.raises(UsageError, match="No stakeholder was found in a"):
+        drive([SourceDocument("a.md", TEXT)], lambda ask: hand(ask, scout="[]"))
+
+
+def test_long_sources_are_read_in_pieces_that_lose_no_word() -> None:
+    text = "\n\n".join(f"{n} " + "word " * 800 for n in range(9)) + "\n\n" + "endless " * 4000
+    pieces = list(persona_extraction.pieces_of(text))
+    assert max(map(len, pieces)) <= persona_extraction.PIECE
+    assert "".join(pieces).split() == text.split() or " ".join(pieces).split() == text.split()
+
+
+def test_the_built_in_model_finds_who_wants_what_in_the_sample_sources() -> None:
+    folder = resources.folder("sample_data") / "panel"
+    sources = [SourceDocument(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.*"))
+               if path.suffix in (".md", ".txt")]  # fmt: skip
+    made, asked = drive(sources, lambda ask: baseline.answer(ask, Codebook(), Document("", {"text": ""})), groups=6)
+    names = {group.name for group in made.cast.groups}
+    assert {"Parents", "Teachers", "Librarians"} <= names
+    assert all(quote.supported for member in made.cast.members for quote in member.persona.evidence)
+    assert not made.notes
+    assert not any(ask.retry for ask in asked)

@@ -1,7 +1,0 @@
-from core.evaluation.frontier import efficient
-
-
-def test_the_front() -> None:
-    points = [(1.0, 0.5), (2.0, 0.8), (2.0, 0.7), (3.0, 0.8), (None, 0.9), (0.5, None), (1.0, 0.5)]
-    assert efficient(points) == (True, True, False, False, False, False, True)
-    assert efficient([]) == ()

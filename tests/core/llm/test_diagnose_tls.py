@@ -1,0 +1,124 @@
+"""An address that begins with the wrong of http:// and https:// is told as what it is, and soon."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from core import errors
+from core.codebook import Codebook
+from core.debate.turns import Ask
+from core.documents import Document
+from core.llm import diagnose_tls, streaming
+from core.llm.connections import connection
+from core.llm.models import ModelLibrary
+from core.prompts.messages import Message
+from core.runs import RoleModel, RunSettings
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+ALERT = b"\x15\x03\x03\x00\x02\x02\x28"
+"""A TLS server's "handshake failure"."""
+
+
+def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.ModelError, int]:
+    """How an ask of such a server at such an address fails, and how many connections it saw."""
+    seen: list[int] = []
+
+    async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(1)
+        try:
+            await serve(reader, writer)
+        finally:
+            writer.close()
+
+    async def go() -> errors.ModelError:
+        server = await asyncio.start_server(counted, "127.0.0.1", 0)
+        models = ModelLibrary([connection("local", f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")])
+        role_model = models.resolve(RoleModel(connection="local", model="m"))
+        models.capabilities.of(models.place("local"), "m").at = 1.0 if before else 0.0
+        settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
+        ask = Ask("annotator", (Message("user", "Text."),), expects="labels")
+        try:
+            with pytest.raises(errors.ModelError) as caught:
+                await models.ask(role_model, ask, settings, Document("1", {"text": "T"}), lambda *_: None)
+            return caught.value
+        finally:
+            await models.close()
+            server.close()
+
+    return asyncio.run(go()), len(seen)
+
+
+async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A web server that refuses what it cannot read."""
+    await reader.read(20)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+
+
+async def patient(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """One that waits for the end of a request's head, which no TLS greeting has."""
+    with contextlib.suppress(asyncio.IncompleteReadError):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 404 Not Found\r\n\r\n")
+
+
+async def mute(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    """One that never says anything."""
+    while await reader.read(100):
+        pass
+
+
+async def secure(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """One that speaks TLS: without a greeting it hangs up."""
+    if (await reader.read(20)).startswith(b"\x16\x03"):
+        writer.write(ALERT)
+
+
+async def gone(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+    """One that hangs up on everybody."""
+    await reader.read(20)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(diagnose_tls, "LOOK_SECONDS", 0.3)
+
+
+@pytest.mark.parametrize("serve", [plain, patient])
+def test_https_where_plain_http_is_spoken(serve: Serve) -> None:
+    error, _ = failure(serve, "https")
+    assert type(error) is errors.OtherProtocol
+    assert "speaks plain HTTP" in error.message
+    assert "as http://127.0.0.1:" in error.remedy
+    assert not error.retryable
+
+
+def test_https_where_nothing_is_said() -> None:
+    error, seen = failure(mute, "https")
+    assert type(error) is errors.OtherProtocol
+    assert "does not begin TLS" in error.message
+    assert "http://127.0.0.1:" in error.remedy
+    assert seen == 2
+
+
+def test_http_where_https_is_spoken() -> None:
+    error, _ = failure(secure, "http")
+    assert type(error) is errors.OtherProtocol
+    assert "as https://127.0.0.1:" in error.remedy
+
+
+def test_who_hangs_up_on_everybody_is_not_taken_for_another_protocol() -> None:
+    assert type(failure(gone, "http")[0]) is errors.CutStream
+    assert type(failure(gone, "https")[0]) is errors.Unreachable
+
+
+def test_who_was_heard_before_speaks_what_its_address_says() -> None:
+    """So a server that is only slow, or ends in the middle of a run, is asked again as ever."""
+    assert type(failure(mute, "https", before=True)[0]) is errors.Unreachable
+    error, seen = failure(secure, "http", before=True)
+    assert type(error) is errors.CutStream
+    assert seen == 1

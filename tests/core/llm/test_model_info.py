@@ -1,0 +1,175 @@
+"""What is learned of a model besides its replies: told by servers for nothing, or found out by tiny asks, and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from core.codebook import Codebook
+from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, Known
+from core.llm.connections import PRESETS, connection
+from core.llm.model_info import ModelInfo, facts
+from core.llm.models import ModelLibrary
+from core.runs import RoleModel, RunSettings
+from tests.servers.ollama import PLAIN, THINKER, ollama
+from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
+
+
+def told_by(behave: Behaviour, *, model: str = "m", native: bool = False) -> tuple[ModelInfo, list[str]]:
+    with Scripted(behave) as server:
+        place = connection("ollama" if native else "local", server.url.removesuffix("/v1") if native else server.url)
+
+        async def go() -> ModelInfo:
+            models = ModelLibrary([place])
+            try:
+                return await facts(models.session, place, None, model)
+            finally:
+                await models.close()
+
+        return asyncio.run(go()), server.paths
+
+
+def listing(*entries: Any, props: Any = None, status: int = 200) -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        said = props if request.path == "/props" else {"data": list(entries)}
+        return web.json_response(said, status=status)
+
+    return behave
+
+
+@pytest.mark.parametrize(
+    ("entry", "context"),
+    [
+        ({"id": "m", "max_model_len": 4096, "owned_by": "vllm"}, 4096),
+        ({"id": "m", "context_length": 131072}, 131072),
+        ({"id": "alias-of-the-only-one", "max_model_len": 512}, 512),
+        ({"id": "m"}, None),
+        ({"id": "m", "max_model_len": "many"}, None),
+        ("m", None),
+    ],
+)
+def test_a_list_of_models_may_tell_the_context(entry: Any, context: int | None) -> None:
+    assert told_by(listing(entry))[0].context == context
+
+
+def test_llama_cpp_tells_it_of_a_slot() -> None:
+    behave = listing({"id": "m", "owned_by": "llamacpp"}, props={"default_generation_settings": {"n_ctx": 1280}})
+    told, paths = told_by(behave)
+    assert told.context == 1280
+    assert paths == ["/v1/models", "/props"]
+
+
+def test_ollama_shows_context_and_thinking() -> None:
+    with ollama() as server:
+        place = connection("ollama", server.url.removesuffix("/v1"))
+
+        async def go() -> list[ModelInfo]:
+            models = ModelLibrary([place])
+            try:
+                return [await facts(models.session, place, None, model) for model in (THINKER, PLAIN)]
+            finally:
+                await models.close()
+
+        assert asyncio.run(go()) == [ModelInfo(8192, True), ModelInfo(2048, False)]
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+@pytest.mark.parametrize("said", [[], {"data": 3}, None, {"model_info": 5, "capabilities": {}}])
+def test_whatever_is_told_breaks_nothing(said: Any, status: int) -> None:
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response(said, status=status)
+
+    for native in (False, True):
+        assert told_by(behave, native=native)[0] == ModelInfo()
+
+
+def test_published_models_are_known_without_asking() -> None:
+    openai = next(place for place in PRESETS if place.name == "openai")
+
+    async def go() -> ModelInfo:
+        return await facts(None, openai, None, "gpt-4.1-mini")  # type: ignore[arg-type]
+
+    told = asyncio.run(go())
+    assert told.context is not None
+    assert told.context > 100_000
+
+
+def examined(behave: Behaviour) -> tuple[Known, int]:
+    with Scripted(behave) as server:
+
+        async def go() -> Known:
+            models = ModelLibrary([connection("local", server.url)])
+            role_model = models.resolve(RoleModel(connection="local", model="m"))
+            run = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
+            try:
+                return await models.examine(role_model, run)
+            finally:
+                await models.close()
+
+        return asyncio.run(go()), len(server.requests)
+
+
+def test_an_able_server_is_found_able_with_four_asks() -> None:
+    async def able(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if request.path != "/v1/chat/completions":
+            return web.json_response({"data": []})
+        text = '{"reasoning": "", "labels": []}' if "response_format" in body else f"words of seed {body.get('seed')}"
+        said = piece(text, finish="stop", reasoning_content="hm")
+        if body.get("logprobs"):
+            said["choices"][0]["logprobs"] = {"content": []}
+        return await stream(request, event(said))
+
+    known, asks = examined(able)
+    assert asks == 4
+    assert (known.seed, known.logprobs, known.schema, known.reasons) == (True, True, "full", True)
+
+
+def test_one_that_takes_all_and_does_nothing_is_found_out() -> None:
+    counted = iter(range(100))
+
+    async def careless(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if request.path != "/v1/chat/completions":
+            return web.Response(status=404)
+        return await saying(f"number {next(counted)}")(request, body)
+
+    known, _ = examined(careless)
+    assert (known.seed, known.logprobs, known.schema, known.reasons) == (False, False, "ignored", False)
+
+
+@pytest.mark.parametrize(
+    ("cut", "schema"), [('{"reasoning": "It rained and rai', "full"), ("It rained and", "ignored")]
+)
+def test_a_reply_that_the_limit_cut_tells_by_its_beginning_whether_the_schema_held(cut: str, schema: str) -> None:
+    async def talkative(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if request.path != "/v1/chat/completions":
+            return web.json_response({"data": []})
+        held = "response_format" in body
+        return await stream(request, event(piece(cut if held else "a word", finish="length" if held else "stop")))
+
+    assert examined(talkative)[0].schema == schema
+
+
+def test_what_was_learned_is_kept_and_what_a_local_port_refused_is_not() -> None:
+    here = Capabilities()
+    far, near = connection("far", "https://models.example/v1"), connection("near", "http://127.0.0.1:9/v1")
+    for place in (far, near):
+        known = here.of(place, "m")
+        known.learn("no temperature", {"temperature": 1.0})
+        known.context = 4096
+    here.of(near, "never answered")
+    rows = json.loads(json.dumps(here.to_json()))
+    assert {row["model"] for row in rows} == {"m"}
+    there = Capabilities()
+    there.recall(rows)
+    assert there.of(far, "m").dropped == {"temperature"}
+    assert there.of(near, "m").dropped == set(), "somebody else may listen there by now"
+    assert there.of(near, "m").context == 4096
+    old = [{**row, "at": time.time() - REMEMBERED_SECONDS - 1} for row in rows]
+    later = Capabilities()
+    later.recall(old)
+    assert later.seen(far, "m") is None

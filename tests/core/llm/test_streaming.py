@@ -1,0 +1,266 @@
+"""Event streams in every form that their standard allows, and in some that servers fall into."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core import errors
+from core.llm import streaming
+from core.llm.connections import Dialect
+from core.runs import RoleModel
+from tests.core.llm.asking import ask
+from tests.servers.scripted import Behaviour, event, piece
+
+SAID = "The aspects present in this review are: #Service"
+EVENTS = [piece("The aspects present"), piece(" in this review are: #Service"), piece(finish="stop")]
+USAGE = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+DONE = b"data: [DONE]\n\n"
+PLAIN = b"".join(map(event, [*EVENTS, USAGE])) + DONE
+
+
+def pretty(data: Any) -> bytes:
+    """One event over several lines."""
+    return b"".join(b"data: " + line.encode() + b"\n" for line in json.dumps(data, indent=1).splitlines()) + b"\n"
+
+
+PRETTY = b"".join(map(pretty, [*EVENTS, USAGE])) + DONE
+
+
+def sending(*data: bytes, kind: str = "text/event-stream") -> Behaviour:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": kind})
+        await response.prepare(request)
+        for part in data:
+            await response.write(part)
+            await asyncio.sleep(0)
+        return response
+
+    return behave
+
+
+@pytest.mark.parametrize("body", [PLAIN, PRETTY], ids=["a line an event", "several lines"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["", "BOM"])
+def test_lines_end_as_they_like_and_events_go_over_several(body: bytes, end: bytes, bom: bytes) -> None:
+    reply = ask(sending(bom + body.replace(b"\n", end))).reply
+    assert reply.text == SAID
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (11, 7)
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\r"])
+def test_byte_for_byte(end: bytes) -> None:
+    body = PRETTY.replace(b"\n", end)
+    assert ask(sending(*[body[at : at + 1] for at in range(len(body))])).reply.text == SAID
+
+
+def test_other_fields_comments_and_no_blank_lines() -> None:
+    body = b": hello\nretry: 10\n\n" + PLAIN.replace(b"data: ", b"id: 7\nevent: completion\ndata:")
+    assert ask(sending(body)).reply.text == SAID
+    assert ask(sending(PLAIN.replace(b"\n\n", b"\n"))).reply.text == SAID
+
+
+def test_a_field_within_an_event_does_not_end_it() -> None:
+    body = PRETTY.replace(b"data:  ", b"id: 1\n: keep\ndata:  ")
+    assert ask(sending(body)).reply.text == SAID
+
+
+def test_bytes_that_are_no_characters_are_replaced() -> None:
+    assert ask(sending(PLAIN.replace(b"Service", b"Serv\xefce"))).reply.text == SAID.replace("Service", "Serv\ufffdce")
+
+
+def test_a_second_reply_that_nobody_asked_for_is_left_out() -> None:
+    both = [
+        {"choices": [{"index": 0, "delta": {"content": SAID}}, {"index": 1, "delta": {"content": "other"}}]},
+        {"choices": [{"index": 1, "delta": {}, "finish_reason": "length"}]},
+        {"choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]},
+    ]
+    reply = ask(sending(b"".join(map(event, both)) + DONE)).reply
+    assert (reply.text, reply.finish) == (SAID, "stop")
+
+
+WHOLE = {"choices": [{"message": {"content": SAID}, "finish_reason": "stop"}], "usage": USAGE["usage"]}
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/plain"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_whole_reply_under_any_type(kind: str, indent: int | None) -> None:
+    assert ask(sending(json.dumps(WHOLE, indent=indent).encode(), kind=kind)).reply.text == SAID
+    assert ask(sending(PLAIN, kind=kind)).reply.text == SAID
+
+
+def test_a_whole_reply_need_not_say_why_it_ends() -> None:
+    body = {"choices": [{"message": {"content": SAID}}]}
+    assert ask(sending(json.dumps(body).encode(), kind="application/json")).reply.finish == "stop"
+    with pytest.raises(errors.CutStream):
+        ask(sending(b"{}", kind="text/event-stream"))
+    with pytest.raises(errors.EmptyReply):
+        ask(sending(b"{}", kind="application/json"))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "said"),
+    [
+        (event(EVENTS[0]) + b"error: {\"code\": 500, \"message\": \"slot gone\"}\n\n", errors.ServerFault, "slot gone"),
+        (event(EVENTS[0]) + b'{"error": {"message": "out of memory"}}\n', errors.ServerFault, "out of memory"),
+        (event(EVENTS[0]) + b'data: {"choi\n\n' + DONE, errors.MalformedStream, "not JSON"),
+        (event(EVENTS[0]) + b'data: {"choi\n' + DONE, errors.MalformedStream, "not JSON"),
+        (event(EVENTS[0]) + b"data: {\n" * 3, errors.MalformedStream, "not JSON"),
+        (event(EVENTS[0]) + b'data: {"choi', errors.MalformedStream, "not JSON"),
+    ],
+)  # fmt: skip
+def test_what_fails_in_the_middle(body: bytes, expected: type[errors.ModelError], said: str) -> None:
+    with pytest.raises(expected, match=said) as caught:
+        ask(sending(body))
+    assert caught.value.partial == "The aspects present"
+
+
+def test_an_event_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "MAX_LINE", 1000)
+    with pytest.raises(errors.MalformedStream, match="more than 1000 bytes"):
+        ask(sending(b"data: {\n" * 1000))
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_body_that_is_json_and_no_reply(kind: str) -> None:
+    with pytest.raises(errors.MalformedStream if kind == "application/json" else errors.CutStream):
+        ask(sending(b"null", kind=kind))
+
+
+def test_an_error_body_in_two_parts_is_read_whole() -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(status=400)
+        await response.prepare(request)
+        await response.write(b'{"error": {"message": "the request is')
+        await asyncio.sleep(0.05)
+        await response.write(b' larger", "code": "context_length_exceeded"}}')
+        return response
+
+    with pytest.raises(errors.ContextTooLong, match="larger"):
+        ask(behave)
+
+
+def test_what_cannot_be_unpacked() -> None:
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(body=b"no gzip at all", headers={"content-encoding": "gzip"})
+
+    with pytest.raises(errors.MalformedStream, match="cannot be unpacked"):
+        ask(behave)
+
+
+class _Content:
+    """Pieces as a response's content gives them."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces = pieces
+
+    def on_eof(self, _callback: object) -> None:
+        pass
+
+    def is_eof(self) -> bool:
+        return True
+
+    def exception(self) -> None:
+        return None
+
+    async def readany(self) -> bytes:
+        return self.pieces.pop(0) if self.pieces else b""
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from([b"a", b"\r", b"\n", b"\r\n", b"", b"bc"]).filter(bool), max_size=12), st.data())
+def test_lines_are_the_same_however_they_are_cut(parts: list[bytes], data: st.DataObject) -> None:
+    body = b"".join(parts)
+    cuts = sorted(data.draw(st.sets(st.integers(1, max(len(body) - 1, 1)), max_size=5)))
+    pieces = [part for part in (body[a:b] for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True)) if part]
+
+    class Response:
+        content = _Content(pieces)
+
+    async def go() -> list[bytes]:
+        reading = streaming.Lines(Response(), RoleModel(connection="l", model="m"))  # type: ignore[arg-type]
+        return [line async for some in reading for line in some]
+
+    whole = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    assert asyncio.run(go()) == (whole if whole[-1] else whole[:-1])
+
+
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+@pytest.mark.parametrize("more", [b"", b'{"message": {"content": " and more"}, "done": false}\n'])
+def test_a_stream_that_ended_and_stays_open_is_not_waited_for(
+    dialect: Dialect, more: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "LAST_SECONDS", 0.2)
+    done = {"done": True, "done_reason": "stop", "prompt_eval_count": 11, "eval_count": 7}
+    told = [{"message": {"content": SAID}, "done": False}, done]
+    ollama = b"".join(json.dumps(line).encode() + b"\n" for line in told) + more
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(ollama if dialect == "ollama" else b"".join(map(event, EVENTS)))
+        if dialect == "openai":
+            await asyncio.sleep(0.05)  # the usage comes late, but comes
+            await response.write(event(USAGE))
+        await asyncio.sleep(8)
+        return response
+
+    began = time.monotonic()
+    reply = ask(behave, dialect=dialect).reply
+    assert (reply.text, reply.finish, reply.usage.completion_tokens) == (SAID, "stop", 7)
+    assert time.monotonic() - began < 6
+
+
+@pytest.mark.parametrize(
+    ("why", "expected"),
+    [
+        ("stop", "stop"), ("STOP", "stop"), ("end_turn", "stop"), ("tool_calls", "stop"), ("eos", "stop"),
+        ("length", "length"), ("MAX_TOKENS", "length"), ("model_length", "length"),
+    ],
+)  # fmt: skip
+def test_why_a_reply_ended(why: str, expected: str) -> None:
+    assert ask(sending(event(EVENTS[0]) + event(piece(finish=why)) + DONE)).reply.finish == expected
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (piece(finish="error"), errors.CutStream),
+        (piece(finish="insufficient_system_resource"), errors.CutStream),
+        (piece(finish="SAFETY"), errors.Refused),
+        (piece(finish="null"), errors.CutStream),
+        ({"choices": [{"error": {"code": 502, "message": "gone"}, "finish_reason": "error"}]}, errors.ServerFault),
+    ],
+)
+def test_a_reply_that_did_not_end_by_itself_is_none(last: Any, expected: type[errors.ModelError]) -> None:
+    """Its beginning may read like a decision."""
+    with pytest.raises(expected) as caught:
+        ask(sending(event(piece(SAID)) + event(last)))
+    assert caught.value.partial == SAID
+
+
+def test_what_is_odd_after_the_end_costs_nothing() -> None:
+    body = event(piece(SAID)) + event(piece(finish="stop")) + event(USAGE)
+    for odd in (b"data: DONE\n\n", b"data: {\n\n", b"\x00\xff\n", b": bye\n\n", b"data: [DONE]"):
+        reply = ask(sending(body + odd)).reply
+        assert (reply.text, reply.usage.completion_tokens) == (SAID, 7)
+
+
+def test_a_line_that_drips_is_silence() -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        for _ in range(400):
+            await response.write(b"x")
+            await asyncio.sleep(0.02)
+        return response
+
+    with pytest.raises(errors.TimedOut):
+        ask(behave, silence=0.2)

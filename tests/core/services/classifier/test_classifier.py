@@ -1,0 +1,218 @@
+"""The student in a project: taught in the background, stored, seated, exported, honest about what it was taught."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.classifier import classifier
+from core.codebook import Codebook, Label
+from core.debate.events import RunStatus
+from core.documents import Document
+from core.errors import NoSuchModel, UsageError
+from core.runs import BUILTIN, RoleModel, RunRow
+from core.services.classifier.classifier import annotate, save, standing
+from core.services.evaluation import calibration, evaluate
+from core.services.evaluation.coverage import Coverage
+from core.services.review import review
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+from tests.core.services.sessions import until
+
+HIDDEN = "cobwebs in every corner"  # dirt that no keyword names
+BOOK = Codebook(
+    name="Hotel <b>`x`</b>",
+    unit="hotel review",
+    labels=(Label(name="Cleanliness", keywords=("clean", "dirty")), Label(name="Service", keywords=("staff",))),
+)
+CLEAN, SERVICE = (label.id for label in BOOK.labels)
+TEXTS = (HIDDEN, "the staff smiled at us", f"{HIDDEN} and rude staff", "we slept until noon")
+
+
+def _reference(text: str) -> dict[str, bool]:
+    return {CLEAN: "cobwebs" in text, SERVICE: "staff" in text}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path):
+    made = Workspace()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
+    session = workspace.open(tmp_path / "hotel.duckdb")
+    texts = [f"{TEXTS[number % 4]}, night {number}" for number in range(60)]
+    gold = {"gold": None}
+    session.store.documents.add(
+        [
+            Document(f"d{n:02}", {"text": text}, gold={name: _reference(text) for name in gold})
+            for n, text in enumerate(texts)
+        ]
+    )
+    session.store.codebooks.save(BOOK)
+    return session
+
+
+def _run(session: ProjectSession, model: str = "lexical", protocol: str = "single") -> RunRow:
+    latest = session.store.codebooks.latest()
+    assert latest is not None
+    plan = planning.Plan(protocol=protocol, everyone=RoleModel(connection=BUILTIN, model=model))
+    settings = planning.settle(plan, latest.codebook, latest.version, session.models)
+    (made,) = planning.create(session, settings, session.store.documents.ids())
+    _ended(session, made)
+    return made
+
+
+def _ended(session: ProjectSession, made: RunRow) -> RunStatus:
+    return session.go(made.run_id).result(60)
+
+
+def _review(session: ProjectSession, run: RunRow, ids: list[str]) -> None:
+    for document in session.store.documents.load(ids):
+        for item, value in _reference(document.text).items():
+            review.edit(session, run.run_id, document.id, item, value)
+    review.submit(session, run.run_id, ids)
+    until(lambda: not session.tutor.busy, 60)
+    assert session.tutor.trouble == ""
+
+
+def test_it_learns_in_the_background_and_says_how_sure_it_is(session: ProjectSession) -> None:
+    run = _run(session)
+    assert standing(session).missing == 5
+    _review(session, run, [f"d{n:02}" for n in range(4)])
+    assert not standing(session).ready
+    _review(session, run, [f"d{n:02}" for n in range(4, 24)])
+    told = standing(session)
+    assert (told.ready, told.documents, told.tested, told.measure) == (True, 24, 24, "macro F1")
+    # One label is all right, one all wrong: no resample tells how sure that is.
+    assert (told.score.value, told.score.interval) == (0.5, None)
+    sure = session.store.learning.certainty("d40")
+    assert set(sure) == {CLEAN, SERVICE}
+    assert all(0 <= each <= 1 for each in sure.values())
+    assert session.store.learning.certainty("d00") == {}  # decided: nothing to be sure of
+    before = told.hash
+    _review(session, run, ["d30"])
+    assert standing(session).hash != before
+
+
+def test_it_annotates_the_rest_for_free_and_evaluate_compares_it(session: ProjectSession) -> None:
+    run = _run(session)
+    _review(session, run, [f"d{n:02}" for n in range(40)])
+    made = annotate(session)
+    until(lambda: session.state(made.run_id) == "done", 60)
+    ended = session.store.runs.get(made.run_id)
+    assert ended is not None
+    assert (ended.verdicts, ended.unresolved, ended.cost_usd) == (60, 0, 0.0)
+    assert made.settings.role_models["annotator"].model == f"student@{standing(session).hash}"
+    lexical = evaluate.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
+    taught = evaluate.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
+    assert taught > lexical
+
+
+def test_a_resumed_run_asks_the_very_same_student(session: ProjectSession) -> None:
+    """The hash of what it was taught is in the seat, so in every reply's key: another lesson is another student, and
+    the one that a run has stays in the file."""
+    run = _run(session)
+    _review(session, run, [f"d{n:02}" for n in range(8)])
+    first = annotate(session)
+    until(lambda: session.state(first.run_id) == "done", 60)
+    _review(session, run, [f"d{n:02}" for n in range(8, 30)])
+    assert _ended(session, first).state == "done"  # resuming a finished run succeeds
+    name = first.settings.role_models["annotator"].model.partition("@")[2]
+    assert session.tutor.find(name) is not None
+    second = annotate(session)
+    until(lambda: session.state(second.run_id) == "done", 60)
+    row = session.store.runs.get(second.run_id)
+    assert row is not None
+    assert row.cached_calls == 0
+
+
+def test_it_sits_in_a_debate(session: ProjectSession) -> None:
+    run = _run(session)
+    _review(session, run, [f"d{n:02}" for n in range(20)])
+    made = _run(session, model="student", protocol="ecj")
+    row = session.store.runs.get(made.run_id)
+    assert row is not None
+    assert (row.verdicts, row.unresolved) == (60, 0)
+    turn = session.store.transcripts.turns(made.run_id, "d40")[0]
+    assert turn.reply.text.startswith("Student, no language model, taught on 20 reviewed documents")
+
+
+def test_without_lessons_a_run_does_not_start(session: ProjectSession) -> None:
+    latest = session.store.codebooks.latest()
+    assert latest is not None
+    plan = planning.Plan(protocol="single", everyone=RoleModel(connection=BUILTIN, model="student"))
+    settings = planning.settle(plan, latest.codebook, latest.version, session.models)
+    with pytest.raises(NoSuchModel, match="learned nothing"):
+        planning.preflight(settings, session.models, session.engine)
+    with pytest.raises(UsageError, match="learned nothing"):
+        annotate(session)
+
+
+def test_the_file_and_its_card(session: ProjectSession, tmp_path: Path) -> None:
+    run = _run(session)
+    _review(session, run, [f"d{n:02}" for n in range(40)])
+    path, card = save(session, tmp_path / "out.skops")
+    taught, facts = classifier.loads(path.read_bytes())
+    assert facts["documents"] == 40
+    said = taught.judge([f"{HIDDEN} again"], np.zeros((1, 2)))
+    assert said.values.tolist() == [[1.0, 0.0]]
+    told = card.read_text(encoding="utf-8")
+    assert "40 documents with 80 decisions" in told
+    assert "`Hotel <b>'x'</b>`" in told  # names stay text
+    with pytest.raises(UsageError, match="card would be called"):
+        save(session, tmp_path / "out.md")
+
+
+def test_neighbours_that_were_decided_otherwise_are_found(session: ProjectSession) -> None:
+    run = _run(session)
+    _review(session, run, [f"d{n:02}" for n in range(12)])
+    found = session.store.learning._connection.rows(
+        "SELECT DISTINCT document_id FROM near_otherwise WHERE run_id = ? ORDER BY document_id", [run.run_id]
+    )
+    texts = {one.id: one.text for one in session.store.documents.load([id for (id,) in found])}
+    assert texts  # the lexical verdict says of cobwebs: not clean's business; people said otherwise
+    assert all("cobwebs" in text for text in texts.values())
+
+
+def test_its_certainty_is_tested_on_what_it_was_not_taught(session: ProjectSession) -> None:
+    first = _run(session)
+    ids = session.store.documents.ids()
+    _review(session, first, ids[:24])
+    by_student = _run(session, model="student")
+    told = calibration.certainty(session, by_student)
+    assert told.kind == "student"
+    assert told.counted == Coverage(36, {"taught": 24})
+    found = told.calibration
+    assert found is not None
+    # What the student noted of a waiting document is what it is asked for: cells of 36 documents, in two labels.
+    assert (found.n, found.excluded) == (72, 48)
+    noted = [session.store.learning.certainty(id)[item] for id in ids[24:] for item in (CLEAN, SERVICE)]
+    assert sum(one.n * one.certainty for one in found.bins) == pytest.approx(sum(noted))
+    by_hand = [abs(one.certainty - (one.right.value or 0.0)) * one.n for one in found.bins]
+    assert found.ece == pytest.approx(sum(by_hand) / 72)
+    assert calibration.to_json(told)["of"] == "student"
+
+
+def test_a_reference_that_taught_it_is_no_test_until_more_is_reviewed(session: ProjectSession) -> None:
+    first = _run(session)
+    ids = session.store.documents.ids()
+    _review(session, first, ids[:24])
+    by_student = _run(session, model="student")
+    told = calibration.certainty(session, by_student, "reviewed")
+    assert told.calibration is None
+    assert told.why_not.startswith("The student was taught every document that has this truth.")
+    _review(session, by_student, ids[24:30])
+    again = calibration.certainty(session, by_student, "reviewed")
+    assert again.counted == Coverage(6, {"taught": 24, "truthless": 30})
+
+
+def test_without_a_student_or_votes_nobody_said_how_certain(session: ProjectSession) -> None:
+    first = _run(session)
+    _review(session, first, session.store.documents.ids()[:24])
+    assert calibration.certainty(session, first).why_not.startswith("Nobody said how certain they are.")

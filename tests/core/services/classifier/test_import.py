@@ -1,0 +1,123 @@
+"""A student's file in another project: read, matched by the names of labels, asked; and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.classifier import classifier
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import CodebookError, InputError, UsageError
+from core.services.classifier import import_
+from core.services.classifier.classifier import body, standing
+from core.services.evaluation import calibration
+from core.services.evaluation.coverage import Coverage
+from core.services.review import review
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+from tests.core.services.sessions import make
+
+HIDDEN = "cobwebs in every corner"  # dirt that no keyword names
+TEXTS = (HIDDEN, "the staff smiled at us", f"{HIDDEN} and rude staff", "we slept until noon")
+BOOK = Codebook(labels=(Label(name="Cleanliness", keywords=("dirty",)), Label(name="Service", keywords=("staff",))))
+CLEAN, SERVICE = (label.id for label in BOOK.labels)
+
+
+def filled(workspace: Workspace, path: Path, book: Codebook | None) -> ProjectSession:
+    session = workspace.open(path)
+    session.store.documents.add([Document(f"d{n:02}", {"text": f"{TEXTS[n % 4]}, night {n}"}) for n in range(64)])
+    if book is not None:
+        session.store.codebooks.save(book)
+    return session
+
+
+@pytest.fixture
+def workspace() -> Iterator[Workspace]:
+    made = Workspace()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def data(workspace: Workspace, tmp_path: Path) -> bytes:
+    """The file of a student that was taught what cobwebs are."""
+    session = filled(workspace, tmp_path / "taught.duckdb", BOOK)
+    (run,) = make(session)
+    session.go(run.run_id).result(30)
+    for n in range(60):
+        text = TEXTS[n % 4]
+        for item, value in ((CLEAN, "cobwebs" in text), (SERVICE, "staff" in text)):
+            review.edit(session, run.run_id, f"d{n:02}", item, value)
+    review.submit(session, run.run_id, [f"d{n:02}" for n in range(60)])
+    session.tutor.wait(60)
+    return body(session)
+
+
+def test_it_annotates_another_project_by_the_names_of_its_labels(
+    workspace: Workspace, tmp_path: Path, data: bytes
+) -> None:
+    here = Codebook(labels=(Label(name="Noise"), Label(name="#service", id="s1"), Label(name="CLEANLINESS", id="c1")))
+    session = filled(workspace, tmp_path / "here.duckdb", here)
+    found = import_.adopt(session, data, "hotel.skops")
+    assert (found.documents, found.known, found.strange) == (60, ("#service", "CLEANLINESS"), ("Noise",))
+    assert import_.adopt(session, data, "hotel.skops") == found  # once more is no other one
+    run = import_.annotate(session, found)
+    session.go(run.run_id).result(30)
+    dirty, kind = (session.store.transcripts.verdict(run.run_id, id) for id in ("d60", "d61"))
+    assert dirty is not None
+    assert kind is not None
+    assert (dirty.verdict.values["c1"], dirty.verdict.values["s1"]) == (True, False)
+    assert (kind.verdict.values["c1"], kind.verdict.values["s1"]) == (False, True)
+    assert [value for item, value in kind.verdict.values.items() if item not in ("c1", "s1")] == [None]
+    assert not standing(session).ready  # the project's own has learned nothing
+    # Labels in another order here, and one that it does not know: each is told under its own.
+    opinion = session.tutor.opinion(found.hash, here, [HIDDEN])
+    assert opinion is not None
+    assert np.array_equal(opinion.values, [[np.nan, 0, 1]], equal_nan=True)
+    assert np.array_equal(np.isnan(opinion.certainty), [[True, False, False]])
+    assert session.tutor.opinion(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
+
+
+def test_what_is_no_student_or_knows_nothing_here_is_refused(workspace: Workspace, tmp_path: Path, data: bytes) -> None:
+    empty = filled(workspace, tmp_path / "empty.duckdb", None)
+    with pytest.raises(CodebookError, match="No codebook"):
+        import_.adopt(empty, data, "hotel.skops")
+    session = filled(workspace, tmp_path / "here.duckdb", Codebook(labels=(Label(name="Noise"),)))
+    with pytest.raises(UsageError, match=r"hotel\.skops knows none of this codebook's labels\. It was taught Clean"):
+        import_.adopt(session, data, "hotel.skops")
+    with pytest.raises(InputError, match=r"bad\.skops is not a student"):
+        import_.adopt(session, b"PK not a zip", "bad.skops")
+    taught, facts = classifier.loads(data)
+    for wrong in ({}, {**facts, "codebook": {"labels": [{"name": "One"}]}}, {**facts, "documents": "many"}):
+        with pytest.raises(InputError, match="does not say what it was taught"):
+            import_.adopt(session, classifier.dumps(taught, wrong), "odd.skops")
+    rated = Codebook(kind="rating", labels=(Label(name="Service"),))
+    other = filled(workspace, tmp_path / "rated.duckdb", rated)
+    with pytest.raises(UsageError, match="another kind of label"):
+        import_.adopt(other, data, "hotel.skops")
+    assert session.store.learning.student() is None
+
+
+def test_whether_it_can_be_believed_here_is_told_against_what_people_settle(
+    workspace: Workspace, tmp_path: Path, data: bytes
+) -> None:
+    here = Codebook(labels=(Label(name="Service", id="s1"), Label(name="Cleanliness", id="c1")))
+    session = filled(workspace, tmp_path / "here.duckdb", here)
+    run = import_.annotate(session, import_.adopt(session, data, "hotel.skops"))
+    session.go(run.run_id).result(30)
+    for n in range(8):
+        for item, value in (("c1", "cobwebs" in TEXTS[n % 4]), ("s1", "staff" in TEXTS[n % 4])):
+            review.edit(session, run.run_id, f"d{n:02}", item, value)
+    review.submit(session, run.run_id, [f"d{n:02}" for n in range(8)])
+    row = session.store.runs.get(run.run_id)
+    assert row is not None
+    told = calibration.certainty(session, row, "reviewed")
+    assert (told.kind, told.why_not) == ("student", "")
+    assert told.calibration is not None
+    assert told.counted == Coverage(8, {"truthless": 56})  # what it was taught was taught elsewhere
+    assert told.calibration.n == 16
+    assert sum(one.right.value == 1 for one in told.calibration.bins) == len(told.calibration.bins)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from core.services.data import overview
+from tests.core.services.sample_world import CODEBOOK
+
+
+def test_labels_that_go_together(session, run_id):
+    # Gold: A on d0 d1 d4 d6, B on d1 d2; both on d1.
+    found = {(one.label, one.other): (one.count, one.share) for one in overview.together(session, CODEBOOK)}
+    assert found == {
+        ("Alpha", "Alpha"): (4, 1.0),
+        ("Alpha", "Beta"): (1, 0.25),
+        ("Beta", "Alpha"): (1, 0.5),
+        ("Beta", "Beta"): (2, 1.0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The room was clean and they were kind.", "English"),
+        ("Das Zimmer war sehr klein und nicht sauber.", "German"),
+        ("Nous avons très bien dormi dans une chambre calme.", "French"),
+        ("Номер был чистый.", "Cyrillic script"),
+        ("部屋はきれいでした。", "Japanese"),
+        ("Lovely!", "not told"),
+        ("123", "not told"),
+    ],
+)
+def test_languages(text, language):
+    assert overview.language(text) == language

@@ -1,0 +1,94 @@
+"""Every sample opens with all its gold, and every protocol does every sample with the built-in model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core import resources
+from core.debate import protocols
+from core.debate.personas import load_yaml
+from core.debate.protocols import custom
+from core.errors import CodebookError
+from core.services.data import sample_projects
+from core.services.evaluation import evaluate
+from core.services.runs import planning
+from core.services.workspace import Workspace
+
+FOLDER = resources.folder("sample_data")
+CHAIN = (FOLDER / "protocols" / "second_reading.yaml").read_text(encoding="utf-8")
+LEAST = {"hotel-aspects": 90, "central-bank": 60, "sentence-pairs": 30, "story-questions": 40}
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        home = tmp_path_factory.mktemp("samples")
+        for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DOCUMENTS_DIR"):
+            patch.setenv(variable, str(home))
+        patch.setattr("core.services.preferences.projects_folder", lambda: home / "projects")
+        made = Workspace()
+        yield made
+        made.close()
+
+
+@pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)
+def test_a_sample_opens_with_gold_for_every_document(workspace: Workspace, sample: sample_projects.Sample) -> None:
+    session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
+    assert session.store.documents.count() == session.store.documents.with_gold() >= LEAST[sample.key]
+    assert len(session.store.documents.raters()) == (3 if sample.key == "story-questions" else 1)
+    if sample.contexts:
+        assert list(session.store.documents.page(0, 1)[0].fields) == [sample.text, *sample.contexts]
+    if sample.group:
+        groups = [document.group for document in session.store.documents.page(0, 100)]
+        assert groups == sorted(groups, key=groups.index), "a group's documents follow each other"
+
+
+@pytest.mark.parametrize("protocol", sorted(protocols.PROTOCOLS))
+@pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)
+def test_every_protocol_does_every_sample(workspace: Workspace, sample: sample_projects.Sample, protocol: str) -> None:
+    session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
+    version = session.store.codebooks.latest()
+    assert version is not None
+    params = {custom.SCRIPT: CHAIN} if protocol == "custom" else {}
+    plan = planning.Plan(protocol=protocol, params=params, limit=6)
+    card, kind = protocols.find(protocol, params), version.codebook.kind
+    if kind not in card.kinds:
+        with pytest.raises(CodebookError) as refused:
+            planning.settle(plan, version.codebook, version.version, session.models)
+        assert card.refuses[kind] in str(refused.value)
+        return
+    settings = planning.settle(plan, version.codebook, version.version, session.models)
+    (row,) = planning.create(session, settings, session.store.documents.ids()[: plan.limit])
+    assert session.go(row.run_id).result(60).state == "done"
+    report = evaluate.report(session, row.run_id)
+    ended = session.store.runs.get(row.run_id)
+    assert ended is not None
+    assert (ended.failed, ended.verdicts + ended.unresolved) == (0, 6)
+    assert report["n"] + report["excluded"] == 6
+
+
+def test_the_sample_personas_point_into_their_sources() -> None:
+    cast = load_yaml((FOLDER / "panel" / "personas.yaml").read_text(encoding="utf-8"))
+    quotes = [quote for member in cast.members for quote in member.persona.evidence]
+    assert len(quotes) >= len(cast.members) == 4
+    for quote in quotes:
+        words = (FOLDER / "panel" / quote.source).read_text(encoding="utf-8")[quote.start : quote.end]
+        assert " ".join(words.split()) == " ".join(quote.words.split())
+
+
+def test_the_sample_raters_use_the_scale_and_differ(workspace: Workspace) -> None:
+    session = workspace.open(sample_projects.ensure_sample(workspace, "story-questions"))
+    counts = session.store.documents.gold_counts()
+    assert {value for _, _, value, _ in counts} == {1, 2, 3, 4, 5}
+    said = [tuple(tuple(sorted(one.items())) for one in document.gold.values()) for document in
+            session.store.documents.page(0, 100)]  # fmt: skip
+    assert sum(len(set(raters)) > 1 for raters in said) > len(said) / 2
+
+
+def test_there_is_nothing_but_what_the_readme_names() -> None:
+    told = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for path in FOLDER.glob("*"):
+        assert path.name in told or path.is_dir() or path.name == "README.md"
+    assert Path(FOLDER / "panel").is_dir()

@@ -1,0 +1,131 @@
+"""How many documents a chart counts and which it leaves out, counted by hand on the eight of ``sample_world``."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from core.services.evaluation import compare, coverage, debate_effect, error_analysis, looked, scoring
+from core.services.evaluation.coverage import Coverage
+from core.services.review import ambiguity
+from tests.core.services import sample_world
+from tests.core.services.sample_world import both
+from tests.core.store.helpers import hold_debate, make_settings
+
+
+def test_a_run_leaves_out_what_its_scores_leave_out(session, run):
+    found = coverage.of_run(session, run)
+    assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "truthless": 1})
+    told = scoring.evaluation(session, run.run_id)
+    assert (told.n, told.left_out.excluded, told.left_out.without_reference) == (4, 3, 1)
+    said = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
+    assert coverage.words(found) == said
+
+
+def test_another_reference_leaves_out_others(session, run):
+    found = coverage.of_run(session, run, "reviewed")
+    assert found == Coverage(0, {"truthless": 8})  # nothing is reviewed, so that no debate is missed
+    assert coverage.words(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
+    assert coverage.words(found, "reviewed@Ann").endswith("8 without a review by Ann")
+
+
+def test_a_chart_of_one_label_may_count_what_the_whole_leaves_out(session, run):
+    # d4 is unresolved on Alpha; on Beta its verdict could be read.
+    found = {label: error_analysis.of_label(session, run, label).counted for label in ("a", "b")}
+    assert found["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "truthless": 1})
+    assert found["b"] == Coverage(5, {"failed": 1, "waiting": 1, "truthless": 1})
+
+
+def test_the_flow_counts_as_its_flip_table_does(session, run):
+    flip_table = debate_effect.worth(session, run).flip_table
+    found = coverage.of_debate(session, run)
+    assert flip_table is not None
+    assert found.n == flip_table.documents
+    assert sum(found.left_out.values()) == flip_table.excluded + 1  # and d5, which has no gold
+
+
+def test_nothing_left_out_is_only_a_number():
+    assert coverage.words(Coverage(1, {})) == "n = 1 document"
+    assert coverage.words(Coverage(2400, {}, runs=3)) == "n = 2,400 documents in 3 runs"
+
+
+@pytest.fixture
+def second(project, run):
+    """Another run: d0 failed, d1 to d3 have a verdict, and d8, which the first has not."""
+    from core.documents import Document
+
+    project.store.documents.add([Document("d8", {"text": "eight"}, gold={"gold": both("a")})])
+    made = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0", "d1", "d2", "d3", "d8"])
+
+    async def debates():
+        for id, present in {"d1": "ab", "d2": "b", "d3": "", "d8": "a"}.items():
+            lists = {"extractor": both("ab"), "critic": both(present), "judge": None}
+            await hold_debate(project, made.run_id, id, lists, both(present))
+
+    asyncio.run(debates())
+    return project.store.runs.get(made.run_id)
+
+
+def test_two_runs_count_what_both_can(session, run, second):
+    found = coverage.shared(session, [run, second])
+    # d1, d2, d3; d0 has no debate in the second, and d4 to d8 are in one of them only.
+    assert found == Coverage(3, {"waiting": 1, "alone": 5})
+    pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
+    assert (pair.n, pair.excluded) == (3, 1)
+    assert coverage.words(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
+
+
+def test_pooled_runs_add_up(session, run, second):
+    found = coverage.together([coverage.of_run(session, run), coverage.of_run(session, second)])
+    assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "truthless": 1}, runs=2)
+
+
+def test_a_mask_decides_for_a_chart(session, run):
+    drawn = np.array([True, False, False, False, False, False, False, False])
+    assert coverage.among(session, run, "gold", drawn) == Coverage(
+        1, {"unresolved": 1, "failed": 1, "waiting": 1, "silent": 3, "truthless": 1}
+    )
+
+
+def test_reasons_of_a_chart_of_its_own(session, run):
+    drawn, taught = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
+    # What has no truth is not told as taught: it could not be compared anyhow.
+    assert coverage.among(session, run, "gold", drawn, {"taught": taught}) == Coverage(0, {"taught": 7, "truthless": 1})
+
+
+def test_a_run_again_on_some_documents(project, session, run):
+    later = project.store.runs.create(run.settings, ["d0", "d1", "d4", "d5", "d2"])
+
+    async def debates():
+        for id, present in {"d0": "a", "d1": "a", "d4": "a", "d5": "b"}.items():
+            await hold_debate(project, later.run_id, id, {"judge": None}, both(present))
+
+    asyncio.run(debates())
+    # d0, d1, d5 (which needs no gold); d4 was unresolved at first, d2 waits now, d3, d6 and d7 were not drawn.
+    again = project.store.runs.get(later.run_id)
+    found = coverage.again(session, run, again, looked.verdicts(session, run), looked.verdicts(session, again))
+    assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "undrawn": 3})
+
+
+def test_ambiguous_and_normal_documents_count_what_both_were_asked(project, session, run):
+    settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
+    vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d4", "d5"])
+
+    async def debates():
+        for id, second in {"d0": "a", "d1": "", "d4": "a", "d5": "ab"}.items():
+            said = {"one": both("a"), "two": both(second)}
+            await hold_debate(project, vote.run_id, id, said, both("a"))
+
+    asyncio.run(debates())
+    told = ambiguity.apart(session, run.run_id, vote.run_id)
+    # d1 and d5 are ambiguous; d5 has no gold, d4 no verdict on Alpha: each part has one document that is scored.
+    parts = [(told[name]["documents"], told[name]["scores"]["n"]) for name in ("ambiguous", "normal")]
+    assert parts == [(2, 1), (2, 1)]
+    found = ambiguity.counted_apart(session, run, vote.run_id)
+    assert found == Coverage(2, {"unresolved": 1, "unasked": 4, "truthless": 1})
+    # What people settled is another truth, here of no document.
+    apart = ambiguity.apart(session, run.run_id, vote.run_id, reference="reviewed")
+    assert apart["ambiguous"]["scores"]["n"] == 0
+    assert ambiguity.counted_apart(session, run, vote.run_id, "reviewed").n == 0

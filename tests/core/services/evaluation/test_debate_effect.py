@@ -1,0 +1,145 @@
+"""Steps of debates of any shape, counted by hand, and what they cost. Each reply of the helpers costs half a dollar."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.runs import RunSettings
+from core.services.evaluation import debate_effect, reports, stages
+from tests.core.services import sample_world
+from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
+
+CHOICE = Codebook(kind="choice", labels=(Label(name="Yes", id="y"), Label(name="No", id="n")))
+
+
+async def talk(project, run_id, document_id, speeches, ended):
+    """A debate of (role, round, what the role says)."""
+    for number, (role, round, says) in enumerate(speeches):
+        key = f"{run_id}/{document_id}/{role}/{round}"
+        await project.turn_store.commit(make_reply(key, run_id=run_id))
+        turn = make_turn(run_id, document_id, number, role, key, says=says)
+        project.sink.turn(dataclasses.replace(turn, round=round))
+    await project.sink.verdict(make_verdict(run_id, document_id, ended))
+
+
+def begin(project, protocol, codebook, roles, gold):
+    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": said}) for id, said in gold.items())
+    settings = RunSettings(
+        protocol=protocol, codebook=codebook, role_models=dict.fromkeys(roles, ROLE_MODEL), templates={}
+    )
+    return project.store.runs.create(settings, list(gold)).run_id
+
+
+def test_a_chain_of_three(session, run):
+    found = stages.stages(session, run)
+    assert [(stage.name, stage.title, list(stage.members)) for stage in found] == [
+        ("extractor", "Extractor", ["extractor"]),
+        ("critic", "Critic", ["critic"]),
+    ]
+    told = debate_effect.worth(session, run)
+    flip_table = told.flip_table
+    assert flip_table is not None
+    # As in the test of the page: extractor 4 of 8 right, critic 5, the verdict 6. The judge gave no list of its own.
+    assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
+    assert flip_table.roles[:2] == ("extractor", "critic")
+    # Documents with gold: d0 to d4 were debated, three turns each at half a dollar; d6 failed before a word.
+    assert told.prices["critic"].cost_usd == 2.5
+    assert told.prices["critic"].per_label == 2.5  # net 1
+    assert told.prices["whole"].cost_usd == 5.0
+    assert told.prices["whole"].per_label == 2.5  # net 2
+    assert told.critic is not None
+    # d0 B, d1 A, d2 B: three objections, of which the one on d1 had no ground; all are followed. d2 A is let pass.
+    assert (told.critic.raised, told.critic.justified, told.critic.followed) == (3, 2, 3)
+    assert (told.critic.followed_rightly, told.critic.followed_wrongly, told.critic.missed) == (2, 1, 1)
+    # At first the extractor alone speaks. Nobody but the verdict has d3 B right, nobody at all d2 A.
+    assert (told.bound.at_first, told.bound.reached) == (4 / 8, 6 / 8)
+    assert told.bound.ever == 6 / 8
+    assert told.bound.gap == -2 / 8
+
+
+def test_annotators_who_go_round(project):
+    gold = {"d0": {"label": "y"}, "d1": {"label": "y"}, "d2": {"label": "n"}}
+    roles = ["annotator_a", "annotator_b", "annotator_c"]
+    run_id = begin(project, "gone", CHOICE, roles, gold)
+
+    def said(letters, round):
+        return [(role, round, {"label": letter}) for role, letter in zip(roles, letters, strict=True)]
+
+    async def debates():
+        # d0: two of three right, unanimous after a round. d1: one right, talked out of it. d2: at one at once.
+        await talk(project, run_id, "d0", said("yyn", 0) + said("yyy", 1), {"label": "y"})
+        await talk(project, run_id, "d1", said("ynn", 0) + said("nnn", 1), {"label": "n"})
+        await talk(project, run_id, "d2", said("nnn", 0), {"label": "n"})
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    run = project.store.runs.get(run_id)
+    told = debate_effect.worth(session, run)
+    first, second = told.rounds
+    assert (first.name, second.name) == ("Annotators, round 1", "Annotators, round 2")
+    assert (first.documents, first.unanimous, first.vote) == (3, 1 / 3, 2 / 3)
+    # d2 was not discussed and stands: the vote is as right as the verdict is.
+    assert (second.asked, second.documents, second.unanimous, second.vote) == (2, 3, 1.0, 2 / 3)
+    assert first.upper_bound == 1.0
+    assert [(agent.to_right, agent.to_wrong) for agent in second.agents] == [(0, 1), (0, 0), (1, 0)]
+    assert (told.bound.at_first, told.bound.reached, told.bound.gap) == (1.0, 2 / 3, pytest.approx(1 / 3))
+    # The vote of the first round and the verdict are equally right: nothing was mended.
+    assert told.flip_table is not None
+    assert told.flip_table.cells == 3, "a document counts once, under the label that it truly has"
+    assert told.flip_table.roles == ("annotator 1", "annotator 2")
+    assert told.flip_table.whole.total.net == 0
+    assert told.prices["whole"].per_label is None
+    assert debate_effect.noun(run) == "document"
+    report = reports.full(session, run_id)
+    assert report["debate"]["rounds"][0]["agents"][0]["agent"] == "annotator_a"
+    assert report["debate"]["upper_bound"]["at_first"] == 1.0
+    assert report["accuracy"] == 2 / 3
+
+
+def test_a_panel_before_and_after(project):
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    gold = {f"d{n}": {"c": n} for n in range(1, 5)}
+    roles = ["teacher_1", "teacher_2"]
+    run_id = begin(project, "gone", codebook, roles, gold)
+
+    async def debates():
+        for n in range(1, 5):
+            before = [(role, 0, {"c": rating}) for role, rating in zip(roles, (5 - n, n), strict=True)]
+            after = [(role, 1, {"c": n}) for role in roles]
+            await talk(project, run_id, f"d{n}", before + after, {"c": n})
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    told = debate_effect.worth(session, project.store.runs.get(run_id))
+    one = told.panels["teacher"]["Clarity"]
+    assert one.after.spearman == pytest.approx(1)
+    assert one.before.spearman is None  # the mean of 5 - n and n is always the same
+    assert one.alpha_after == pytest.approx(1)
+    assert one.alpha_before is not None
+    assert one.alpha_before < 0
+    assert told.flip_table is not None
+    assert told.flip_table.shares[-1] == 1.0
+    assert reports.full(session, run_id)["debate"]["panels"]["teacher"]["Clarity"]["after"]["absolute"]["spearman"] == (
+        pytest.approx(1)
+    )
+
+
+def test_before_anything_was_said(project):
+    run_id = begin(project, "ecj", sample_world.CODEBOOK, ["extractor", "critic", "judge"], {"d0": {"a": True}})
+    session = sample_world.session_on(project)
+    told = debate_effect.worth(session, project.store.runs.get(run_id))
+    assert (told.flip_table, told.critic, told.rounds) == (None, None, ())
+    assert told.bound.reached is None
+    report = reports.full(session, run_id, errors=True)
+    assert report["debate"]["ledger"] is None
+    assert report["iterations"] is None
+    assert report["left_out"] == {
+        "without_truth": 0, "unresolved": 0, "failed": 0, "waiting": 1, "used_as_examples": 0,
+    }  # fmt: skip
+    assert report["errors"]["Alpha"]["wrong"] == 0
+    assert "at least three people" in report["replace_people"]["sentence"]

@@ -1,0 +1,427 @@
+"""Numbers counted by hand from ``sample_world``."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import re
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import UsageError
+from core.runs import RunSettings
+from core.services.evaluation import evaluate, html_report, references, reports, scoring
+from core.services.evaluation.scoring import LeftOut
+from core.services.review import review
+from core.stats.counts import Counts
+from core.stats.intervals import ends, wilson
+from core.store.project import Project
+from tests.core.services import sample_world
+from tests.core.store.helpers import ROLE_MODEL, hold_debate, make_settings, random_world
+
+
+def test_report_is_the_headless_contract(session, run_id):
+    # n: d0 to d3. Left out with gold: d4 unresolved, d6 failed, d7 not debated.
+    # Alpha: d0 TP, d1 FN, d2 FP, d3 TN. Beta: d1 and d2 TP, d0 and d3 TN.
+    report = evaluate.report(session, run_id)
+    assert {name: report[name] for name in ("run_id", "protocol", "roles", "n", "excluded", "macro", "micro")} == {
+        "run_id": run_id,
+        "protocol": "ecj",
+        "roles": {"extractor": "builtin/lexical", "critic": "builtin/lexical", "judge": "builtin/lexical"},
+        "n": 4,
+        "excluded": 3,
+        "macro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
+        "micro": {"precision": 0.75, "recall": 0.75, "f1": 0.75},
+    }
+    alpha = {"n": 4, "tp": 1, "fp": 1, "fn": 1, "tn": 1, "accuracy": 0.5, "precision": 0.5, "recall": 0.5, "f1": 0.5}
+    beta = {"n": 4, "tp": 2, "fp": 0, "fn": 0, "tn": 2, "accuracy": 1.0, "precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert report["labels"] == {"Alpha": alpha, "Beta": beta}
+
+
+def test_report_goes_beyond_the_contract(session, run_id):
+    report = evaluate.report(session, run_id)
+    # Right in both labels: d0 and d3 of four; 2 of 8 cells wrong.
+    assert (report["subset_accuracy"], report["hamming_loss"], report["accuracy"]) == (0.5, 0.25, 0.75)
+    assert report["weighted"]["f1"] == 0.75
+    beyond = report["measures"]
+    assert [beyond["Alpha"][key] for key in ("mcc", "kappa", "kl")] == [0.0, 0.0, 0.0]
+    assert [beyond["Beta"][key] for key in ("mcc", "kappa", "ac1")] == [1.0, 1.0, 1.0]
+    assert beyond["Beta"]["alpha"] == pytest.approx(1.0)
+
+
+def test_report_of_a_role(session, run_id):
+    # The extractor on d0 to d3. Alpha: d0, d1 TP, d2 FP, d3 TN. Beta: d1 TP, d0 and d3 FP, d2 FN.
+    labels = evaluate.report(session, run_id, annotator="extractor")["labels"]
+    assert [labels["Alpha"][name] for name in ("tp", "fp", "fn", "tn")] == [2, 1, 0, 1]
+    assert [labels["Beta"][name] for name in ("tp", "fp", "fn", "tn")] == [1, 2, 1, 0]
+
+
+def test_a_role_without_a_list_is_not_counted_as_absent(session, run_id):
+    report = evaluate.report(session, run_id, annotator="critic")
+    assert (report["n"], report["excluded"]) == (3, 4)
+
+
+def test_unknown_run_and_reference(session, run_id):
+    with pytest.raises(UsageError, match="no run 'r9'"):
+        evaluate.report(session, "r9")
+    with pytest.raises(UsageError, match="no truth 'silver'"):
+        evaluate.report(session, run_id, "silver")
+
+
+def test_the_page_agrees_with_the_report(session, run_id):
+    found = scoring.evaluation(session, run_id)
+    assert found.n == 4
+    assert found.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
+    assert (found.macro.f1.value, found.micro.f1.value, found.accuracy.value) == (0.75, 0.75, 0.75)
+    assert found.cells == 8
+    assert (found.exact_count, found.exact.value) == (2, 0.5)  # d0 and d3
+    assert found.exact.interval is not None
+    assert found.exact.interval.low == pytest.approx(0.1500, abs=1e-4)  # Wilson, 2 of 4
+    assert found.left_out == LeftOut(without_reference=1, unresolved=1, failed=1, waiting=1)
+    assert found.left_out.excluded == evaluate.report(session, run_id)["excluded"]
+    assert [role.role for role in found.roles] == ["extractor", "critic"]
+
+
+def spans(summary):
+    return {score: ends(getattr(summary, score).interval) for score in ("precision", "recall", "f1")}
+
+
+def printed(session, run_id, name):
+    """The cells of a label's row in the printed report, by the head of their column."""
+    table = html_report.page(session, run_id).split("<h2>Per label</h2>")[1].split("<table")[1].split("</table>")[0]
+    heads = re.findall("<th>(.*?)</th>", table)
+    row = next(row for row in re.findall("<tr>(.*?)</tr>", table, re.DOTALL) if f"<td>{name}</td>" in row)
+    return dict(zip(heads, re.findall("<td>(.*?)</td>", row, re.DOTALL), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "choice"])
+def test_one_number_has_one_interval_on_the_page_in_json_in_csv_and_in_print(project, session, run_id, kind):
+    run_id = run_id if kind == "multilabel" else chosen_run(project)
+    session.run_name = lambda id: f"Run {id}"
+    found = scoring.evaluation(session, run_id)
+    told = reports.full(session, run_id)
+    assert told["intervals"]["macro"] == spans(found.macro)
+    if kind == "multilabel":
+        assert told["intervals"]["micro"] == spans(found.micro)
+        assert told["intervals"]["accuracy"] == ends(found.accuracy.interval)
+        assert told["intervals"]["subset_accuracy"] == ends(found.exact.interval)
+    else:
+        assert told["intervals"]["accuracy"] == ends(found.exact.interval)
+    table = evaluate.as_csv(reports.scored(session, run_id)).removeprefix("\ufeff")
+    lines = {line["name"]: line for line in csv.DictReader(io.StringIO(table))}
+    for label in found.labels:
+        own = spans(label.scores)
+        assert told["intervals"]["labels"][label.name] == own
+        row = printed(session, run_id, label.name)
+        for score, span in own.items():
+            low_high = [lines[label.name][f"{score}_{end}"] for end in ("low", "high")]
+            assert low_high == (["", ""] if span is None else [str(end) for end in span])
+            words = "" if span is None else f"\n{span[0]:.3f}–{span[1]:.3f}"
+            value = getattr(label.scores, score).value
+            assert row[score] == ("–" if value is None else f"{value:.3f}") + words
+    # Recall of the label of which both were found: not certain after two.
+    sure = next(label for label in found.labels if label.scores.recall.value == 1)
+    assert sure.scores.recall.interval == wilson(sure.counts.tp, sure.counts.positives)
+
+
+@pytest.mark.parametrize("reference", ["gold", "reviewed"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_page_counts_in_memory_what_the_report_counts_in_the_file(tmp_path, seed, reference):
+    """On worlds where roles are silent, values unread, debates failed and raters disagree."""
+    with Project.open(tmp_path / "random.duckdb") as project:
+        run_id, _ = random_world(project, seed)
+        session = sample_world.session_on(project)
+        run = session.store.runs.get(run_id)
+        found = scoring.evaluation(session, run_id, reference)
+        own = evaluate.label_scores(session, run, "verdict", reference)
+        assert (found.n, found.counts) == (own.n, own.labels)
+        assert found.exact.value == own.subset_accuracy
+        assert [role.role for role in found.roles] == ["extractor", "critic"]
+        for role in found.roles:
+            assert role.counts == evaluate.label_scores(session, run, role.role, reference).labels
+
+
+def test_the_flip_table(session, run_id):
+    flip_table = scoring.evaluation(session, run_id).flip_table
+    assert flip_table is not None
+    # Right of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (mends d0 B and d2 B, breaks d1 A), judge 6 (mends d3 B).
+    assert flip_table.roles == ("extractor", "critic", "judge")
+    assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
+    assert [(step.total.mended, step.total.broken) for step in flip_table.steps] == [(2, 1), (1, 0)]
+    assert (flip_table.whole.total.mended, flip_table.whole.total.broken, flip_table.whole.total.net) == (3, 1, 2)
+    assert flip_table.who_lost == {"extractor": 1, "critic": 1, "judge": 0}
+
+
+def test_the_sentence_stands_out_where_it_matters(session, run_id):
+    told = scoring.evaluation(session, run_id).told
+    assert "".join(text for text, _ in told).startswith("The debate mended 3 labels and broke 1: 2 more right than")
+    assert [text for text, strong in told if strong] == ["2 more right than the extractor alone"]
+    assert "Each label gained cost $" in "".join(text for text, _ in told)
+
+
+@pytest.mark.parametrize(
+    ("label", "cell", "expected"),
+    [
+        ("a", "tp", [("d0", None)]),
+        ("a", "fn", [("d1", "critic")]),
+        ("a", "fp", [("d2", "extractor")]),
+        ("a", "tn", [("d3", None)]),
+        ("b", "tp", [("d1", None), ("d2", None)]),
+        ("b", "fp", []),
+    ],
+)
+def test_cases_behind_a_cell(session, run_id, label, cell, expected):
+    found = scoring.cases(session, run_id, label, cell)
+    assert [(case.document_id, case.lost_by) for case in found] == expected
+
+
+def test_reviewed_is_a_reference_of_its_own(session, run_id):
+    assert evaluate.references(session, run_id) == {"gold": 7, "reviewed": 0}
+    review.edit(session, run_id, "d5", "a", False, actor="ann")
+    assert evaluate.references(session, run_id)["reviewed"] == 0  # a draft settles nothing
+    review.submit(session, run_id, ["d5"], actor="ann")
+    assert evaluate.references(session, run_id) == {"gold": 7, "reviewed": 1}
+    # The person says: Alpha absent, Beta present (confirmed). The verdict said both.
+    found = scoring.evaluation(session, run_id, "reviewed")
+    assert found.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
+    assert found.left_out.without_reference == 7
+    report = evaluate.report(session, run_id, "reviewed")
+    assert report["labels"]["Alpha"]["f1"] is None  # no positives
+    assert report["macro"]["f1"] == 1.0  # of Beta alone
+    review.undo(session, actor="ann")
+    assert evaluate.references(session, run_id)["reviewed"] == 0
+
+
+def test_nothing_decided_yet_is_none_and_not_zero(project):
+    sample_world.CODEBOOK.require_labels()
+    project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True}})])
+    settings = RunSettings(
+        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
+    )
+    run = project.store.runs.create(settings, ["x"])
+    session = sample_world.session_on(project)
+    report = evaluate.report(session, run.run_id)
+    assert (report["n"], report["excluded"]) == (0, 1)
+    assert report["macro"] == {"precision": None, "recall": None, "f1": None}
+    found = scoring.evaluation(session, run.run_id)
+    assert found.flip_table is None
+    assert found.told == ()
+    assert found.exact.value is None
+
+
+def test_a_single_annotator_has_no_flow(project):
+    project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True, "b": False}})])
+    settings = RunSettings(
+        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
+    )
+    run = project.store.runs.create(settings, ["x"])
+    said = {"a": True, "b": True}
+    asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
+    found = scoring.evaluation(sample_world.session_on(project), run.run_id)
+    assert found.flip_table is None
+    assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
+
+
+def test_several_raters_count_by_their_majority(project):
+    raters = {"x": {"a": True, "b": True}, "y": {"a": True, "b": False}, "z": {"a": False}}
+    project.store.documents.add([Document("x", {"text": "t"}, gold=raters)])
+    settings = RunSettings(
+        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
+    )
+    run = project.store.runs.create(settings, ["x"])
+    said = {"a": True, "b": True}
+    asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
+    session = sample_world.session_on(project)
+    # Alpha two to one, Beta a tie: no truth.
+    found = scoring.evaluation(session, run.run_id)
+    assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
+    assert found.accuracy.value == 1.0
+    assert found.exact_count == 1
+
+
+def chosen_run(project):
+    """A choice: of three sports documents a debate mends one and breaks one, of one on politics nothing."""
+    codebook = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
+    said = {"v": ("s", "p", "s"), "x": ("s", "s", "s"), "y": ("s", "s", "p"), "z": ("p", "p", "p")}
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": {"label": gold}}) for id, (gold, _, _) in said.items()
+    )
+    run = project.store.runs.create(make_settings(codebook), list(said))
+
+    async def debates():
+        for id, (_, extractor, judge) in said.items():
+            lists = {"extractor": {"label": extractor}, "critic": None, "judge": {"label": judge}}
+            await hold_debate(project, run.run_id, id, lists, {"label": judge})
+
+    asyncio.run(debates())
+    return run.run_id
+
+
+def test_steps_that_undo_each_other_are_told(project):
+    """On y the critic errs and the judge goes back to what the extractor said."""
+    codebook = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
+    project.store.documents.add([Document("y", {"text": "t"}, gold={"gold": sample_world.both("a")})])
+    run = project.store.runs.create(make_settings(codebook), ["y"])
+    lists = {role: sample_world.both(said) for role, said in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
+    asyncio.run(hold_debate(project, run.run_id, "y", lists, sample_world.both("a")))
+    found = scoring.evaluation(sample_world.session_on(project), run.run_id)
+    said = "".join(text for text, _ in found.told)
+    assert said.startswith("The debate mended and broke no label: exactly as many right as the extractor alone.")
+    assert said.endswith("What one step changed, a later one took back.")
+
+
+def test_a_choice_tells_who_changed_what_by_the_true_label(project):
+    found = scoring.evaluation(sample_world.session_on(project), chosen_run(project))
+    flip_table = found.flip_table
+    assert flip_table is not None
+    assert (flip_table.documents, flip_table.cells) == (4, 4)
+    assert flip_table.shares == (0.75, 0.75)
+    changed = {name: (tally.mended, tally.broken, tally.n) for name, tally in flip_table.whole.labels.items()}
+    assert changed == {"Sport": (1, 1, 3), "Politics": (0, 0, 1)}
+    assert flip_table.who_lost_labels == {
+        "Sport": {"extractor": 0, "judge": 1},
+        "Politics": {"extractor": 0, "judge": 0},
+    }
+
+
+def test_choice(project):
+    codebook = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
+    gold = {"x": "s", "y": "s", "z": "p"}
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": {"label": label}}) for id, label in gold.items()
+    )
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    run = project.store.runs.create(settings, list(gold))
+
+    async def debates():
+        await hold_debate(project, run.run_id, "x", {"annotator": {"label": "s"}}, {"label": "s"})
+        await hold_debate(project, run.run_id, "y", {"annotator": {"label": "p"}}, {"label": "p"})
+        await hold_debate(project, run.run_id, "z", {"annotator": None}, {"label": None})
+
+    asyncio.run(debates())
+    report = evaluate.report(sample_world.session_on(project), run.run_id)
+    assert (report["n"], report["excluded"], report["accuracy"]) == (2, 1, 0.5)
+    assert report["confusion"] == {"Sport": {"Sport": 1, "Politics": 1}, "Politics": {"Sport": 0, "Politics": 0}}
+    assert report["labels"]["Politics"]["f1"] is None
+
+
+def test_rating(project):
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    project.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5))
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    run = project.store.runs.create(settings, [f"d{n}" for n in range(1, 5)])
+
+    async def debates():
+        for n in range(1, 5):
+            await hold_debate(project, run.run_id, f"d{n}", {"annotator": {"c": n}}, {"c": n + 1 if n == 4 else n})
+
+    asyncio.run(debates())
+    scores = evaluate.report(sample_world.session_on(project), run.run_id)["labels"]["Clarity"]
+    assert (scores["n"], scores["mae"], scores["bias"], scores["exact"]) == (4, 0.25, 0.25, 0.75)
+
+
+def test_several_raters_of_a_dimension(project):
+    """Their mean is the truth; each of them, their median and their agreement stand beside it."""
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    gold = [{"ann": 1, "bob": 2, "cy": 3}, {"ann": 5, "bob": 5, "cy": 2}, {"ann": 3, "bob": 4}]
+    project.store.documents.add(
+        Document(f"d{n}", {"text": "t"}, gold={rater: {"c": value} for rater, value in said.items()})
+        for n, said in enumerate(gold)
+    )
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    run = project.store.runs.create(settings, ["d0", "d1", "d2"])
+
+    async def debates():
+        for n, rated in enumerate((2, 4, 3)):
+            await hold_debate(project, run.run_id, f"d{n}", {"annotator": {"c": rated}}, {"c": rated})
+
+    asyncio.run(debates())
+    report = evaluate.report(sample_world.session_on(project), run.run_id)
+    # The means are 2, 4 and 3.5: an error of half a point on one of three.
+    assert (report["n"], report["labels"]["Clarity"]["mae"]) == (3, pytest.approx(0.5 / 3))
+    # The medians are 2, 5 and 3.5.
+    assert report["median"]["labels"]["Clarity"]["mae"] == pytest.approx(0.5)
+    assert {rater: scores["n"] for rater, scores in report["raters"].items()} == {"ann": 3, "bob": 3, "cy": 2}
+    assert report["raters"]["ann"]["labels"]["Clarity"]["mae"] == pytest.approx((1 + 1 + 0) / 3)
+    assert -1 <= report["agreement"]["Clarity"] < 1
+    assert evaluate.references(sample_world.session_on(project), run.run_id)["gold"] == 3, (
+        "raters who differ are no tie"
+    )
+
+
+def test_several_raters_of_a_choice(project):
+    labels = (Label(name="Sport", id="s"), Label(name="Politics", id="p"))
+    codebook = Codebook(kind="choice", labels=labels)
+    said = {"ann": {"label": "s"}, "bob": {"label": "p"}}
+    project.store.documents.add([Document("d0", {"text": "t"}, gold=said)])
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    run = project.store.runs.create(settings, ["d0"])
+    asyncio.run(hold_debate(project, run.run_id, "d0", {"annotator": {"label": "s"}}, {"label": "s"}))
+    report = evaluate.report(sample_world.session_on(project), run.run_id)
+    assert (report["n"], report["accuracy"]) == (0, None), "a tie is no truth"
+    assert {rater: scores["accuracy"] for rater, scores in report["raters"].items()} == {"ann": 1.0, "bob": 0.0}
+    assert list(report["agreement"]) == ["label"]
+
+
+def test_the_report_as_a_table(session, run_id):
+    report = evaluate.report(session, run_id)
+    report["labels"]["=Alpha"] = report["labels"].pop("Alpha")
+    lines = evaluate.as_csv(report).removeprefix("\ufeff").splitlines()
+    assert lines[0] == "name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,mcc,kappa,ac1,alpha,kl"
+    assert [",".join(line.split(",")[:10]) for line in lines[1:]] == [
+        "Beta,4,2,0,0,2,1.0,1.0,1.0,1.0",
+        "'=Alpha,4,1,1,1,1,0.5,0.5,0.5,0.5",
+        "macro,,,,,,,0.75,0.75,0.75",
+        "micro,,,,,,,0.75,0.75,0.75",
+    ]
+
+
+def test_authors_are_a_reference_beside_the_gold_of_others(project):
+    """On x the author stands alone against two readers; y was labelled by its author only."""
+    reader = {"a": False, "b": False}
+    gold = {"author": sample_world.both("a"), "ann": reader, "ben": reader}
+    project.store.documents.add(
+        [
+            Document("x", {"text": "t"}, gold=gold),
+            Document("y", {"text": "u"}, gold={"author": sample_world.both("ab")}),
+        ]
+    )
+    settings = RunSettings(
+        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
+    )
+    run = project.store.runs.create(settings, ["x", "y"])
+    said = sample_world.both("a")
+    for id in ("x", "y"):
+        asyncio.run(hold_debate(project, run.run_id, id, {"annotator": said}, said))
+    session = sample_world.session_on(project)
+    known = evaluate.references(session, run.run_id)
+    assert known == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0}
+    words = [references.of(name).title for name in ("gold@author", "author", "gold@ann")]
+    assert words == ["Authors", "Authors", "Rater ann"]
+    found = evaluate.report(session, run.run_id, "author")
+    assert found["labels"] == evaluate.report(session, run.run_id, "gold@author")["labels"]
+    assert (found["n"], found["labels"]["Alpha"]["tp"], found["labels"]["Beta"]["fn"]) == (2, 2, 1)
+    # The majority of three has x without Alpha.
+    assert evaluate.report(session, run.run_id)["labels"]["Alpha"]["fp"] == 1
+
+
+def test_authors_are_listed_when_they_alone_labelled(project):
+    project.store.documents.add([Document("x", {"text": "t"}, gold={"author": sample_world.both("a")})])
+    settings = RunSettings(
+        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
+    )
+    run = project.store.runs.create(settings, ["x"])
+    assert evaluate.references(sample_world.session_on(project), run.run_id) == {
+        "gold": 1,
+        "gold@author": 1,
+        "reviewed": 0,
+    }
+
+
+def test_without_authors_the_command_says_so(session, run_id):
+    with pytest.raises(UsageError, match="The authors did not label") as caught:
+        evaluate.report(session, run_id, "author")
+    assert caught.value.remedy == "The gold is by: gold."

@@ -1,0 +1,127 @@
+"""Whole personas beside simple roles, on six documents rated by two groups of two, worked by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from core.codebook import Codebook, Label, Scale
+from core.debate.personas import Group, Persona, PersonaSet
+from core.documents import Document
+from core.runs import RunSettings
+from core.services.evaluation import coverage, debate_effect, looked, panel_ablation
+from tests.core.services import sample_world
+from tests.core.services.evaluation.test_debate_effect import talk
+from tests.core.store.helpers import ROLE_MODEL
+
+BOOK = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),), scale=Scale(min=1, max=5))
+CAST = PersonaSet(
+    groups=(
+        Group(name="Readers", personas=(Persona(name="Ann"), Persona(name="Ben"))),
+        Group(name="Editors", personas=(Persona(name="Cid"), Persona(name="Dee"))),
+    )
+)
+GOLD = {f"d{n}": n for n in range(1, 6)} | {"d6": None}
+BACKWARDS, FORWARDS = [5, 4, 3, 2, 1, 3], [1, 2, 3, 4, 5, 3]
+ROLES = [member.role for member in CAST.members]
+
+
+def panel(project, style, last, documents=tuple(GOLD), cast=CAST):
+    """A panel that begins backwards; Ann alone speaks again in round 1 and says ``last``, Ben in round 2."""
+    settings = RunSettings(
+        protocol="panel", codebook=BOOK, role_models=dict.fromkeys(ROLES, ROLE_MODEL), templates={},
+        params={"personas": cast.text, "style": style},
+    )  # fmt: skip
+    run = project.store.runs.create(settings, list(documents)).run_id
+
+    async def debates():
+        for place, id in enumerate(documents):
+            first = [(role, 0, {"c": BACKWARDS[place]}) for role in ROLES]
+            again = [(ROLES[0], 1, {"c": last[place]}), (ROLES[1], 2, {"c": last[place]})]
+            await talk(project, run, id, first + again, {"c": last[place]})
+
+    asyncio.run(debates())
+    return run
+
+
+@pytest.fixture
+def world(project):
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": {"c": value}} if value else {}) for id, value in GOLD.items()
+    )
+    return SimpleNamespace(project=project, session=sample_world.session_on(project))
+
+
+def part(told, style, group):
+    return next(one for one in told.parts if (one.style, one.group) == (style, group))
+
+
+def test_groups_before_and_after_and_both_styles(world):
+    full = panel(world.project, "full", FORWARDS)
+    simple = panel(world.project, "simple", BACKWARDS)
+    told = panel_ablation.styles(world.session, world.session.store.runs.get(full), "c")
+    assert told is not None
+    assert told.runs == {"full": full, "simple": simple}
+    readers = part(told, "full", "Readers")
+    # Ann and Ben turn round; Cid and Dee, who said nothing more, stand by their first ratings.
+    assert (readers.before["spearman"].value, readers.after["spearman"].value) == (-1.0, pytest.approx(1.0))
+    assert part(told, "full", "Editors").after["kendall"].value == pytest.approx(-1.0)
+    assert part(told, "simple", "Readers").after["pearson"].value == pytest.approx(-1.0)
+    assert readers.after["alpha"].value == pytest.approx(1.0)
+    # Of all four two say one thing and two the opposite: their mean is 3 everywhere.
+    assert part(told, "full", "All groups").after["spearman"].value is None
+    assert told.gains["Readers"]["spearman"].value == pytest.approx(2.0)
+    assert told.gains["Readers"]["spearman"].interval is not None
+    assert told.sentence.endswith("no telling, as the ratings or the truth have no spread.")
+    assert coverage.words(told.counted) == "n = 5 documents; left out: 1 without gold"
+    assert (
+        panel_ablation.to_json(world.session, world.session.store.runs.get(full))["Clarity"]["groups"][0]["group"]
+        == "Readers"
+    )
+
+
+def test_after_a_debate_everybody_counts_with_their_last_word(world):
+    """Ben has the last turn; Ann's, and the editors' first, stand."""
+    run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
+    found = debate_effect.worth(world.session, run).panels["persona"]["Clarity"]
+    assert found.before.spearman == -1.0
+    assert found.after.spearman is None  # two forwards, two backwards
+    assert found.alpha_after is not None
+    assert found.alpha_after < 0
+
+
+def test_one_style_alone_says_what_to_do(world):
+    run = panel(world.project, "full", FORWARDS)
+    told = panel_ablation.styles(world.session, world.session.store.runs.get(run), "c")
+    assert told is not None
+    assert list(told.runs) == ["full"]
+    assert told.gains == {}
+    assert "--param style=simple" in told.sentence
+    assert len(told.parts) == 3
+
+
+def test_only_the_same_cast_on_shared_documents_is_compared(world):
+    run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
+    others = PersonaSet(groups=(Group(name="Others", personas=CAST.groups[0].personas + CAST.groups[1].personas),))
+    panel(world.project, "simple", BACKWARDS, cast=others)
+    assert panel_ablation.other_style(world.session, run) is None
+    few = panel(world.project, "simple", BACKWARDS, documents=("d1", "d2"))
+    found = panel_ablation.other_style(world.session, run)
+    assert found is not None
+    assert found.run_id == few
+    told = panel_ablation.styles(world.session, run, "c")
+    assert told is not None
+    assert told.counted == coverage.Coverage(2, {"alone": 3, "truthless": 1})
+    # Looked at from the smaller run, what only the larger has is left out as well.
+    again = panel_ablation.styles(world.session, found, "c")
+    assert again is not None
+    assert (again.counted, again.gains) == (coverage.Coverage(2, {"alone": 4}), told.gains)
+
+
+def test_no_panel_of_ratings_has_no_groups(session, run):
+    assert panel_ablation.style_of(run) is None
+    assert panel_ablation.styles(session, run, "a") is None
+    assert panel_ablation.to_json(session, run) is None
+    assert looked.runs(session)

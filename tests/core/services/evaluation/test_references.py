@@ -1,0 +1,30 @@
+"""What each truth is called: the names of people and runs stay as they are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import UsageError
+from core.services.evaluation import references
+from core.services.evaluation.references import ReferenceNames
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ("gold", ("Gold", "gold", "gold says", "gold")),
+        ("gold@Ann", ("Rater Ann", "rater Ann", "Rater Ann says", "gold by Ann")),
+        ("author", ("Authors", "authors", "the authors say", "a label by its author")),
+        ("reviewed", ("Reviewed", "review", "the review says", "a review")),
+        ("reviewed@Ann", ("Reviewed by Ann", "review by Ann", "the review by Ann says", "a review by Ann")),
+        ("run:r1", ("Run r1", "run r1", "Run r1 says", "a verdict of r1")),
+        ("run:r1/critic", ("Run r1, critic", "run r1, critic", "Run r1, critic says", "a list of r1, critic")),
+    ],
+)
+def test_each_place_has_its_words(reference, words):
+    assert references.of(reference) == ReferenceNames(*words)
+
+
+def test_what_is_no_reference_has_no_words():
+    with pytest.raises(UsageError, match="no truth 'guess'"):
+        references.of("guess")

@@ -1,0 +1,255 @@
+"""Iterations, comparisons, error analysis and drift on four documents, counted by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from core.documents import Document
+from core.errors import UsageError
+from core.services.evaluation import (
+    alt_test,
+    compare,
+    drift,
+    error_analysis,
+    evaluate,
+    html_report,
+    model_recommendations,
+    repeated_runs,
+    reports,
+    run_diff,
+)
+from core.services.evaluation.coverage import Coverage
+from core.services.review import review
+from core.store.reviews import Decision, ReviewChange
+from tests.core.services import sample_world
+from tests.core.services.sample_world import both
+from tests.core.store.helpers import hold_debate, make_settings
+
+GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
+FIRST = {"d0": "a", "d1": "b", "d2": "ab", "d3": ""}  # wrong: d1 A missed, d2 A invented
+SECOND = {"d0": "a", "d1": "ab", "d2": "ab", "d3": "b"}  # wrong: d2 A invented, d3 B invented
+
+
+@pytest.fixture
+def world(project):
+    """Two iterations of one experiment."""
+    texts = {"d0": "the room", "d1": "hidden fee one", "d2": "a bill", "d3": "short"}
+    project.store.documents.add(
+        Document(id, {"text": texts[id]}, gold={"gold": both(present)}) for id, present in GOLD.items()
+    )
+    runs = []
+    for iteration, said in enumerate((FIRST, SECOND)):
+        settings = make_settings(sample_world.CODEBOOK, iteration=iteration)
+        run = project.store.runs.create(settings, list(GOLD), experiment_id="e1").run_id
+
+        async def debates(run=run, said=said):
+            for id, present in said.items():
+                lists = {"extractor": both("ab"), "critic": both(present), "judge": None}
+                await hold_debate(project, run, id, lists, both(present))
+
+        asyncio.run(debates())
+        runs.append(run)
+    session = sample_world.session_on(project)
+    session.run_name = lambda id: f"Run {id}"
+    session.project = project
+    return session, runs
+
+
+def test_iterations(world):
+    session, (first, _) = world
+    told = repeated_runs.repeats(session, session.store.runs.get(first))
+    assert told is not None
+    # Right cells: 6 of 8 in both. Documents: d0 right twice, d1 and d3 waver, d2 wrong twice.
+    assert told.measures["accuracy"].mean == 0.75
+    assert told.measures["accuracy"].sd == 0
+    assert told.stability.counts == {"right": 1, "wavering": 2, "wrong": 1, "unread": 0}
+    report = reports.full(session, first)
+    assert report["iterations"]["runs"] == list(told.runs)
+    assert report["iterations"]["labels"]["Alpha"]["n"] == 2
+    assert report["certainty"]["why_not"].startswith("Nobody said how certain")
+
+
+def test_two_runs(world):
+    session, runs = world
+    told = run_diff.told(session, runs)
+    assert (told["documents"], told["shared"], told["same"], told["n"]) == (4, 4, 2, 4)
+    assert told["accuracy"]["difference"] == 0
+    assert told["mcnemar"]["only_first"] == 1  # d3 was right
+    assert told["mcnemar"]["only_second"] == 1  # d1 is now
+    counts = {name: told["outcomes"][name] for name in ("fixed", "broken", "mixed", "right", "wrong")}
+    assert counts == {"fixed": 1, "broken": 1, "mixed": 0, "right": 1, "wrong": 1}
+    assert told["outcomes"]["documents"] == {"fixed": ["d1"], "broken": ["d3"], "mixed": []}
+    assert (told["changes"]["mended"], told["changes"]["broken"]) == (1, 1)
+    # Alpha: F1 1/2 to 2 TP, 1 FP: 4/5.
+    assert told["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
+    assert told["labels"]["Alpha"]["sentence"].startswith(
+        f"{runs[1]} and {runs[0]} may be equally good on Alpha: +30.0"
+    )
+    assert [column["run_id"] for column in told["columns"]] == runs
+    assert told["tests"]["welch"] is not None  # iterations of one experiment against themselves
+
+
+def test_iterations_are_paired_by_their_number(world, monkeypatch):
+    """A score that is not defined leaves its own iteration out and moves no other."""
+    session, runs = world
+    one, two = (session.store.runs.get(id) for id in runs)
+    scores = {"x0": 0.1, "x1": None, "x2": 0.3, "x3": 0.5, "y0": 0.2, "y1": 0.3, "y2": None, "y3": 0.4}
+    rows = {
+        run.run_id: [
+            SimpleNamespace(run_id=f"{name}{number}", settings=SimpleNamespace(iteration=number)) for number in range(4)
+        ]
+        for run, name in ((one, "x"), (two, "y"))
+    }
+    monkeypatch.setattr(compare.repeats, "siblings", lambda _, run: rows[run.run_id])
+    report = evaluate.report
+    monkeypatch.setattr(
+        evaluate,
+        "report",
+        lambda session, id, reference: (
+            {"macro": {"f1": scores[id]}} if id in scores else report(session, id, reference)
+        ),
+    )
+    pair = compare.comparison(session, runs).pairs[0]
+    assert (pair.paired.n_first, pair.paired.excluded) == (2, 4)
+    assert pair.paired.difference == pytest.approx(0)  # +10 and -10 points
+    assert (pair.welch.n_first, pair.welch.n_second) == (3, 3)
+    del rows[two.run_id][0]
+    assert compare.comparison(session, runs).pairs[0].paired is None
+
+
+def test_fixed_and_broken_one_by_one(world):
+    session, (first, second) = world
+    found = run_diff.outcomes(session, first, second)
+    rows, total = run_diff.page(session, found, ["fixed", "broken"])
+    assert total == 2
+    assert [(row.document_id, row.outcome, row.mended, row.broken) for row in rows] == [
+        ("d3", "broken", (), ("Beta",)),
+        ("d1", "fixed", ("Alpha",), ()),
+    ]
+    assert run_diff.page(session, found, ["fixed", "broken"], label="Alpha")[1] == 1
+
+
+def test_identical_runs_say_so(world):
+    session, (first, _) = world
+    settings = make_settings(sample_world.CODEBOOK)
+    twin = session.store.runs.create(settings, list(GOLD)).run_id
+
+    async def debates():
+        for id, present in FIRST.items():
+            await hold_debate(session.project, twin, id, {"extractor": both("ab"), "judge": None}, both(present))
+
+    asyncio.run(debates())
+    told = run_diff.told(session, [first, twin])
+    assert "do the same" in told["sentence"]
+    assert told["mcnemar"]["p"] == 1.0
+    assert told["same"] == 4
+    several = run_diff.told(session, [first, twin, world[1][1]])
+    assert [pair["runs"] for pair in several["pairs"]] == [[first, twin], [first, world[1][1]]]
+    assert several["cochran"]["df"] == 2
+
+
+def test_what_cannot_be_compared(world, project):
+    session, (first, _) = world
+    with pytest.raises(UsageError, match="two or more different runs"):
+        compare.comparison(session, [first, first])
+    project.store.documents.add([Document("x", {"text": "t"})])
+    other = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["x"]).run_id
+    with pytest.raises(UsageError, match="no document in common"):
+        compare.comparison(session, [first, other])
+    stranger = project.store.runs.create(make_settings(), ["d0"]).run_id
+    with pytest.raises(UsageError, match="do not label the same things"):
+        compare.comparison(session, [first, stranger])
+
+
+def test_errors_of_a_label(world):
+    session, (first, _) = world
+    run = session.store.runs.get(first)
+    session.store.reviews.record([Decision("d2", (ReviewChange("a", True, False),), "Submitted")], actor="kim")
+    told = error_analysis.of_label(session, run, "a")
+    assert (told.judged, told.wrong, told.iterations) == (4, 2, 2)
+    assert [(side.side, side.wrong, side.consistent) for side in told.sides] == [("missed", 1, 0), ("invented", 1, 1)]
+    assert [(band.low, band.high, band.n, band.wrong) for band in told.by_labels] == [
+        (0, 0, 1, 0), (1, 1, 2, 1), (2, 2, 1, 1),
+    ]  # fmt: skip
+    second = session.store.runs.get(world[1][1])
+    stale = second.model_copy(update={"turns": 0})  # the row as it was when the page was opened
+    assert error_analysis.of_label(session, stale, "b") == error_analysis.of_label(session, second, "b")
+    rows, total = error_analysis.documents(session, run, "a")
+    assert [(row.document_id, row.side, row.times) for row in rows] == [("d2", "invented", 2), ("d1", "missed", 1)]
+    assert total == 2
+    assert [row.document_id for row in error_analysis.documents(session, run, "a", consistent=True)[0]] == ["d2"]
+    assert [row.document_id for row in error_analysis.documents(session, run, "a", word="FEE")[0]] == ["d1"]
+    assert error_analysis.documents(session, run, "a", tag="edge case") == ((), 0)
+    with pytest.raises(UsageError, match="no label 'z'"):
+        error_analysis.of_label(session, run, "z")
+
+
+def test_who_suits_which_role_model(world):
+    session, runs = world
+    rows = [session.store.runs.get(id) for id in runs]
+    found = model_recommendations.profiles(session, rows)
+    critic = next(one for one in found if one.role_model == "critic")
+    # The critic's lists are the verdicts here, twice 8 cells; both runs together: 3 + 4 TP of 4 + 4.
+    assert (critic.runs, critic.counts.n, critic.counts.tp, critic.counts.fn) == (2, 16, 7, 1)
+    (said,) = model_recommendations.suggestions(found, ["critic"])
+    assert said.spec == ""
+    assert "Only one model has been tried as critic" in said.ground
+
+
+def test_canaries(world):
+    session, (first, _) = world
+    run = session.store.runs.get(first)
+    again = drift.again(session, run, count=3)
+    assert again.experiment_id == f"canary:{first}"
+    assert again.settings.iteration == 2
+    assert again.documents == 3
+    ids = session.store.runs.document_ids(again.run_id)
+    assert session.store.runs.document_ids(drift.again(session, run).run_id) == ids  # the same ones at each time
+
+    async def debates():
+        for id in ids:
+            await hold_debate(session.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2026-11")
+
+    asyncio.run(debates())
+    assert review.runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
+    one = drift.drifts(session, run)[0]
+    assert one.documents == 3
+    assert one.counted == Coverage(3, {"undrawn": 1})
+    assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
+    assert one.chance == 0.5  # d1 and d3 differ between the iterations
+    assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
+    assert one.models == ()  # the server did not say at first what it calls the model
+    assert reports.full(session, first)["drift"][0]["run_id"] == again.run_id
+    third = drift.again(session, session.store.runs.get(again.run_id), count=1)
+
+    async def once_more():
+        (id,) = session.store.runs.document_ids(third.run_id)
+        await hold_debate(session.project, third.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2027-01")
+
+    asyncio.run(once_more())
+    later = drift.drifts(session, session.store.runs.get(again.run_id))[0]
+    assert later.models == ("judge: m-2026-11 → m-2027-01",)
+    assert "The server names another model: judge: m-2026-11 → m-2027-01." in later.sentence
+    with pytest.raises(UsageError, match="no verdict to compare with"):
+        drift.again(session, session.store.runs.create(run.settings, ["d0"]))
+
+
+def test_people_who_labelled(world):
+    session, (first, _) = world
+    test = alt_test.may_replace(session, session.store.runs.get(first))
+    assert test.winning_rate is None
+    assert "here one person did" in test.sentence
+
+
+def test_the_page_to_print_escapes_what_it_shows(world):
+    session, (first, _) = world
+    page = html_report.page(session, first)
+    assert page.startswith("<!doctype html>")
+    assert "What did the debate change?" in page
+    assert "2 iterations" in page
+    hostile = sample_world.CODEBOOK.model_copy(update={"name": "<script>alert(1)</script>"})
+    run = session.store.runs.create(make_settings(hostile), ["d0"]).run_id
+    assert "<script>" not in html_report.page(session, run)

@@ -1,0 +1,90 @@
+"""What a change did, counted by hand.
+
+====  =====  ======  =====  =======================
+doc   truth  before  after  what
+====  =====  ======  =====  =======================
+d0    A      A       A B    broken on B
+d1    A B    A       A B    fixed on B
+d2    B      A       A      as wrong as before
+d3    (none) (none)  (none) same
+d4    -      A       B      changed, nobody knows
+d5    A      (open)  A      fixed on A
+d6    A B    B       A      fixed on A, broken on B
+====  =====  ======  =====  =======================
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.codebook import Codebook, Label
+from core.services.lab.outcomes import outcome
+
+BOOK = Codebook(labels=(Label(name="A", id="a"), Label(name="B", id="b")))
+X = np.nan
+DOCUMENTS = [f"d{n}" for n in range(7)]
+REFERENCE = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [X, X], [1, 0], [1, 1]], dtype=float)
+BEFORE = np.array([[1, 0], [1, 0], [1, 0], [0, 0], [1, 0], [X, 0], [0, 1]], dtype=float)
+AFTER = np.array([[1, 1], [1, 1], [1, 0], [0, 0], [0, 1], [1, 0], [1, 0]], dtype=float)
+
+
+def test_documents_are_broken_before_they_are_fixed():
+    found = outcome(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
+    assert [(one.document_id, one.what) for one in found.documents] == [
+        ("d0", "broken"), ("d6", "broken"), ("d1", "fixed"), ("d5", "fixed"), ("d4", "changed"), ("d2", "wrong"),
+        ("d3", "same"),
+    ]  # fmt: skip
+    assert found.n == 6
+    both = found.documents[1].cells
+    assert [(cell.item, cell.before, cell.after, cell.what) for cell in both] == [
+        ("a", False, True, "fixed"),
+        ("b", True, False, "broken"),
+    ]
+    opened = next(one for one in found.documents if one.document_id == "d5").cells
+    assert [(cell.item, cell.before, cell.after, cell.reference) for cell in opened] == [("a", None, True, True)]
+    assert [(label.name, label.fixed, label.broken) for label in found.labels] == [("A", 2, 0), ("B", 1, 2)]
+
+
+def test_scores_leave_out_what_lacks_a_verdict():
+    found = outcome(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
+    # After: A tp d0 d1 d5 d6, fp d2, so F1 8/9; B tp d1, fp d0, fn d2 d6, so 2/5.
+    assert found.after.value == pytest.approx((8 / 9 + 2 / 5) / 2)
+    # The difference is on the five that have a verdict in both: A 3/4 of d0..d3, d6 before: tp 2, fp 1, fn 1: 2/3.
+    assert found.labels[0].change.value == pytest.approx(6 / 7 - 2 / 3)
+    assert found.few
+    assert found.left_out == 1
+
+
+def test_what_can_be_said():
+    same = outcome(DOCUMENTS, REFERENCE, BEFORE, BEFORE, BOOK)
+    assert same.sentence == "Nothing changed."
+    assert outcome(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "Too few to say."
+    nobody = outcome(DOCUMENTS, REFERENCE * X, BEFORE, AFTER, BOOK)
+    assert nobody.sentence == "No truth to say which is better."
+    assert nobody.after.value is None
+    many = [np.tile(grid, (20, 1)) for grid in (REFERENCE[[0, 1]], BEFORE[[0, 1]] * 0, REFERENCE[[0, 1]])]
+    clear = outcome([f"x{n}" for n in range(40)], *many, BOOK)
+    assert clear.sentence == "Better on A and B."
+    assert not clear.few
+
+
+def test_a_choice_counts_under_the_label_that_is_right():
+    book = BOOK.model_copy(update={"kind": "choice"})
+    reference, before, after = (
+        np.array([[v] for v in column], dtype=float) for column in ([0, 1, 1], [1, 1, 0], [0, 0, 1])
+    )
+    found = outcome(["d0", "d1", "d2"], reference, before, after, book)
+    assert [one.what for one in found.documents] == ["broken", "fixed", "fixed"]
+    assert [(label.fixed, label.broken) for label in found.labels] == [(1, 0), (1, 1)]
+    assert found.documents[0].cells[0].reference == "b"
+
+
+def test_a_rating_is_right_when_it_is_the_same():
+    book = Codebook(kind="rating", labels=BOOK.labels)
+    reference = np.array([[1, 5], [3, X]], dtype=float)
+    found = outcome(["d0", "d1"], reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
+    assert [one.what for one in found.documents] == ["fixed", "fixed"]
+    assert found.after.value == 1.0
+    mean = np.array([[3.5, 3.5]])  # of two raters: less than a point away is right
+    assert outcome(["d0"], mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].what == "fixed"

@@ -1,0 +1,109 @@
+"""What the review proves of a run, from real decisions in a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.runs import RunRow
+from core.services.review import accuracy_estimate, queue, review
+from core.services.review.queue import QueueFilter, ReviewSettings
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
+CLEAN, STAFF = (label.id for label in BOOK.labels)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory):
+    """48 documents: in every fourth one "clean" means nothing (a clean record), which the word lists take for dirt."""
+    workspace = Workspace()
+    session = workspace.open(tmp_path_factory.mktemp("proof") / "p.duckdb")
+    texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
+    documents = [Document(f"d{n:02}", {"text": f"{texts[n % 4]} {n}"}) for n in range(48)]
+    session.store.documents.add(documents)
+    version = session.store.codebooks.save(BOOK)
+    settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
+    (made,) = planning.create(session, settings, session.store.documents.ids())
+    session.go(made.run_id).result(60)
+    row = session.store.runs.get(made.run_id)
+    assert row is not None
+    yield session, row.model_copy(update={"created_at": 1_763_000_000.0})  # fixes which documents are drawn
+    workspace.close()
+
+
+def _review(session: ProjectSession, run: RunRow, count: int) -> None:
+    """Go on in the queue's own order, audits between."""
+    listed = queue.listed(session, run, QueueFilter(sort="queue", size=count), actor="ada")
+    for line in listed.lines:
+        number = int(line.document_id[1:])
+        if number % 4 == 3:  # the word lists are right on the others
+            review.edit(session, run.run_id, line.document_id, CLEAN, False, actor="ada")
+        draw = listed.draws[line.document_id]
+        review.submit(session, run.run_id, [line.document_id], actor="ada", draw=draw)
+
+
+def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    queue.set_manner(session, ReviewSettings(share=0.5))
+    nothing = accuracy_estimate.proof(session, run)
+    assert (nothing.documents, nothing.reviewed, nothing.audits, nothing.known) == (48, 0, 0, False)
+    assert nothing.more() is None
+    assert nothing.missing == 5
+    assert nothing.labels[0].naive == pytest.approx(0.75)  # what the word lists say of Clean; half of them is true
+    _review(session, run, 24)
+    found = accuracy_estimate.proof(session, run)
+    assert found.reviewed == 24
+    assert 5 < found.audits < 20
+    assert found.right.interval is not None
+    assert 0.875 in found.right.interval  # 12 of 96 labels are wrong
+    clean = found.labels[0]
+    assert clean.powered.interval is not None
+    assert clean.sampled.interval is not None
+    assert 0.5 in clean.powered.interval
+    assert clean.naive == pytest.approx(0.75)
+    assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
+    assert found.more(2.0) == 0
+    assert (found.more(0.001) or 0) <= 24
+    review.set_status(session, run.run_id, ["d00"], "Discarded", actor="ada")
+    assert accuracy_estimate.proof(session, run).documents == 47
+    review.undo(session, actor="ada")
+    _review(session, run, 24)
+    whole = accuracy_estimate.proof(session, run)
+    assert (whole.reviewed, whole.right.value) == (48, pytest.approx(0.875))
+    assert whole.right.interval is not None
+    assert whole.right.interval.high - whole.right.interval.low < 1e-9
+    assert whole.labels[0].powered.value == pytest.approx(0.5)
+    queue.set_manner(session, ReviewSettings(share=0.0))
+
+
+def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> None:
+    workspace = Workspace()
+    try:
+        session = workspace.open(tmp_path / "p.duckdb")
+        session.store.documents.add([Document(f"d{n:02}", {"text": "clean"}) for n in range(20)])
+        version = session.store.codebooks.save(BOOK)
+        settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
+        (made,) = planning.create(session, settings, session.store.documents.ids())
+        session.go(made.run_id).result(60)
+        run = session.store.runs.get(made.run_id)
+        assert run is not None
+        review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
+        found = accuracy_estimate.proof(session, run)
+        assert (found.reviewed, found.audits, found.right.value) == (10, 0, None)
+    finally:
+        workspace.close()
+
+
+def test_a_choice_counts_label_by_label_and_ratings_by_their_place_on_the_scale() -> None:
+    choice = Codebook(kind="choice", labels=(Label(name="A"), Label(name="B")))
+    assert accuracy_estimate._spread(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
+    rating = Codebook(kind="rating", labels=(Label(name="Fluent"),))
+    assert accuracy_estimate._spread(rating, np.array([[3.0], [5.0]])).tolist() == [[0.5], [1.0]]
+    assert accuracy_estimate._right(np.array([[3.0, 4.0]]), np.array([[5.0, 4.0]])).tolist() == [0.5]

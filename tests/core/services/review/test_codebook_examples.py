@@ -1,0 +1,145 @@
+"""A correction becomes an example or a keyword; the document that lent it is no test any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import CodebookError, UsageError
+from core.runs import RunRow
+from core.services.codebooks import codebook as codebooks
+from core.services.evaluation import evaluate
+from core.services.review import accuracy_estimate, codebook_examples, review
+from core.services.review.codebook_examples import CodebookExample
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+BOOK = Codebook(labels=(Label(name="Price", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
+PRICE, STAFF = (label.id for label in BOOK.labels)
+TEXTS = (
+    "A city tax and a cleaning fee appear at checkout. Nothing else.",
+    "They wanted a cleaning fee again.",
+    "The staff sang.",
+    "The night porter sang, and we slept.",
+)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path):
+    made = Workspace()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
+    session = workspace.open(tmp_path / "p.duckdb")
+    gold = {"gold": {PRICE: False, STAFF: True}}
+    session.store.documents.add([Document(f"d{n}", {"text": text}, gold=gold) for n, text in enumerate(TEXTS)])
+    session.store.codebooks.save(BOOK)
+    return session
+
+
+def _run(session: ProjectSession) -> RunRow:
+    latest = session.store.codebooks.latest()
+    assert latest is not None
+    settings = planning.settle(planning.Plan(protocol="single"), latest.codebook, latest.version, session.models)
+    (made,) = planning.create(session, settings, session.store.documents.ids())
+    session.go(made.run_id).result(60)
+    row = session.store.runs.get(made.run_id)
+    assert row is not None
+    return row
+
+
+def _correct(session: ProjectSession, run: RunRow, document: str, item: str, value: bool) -> None:
+    review.edit(session, run.run_id, document, item, value)
+    review.submit(session, run.run_id, [document])
+
+
+def _suggested(session: ProjectSession, run: RunRow, document: str) -> tuple[CodebookExample, ...]:
+    found = review.dossier(session, run, document)
+    assert found is not None
+    return codebook_examples.suggested(session, run, found)
+
+
+def test_a_correction_suggests_the_words_that_misled(session: ProjectSession) -> None:
+    run = _run(session)
+    assert _suggested(session, run, "d0") == ()
+    _correct(session, run, "d0", PRICE, False)
+    (lesson,) = _suggested(session, run, "d0")
+    assert (lesson.label_id, lesson.part) == (PRICE, "exclude")
+    assert "cleaning fee" in lesson.text
+    _correct(session, run, "d3", STAFF, True)
+    (missed,) = _suggested(session, run, "d3")
+    assert (missed.label_id, missed.part) == (STAFF, "include")
+
+
+def test_the_effect_is_known_before_and_one_click_keeps_it(session: ProjectSession) -> None:
+    run = _run(session)
+    for document in ("d0", "d1", "d2"):
+        review.submit(session, run.run_id, [document])
+    lesson = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
+    found = codebook_examples.effect(session, run, lesson)
+    assert (found.version, found.matching, found.stale, found.touched) == (2, 2, 3, 3)
+    (change,) = found.changes
+    assert (change.name, [field.field for field in change.fields]) == ("Price", ["does not count"])
+    assert session.store.codebooks.latest().version == 1  # type: ignore[union-attr]
+    assert codebook_examples.teach(session, run, lesson, actor="ada") == 2
+    latest = session.store.codebooks.latest()
+    assert latest is not None
+    assert latest.codebook.label(PRICE).exclude == ("a cleaning fee",)
+    assert latest.note == 'exclude example of Price from document d0: "a cleaning fee"'
+    assert latest.actor == "ada"
+    assert codebook_examples.used(session) == {"d0": ("a cleaning fee",)}
+
+
+def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
+    """The run before knows nothing of the example and is tested on all four; the run after is tested on three. A
+    version without the example is tested on all again."""
+    before = _run(session)
+    review.submit(session, before.run_id, ["d0", "d1"])
+    codebook_examples.teach(session, before, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
+    after = _run(session)
+    assert evaluate.report(session, before.run_id)["n"] == 4
+    told = evaluate.report(session, after.run_id)
+    assert (told["n"], told["excluded"]) == (3, 0)
+    assert (accuracy_estimate.proof(session, before).documents, accuracy_estimate.proof(session, before).guarded) == (
+        4,
+        0,
+    )
+    assert (accuracy_estimate.proof(session, after).documents, accuracy_estimate.proof(session, after).guarded) == (
+        3,
+        1,
+    )
+    codebooks.restore(session, 1)
+    assert evaluate.report(session, _run(session).run_id)["n"] == 4
+    assert codebook_examples.used(session) == {}
+
+
+def test_an_unsaved_draft_gets_the_words_and_stays(session: ProjectSession) -> None:
+    run = _run(session)
+    draft = codebooks.change_label(BOOK, STAFF, description="half written")
+    codebooks.keep(session, draft)
+    codebook_examples.teach(session, run, CodebookExample("d0", PRICE, "keywords", "city tax"))
+    shown = codebooks.standing(session)
+    assert shown.codebook.label(STAFF).description == "half written"
+    assert shown.codebook.label(PRICE).keywords == ("fee", "city tax")
+    assert shown.saved is not None
+    assert shown.saved.codebook.label(STAFF).description == ""
+
+
+def test_words_that_cannot_be_added(session: ProjectSession) -> None:
+    run = _run(session)
+    with pytest.raises(UsageError, match="no words"):
+        codebook_examples.effect(session, run, CodebookExample("d0", PRICE, "exclude", "  "))
+    with pytest.raises(UsageError, match="there already"):
+        codebook_examples.effect(session, run, CodebookExample("d0", PRICE, "keywords", "Fee"))
+    with pytest.raises(UsageError, match="40 at most"):
+        codebook_examples.teach(session, run, CodebookExample("d0", PRICE, "keywords", "x" * 41))
+    with pytest.raises(CodebookError, match="not in the codebook"):
+        codebook_examples.effect(session, run, CodebookExample("d0", "gone", "include", "words"))
+    assert session.store.learning.examples() == []

@@ -1,0 +1,37 @@
+"""Quotes and the labels that they speak for."""
+
+from __future__ import annotations
+
+from core.annotations import Evidence
+from core.documents import Document
+from core.services.review import quotes
+from core.store.document_records import DocumentRecord
+
+
+def quote(item: str, words: str) -> Evidence:
+    return Evidence(item, words, "text", 0, len(words), "exact")
+
+
+def dossier(roles: dict, evidence: dict) -> DocumentRecord:
+    return DocumentRecord(
+        document=Document("d1", {"text": "rates will rise"}), status=None, values={}, unread={}, notes=(), fault=None,
+        roles=roles, evidence=evidence, reviews={}, review_status="Pending",
+    )  # fmt: skip
+
+
+def test_in_a_choice_a_quote_speaks_for_what_its_role_chose():
+    found = dossier(
+        {"extractor": {"label": "hawk"}, "critic": {"label": "dove"}, "judge": {"label": None}},
+        {role: (quote("label", "rise"),) for role in ("extractor", "critic", "judge", "clerk")},
+    )
+    assert [(role, each.item) for role, each in quotes.by_role(found)] == [
+        ("extractor", "hawk"),
+        ("critic", "dove"),
+        ("judge", "label"),
+        ("clerk", "label"),
+    ]
+
+
+def test_elsewhere_a_quote_stays_with_its_label():
+    given = (quote("food", "rates"), quote("staff", "will"))
+    assert quotes.all_of(dossier({"extractor": {"food": True, "staff": False}}, {"extractor": given})) == given

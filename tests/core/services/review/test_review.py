@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.errors import UsageError
+from core.services.review import queue, review
+from core.services.review.queue import QueueFilter
+from core.store.project import Project
+from tests.core.services import sample_world
+
+
+def rows(session, run, **wanted):
+    return {row.document_id: row for row in queue.page(session, run, QueueFilter(**wanted)).rows}
+
+
+def test_a_row_shows_who_says_what(session, run):
+    found = rows(session, run)
+    d1 = found["d1"]
+    assert d1.values == {"a": False, "b": True}
+    assert d1.gold == {"a": True, "b": True}
+    assert d1.wrong == {"a"}
+    assert d1.roles == {"extractor": {"a": True, "b": True}, "critic": {"a": False, "b": True}, "judge": None}
+    assert d1.disputed == {"a"}
+    assert (d1.supported, d1.quotes) == (1, 2)
+    assert (d1.edited, d1.status) == (frozenset(), "Pending")
+    assert d1.reasons == ("gold", "flipped", "unsupported", "disagree")
+    assert d1.reason == "gold"
+
+
+def test_what_could_not_be_read_has_no_value(session, run):
+    found = rows(session, run)
+    assert found["d4"].values == {"a": None, "b": False}
+    assert found["d4"].wrong == frozenset()  # neither right nor wrong
+    assert found["d4"].reason == "unresolved"
+    assert found["d6"].reason == "failed"
+    assert found["d7"].values == {"a": None, "b": None}
+
+
+def test_filters_search_and_order(session, run):
+    assert list(rows(session, run, reason="unresolved")) == ["d4"]
+    assert list(rows(session, run, label="a")) == ["d0", "d2", "d5"]
+    assert list(rows(session, run, search="NUMBER 3")) == ["d3"]
+    assert list(rows(session, run, status="Draft")) == []
+    review.edit(session, run.run_id, "d3", "a", True)
+    assert list(rows(session, run, status="Draft")) == ["d3"]
+    assert next(iter(rows(session, run, sort="reviewed"))) == "d3"
+    assert queue.open_count(session, run) == 8
+
+
+def test_pages(session, run):
+    page = queue.page(session, run, QueueFilter(size=3, number=3))
+    assert [row.document_id for row in page.rows] == ["d6", "d7"]
+    assert (page.total, page.number, page.pages) == (8, 3, 3)
+    beyond = queue.page(session, run, QueueFilter(size=3, number=9))
+    assert (beyond.number, [row.document_id for row in beyond.rows]) == (3, ["d6", "d7"])
+    nothing = queue.page(session, run, QueueFilter(search="no such words", number=4))
+    assert (nothing.rows, nothing.total, nothing.number, nothing.pages) == ((), 0, 1, 1)
+
+
+def test_an_edit_is_on_disk_before_it_is_spoken_of(tmp_path):
+    path = tmp_path / "kept.duckdb"
+    with Project.open(path) as project:
+        run_id = sample_world.build(project)
+        saved = review.edit(sample_world.session_on(project), run_id, "d1", "a", True, actor="ann")
+    assert re.fullmatch(r"Saved \d\d:\d\d:\d\d", saved.words)
+    assert saved.documents == ("d1",)
+    with Project.open(path) as project:
+        session = sample_world.session_on(project)
+        row = queue.row(session, session.store.runs.get(run_id), "d1")
+    assert row.values == {"a": True, "b": True}
+    assert row.verdict == {"a": False, "b": True}
+    assert (row.edited, row.wrong, row.status) == ({"a"}, frozenset(), "Draft")
+
+
+def test_deciding_as_the_verdict_did_is_no_edit(session, run):
+    review.edit(session, run.run_id, "d1", "a", True)
+    review.edit(session, run.run_id, "d1", "a", False)
+    row = queue.row(session, run, "d1")
+    assert (row.values["a"], row.edited) == (False, frozenset())
+
+
+def test_undo_and_redo(session, run):
+    assert review.undo(session) is None
+    review.edit(session, run.run_id, "d1", "a", True)
+    review.edit(session, run.run_id, "d0", "b", True)
+    review.undo(session)
+    assert queue.row(session, run, "d0").values["b"] is False
+    assert queue.row(session, run, "d1").values["a"] is True
+    assert review.undo(session).documents == ("d1",)
+    row = queue.row(session, run, "d1")
+    assert (row.values["a"], row.status) == (False, "Pending")  # value and status were one act
+    review.redo(session)
+    review.redo(session)
+    assert queue.row(session, run, "d0").values["b"] is True
+    assert review.redo(session) is None
+
+
+def test_one_persons_undo_leaves_anothers_work(session, run):
+    review.edit(session, run.run_id, "d1", "a", True, actor="ann")
+    review.edit(session, run.run_id, "d2", "a", False, actor="bob")
+    review.undo(session, actor="ann")
+    assert queue.row(session, run, "d1").values["a"] is False
+    assert queue.row(session, run, "d2").values["a"] is False
+
+
+def test_many_at_once_are_one_act(session, run):
+    review.edit_many(session, run.run_id, ["d0", "d3", "d7"], "b", True)
+    assert [row.values["b"] for row in rows(session, run).values()].count(True) == 6
+    review.undo(session)
+    assert [row.values["b"] for row in rows(session, run).values()].count(True) == 3
+
+
+def test_submitting_confirms_what_was_left_alone(session, run):
+    review.edit(session, run.run_id, "d0", "b", True, actor="ann")
+    review.submit(session, run.run_id, ["d0"], actor="ann")
+    row = queue.row(session, run, "d0")
+    assert (row.status, row.edited) == ("Submitted", {"b"})
+    settled = session.store.evaluations.reviewed_values().to_pylist()
+    assert {(one["item"], one["value"], one["annotator"]) for one in settled} == {
+        ("a", "true", "ann"),
+        ("b", "true", "ann"),
+    }
+    assert queue.open_count(session, run) == 7
+
+
+def test_nothing_undecided_is_submitted(session, run):
+    with pytest.raises(UsageError, match="d4 has no value yet for Alpha"):
+        review.submit(session, run.run_id, ["d0", "d4"])
+    assert queue.row(session, run, "d0").status == "Pending"
+    review.edit(session, run.run_id, "d4", "a", True)
+    review.submit(session, run.run_id, ["d0", "d4"])
+    assert queue.row(session, run, "d4").status == "Submitted"
+
+
+def test_discarding_and_reopening(session, run):
+    review.set_status(session, run.run_id, ["d0", "d1"], "Discarded")
+    assert queue.open_count(session, run) == 6
+    review.set_status(session, run.run_id, ["d0"], "Draft")
+    assert queue.row(session, run, "d0").status == "Draft"
+
+
+def test_history_names_who_did_what(session, run):
+    review.edit(session, run.run_id, "d1", "a", True, actor="ann")
+    review.submit(session, run.run_id, ["d1"], actor="bob")
+    review.undo(session, actor="bob")
+    entries = review.history(session, run, "d1")
+    told = [(entry.who, entry.item, entry.before, entry.after, entry.undone) for entry in entries]
+    assert told == [
+        ("bob", "", "Pending", "Submitted", True),
+        ("bob", "Beta", "present", "present", True),
+        ("bob", "Alpha", "absent", "absent", True),
+        ("ann", "", "Pending", "Draft", False),
+        ("ann", "Alpha", "absent", "present", False),
+    ]
+
+
+def test_values_that_do_not_fit(session, run):
+    with pytest.raises(UsageError, match="Alpha cannot have the value 3"):
+        review.edit(session, run.run_id, "d0", "a", 3)
+    with pytest.raises(UsageError, match="no item 'zz'"):
+        review.edit(session, run.run_id, "d0", "zz", True)
+    with pytest.raises(UsageError, match="no run 'r9'"):
+        review.edit(session, "r9", "d0", "a", True)
+
+
+def test_finished_runs_come_first(session, run):
+    session.store.runs.create(run.settings, ["d0"])
+    import asyncio
+
+    asyncio.run(_finish(session, run))
+    assert [row.run_id for row in review.runs(session)] == [run.run_id, "r0002"]
+
+
+async def _finish(session, run):
+    from core.runs import UNHALTED
+    from core.store.runs import set_state
+
+    session.store.runs._writer.do(set_state(run.run_id, "done", UNHALTED, 1.0))

@@ -1,0 +1,63 @@
+"""A comparison: plans put together, estimated with what they share, started at once, shared turns paid once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.runs import RoleModel
+from core.services.runs import comparison, planning
+from core.services.session import ProjectSession
+from tests.core.services.sessions import BOOK, studio
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    with studio(tmp_path) as (_, opened):
+        yield opened
+
+
+def put(session: ProjectSession, *plans: planning.Plan) -> comparison.Comparison:
+    for plan in plans:
+        comparison.add(session, plan)
+    return comparison.prepared(session, BOOK, 1, 4)
+
+
+def test_members_are_kept_until_they_are_started(session: ProjectSession) -> None:
+    shown = put(session, planning.Plan(), planning.Plan(protocol="discussion", params={"annotators": 2, "rounds": 1}))
+    assert [member.title for member in shown.members] == ["Extractor, Critic, Judge", "Peer discussion"]
+    assert shown.ready
+    assert shown.calls == 4 * (3 + 2 * 2)
+    assert shown.cost_usd == 0.0
+    with pytest.raises(UsageError, match="in the comparison already"):
+        comparison.add(session, planning.Plan())
+    comparison.remove(session, 0)
+    assert len(comparison.plans(session)) == 1
+    with pytest.raises(UsageError, match="two members"):
+        comparison.start(session, comparison.prepared(session, BOOK, 1, 4), ["d0"])
+
+
+def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
+    """Two that differ only in their extra rounds share the first extraction and critique."""
+    shown = put(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
+    assert shown.shared == 4 * 2
+    assert shown.calls == 4 * (3 + 5 - 2)
+    made = comparison.start(session, shown, [f"d{n}" for n in range(4)])
+    assert comparison.plans(session) == ()
+    assert len({run.experiment_id for run in made}) == 2
+    for run in made:
+        assert session.go(run.run_id).result(60).state == "done"
+    second = session.store.runs.get(made[1].run_id)
+    assert second is not None
+    assert (second.calls, second.cached_calls) == (4 * 3, 4 * 2)
+
+
+def test_a_member_that_cannot_run_says_why(session: ProjectSession) -> None:
+    shown = put(session, planning.Plan(), planning.Plan(everyone=RoleModel(connection="gone", model="m")))
+    assert not shown.ready
+    assert "no connection 'gone'" in shown.members[1].trouble
+    with pytest.raises(UsageError, match="annotators cannot be 99"):
+        comparison.add(session, planning.Plan(protocol="discussion", params={"annotators": 99}))

@@ -1,0 +1,167 @@
+"""The queue, pauses, stops and budgets of real runs with the built-in model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.services.runs import control, planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+from tests.core.services.sessions import make, studio, until
+
+SLOW = planning.Plan(pace=120.0, concurrency=1)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    with studio(tmp_path) as (_, opened):
+        yield opened
+
+
+def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(session: ProjectSession) -> None:
+    first, second = make(session, replace(SLOW, iterations=2))
+    control.start(session, [first, second])
+    until(lambda: session.state(first.run_id) == "running")
+    assert session.state(second.run_id) == "queued"
+    assert [row.run_id for row in control.queue(session)] == [second.run_id]
+    control.pause(session, first.run_id)
+    until(lambda: not session.under_way())
+    assert (session.state(first.run_id), session.state(second.run_id)) == ("paused", "paused")
+    assert control.standing(session, first.run_id).why == "you"
+    assert control.standing(session, second.run_id).why == "held"
+    assert control.standing(session, first.run_id).siblings == 2
+    control.go_on(session, first.run_id)
+    until(lambda: session.state(second.run_id) == "done", 30)
+    assert session.state(first.run_id) == "done"
+
+
+def test_stopping_holds_the_queue_back_until_it_is_released(session: ProjectSession) -> None:
+    first, second = make(session, replace(SLOW, iterations=2))
+    control.start(session, [first, second])
+    until(lambda: session.state(first.run_id) == "running")
+    control.stop(session, first.run_id)
+    until(lambda: not session.under_way())
+    assert [row.run_id for row in control.held(session)] == [second.run_id]
+    control.release(session)
+    until(lambda: session.state(second.run_id) == "done", 30)
+    assert session.state(first.run_id) == "stopped"
+    assert control.held(session) == ()
+
+
+def test_a_pause_shows_before_the_calls_in_flight_have_ended(session: ProjectSession) -> None:
+    (run,) = make(session, replace(SLOW, pace=4.0))
+    control.start(session, [run])
+    until(lambda: (board := session.board(run.run_id)) is not None and board.holds("d0"))  # else nothing is in flight
+    control.pause(session, run.run_id)
+    assert session.ending(run.run_id) == "paused"
+    control.stop(session, run.run_id)
+    until(lambda: not session.under_way())
+    assert session.ending(run.run_id) is None
+    assert session.state(run.run_id) == "stopped"
+
+
+def test_a_run_is_taken_out_of_the_queue(session: ProjectSession) -> None:
+    first, second = make(session, replace(SLOW, iterations=2))
+    control.start(session, [first, second])
+    until(lambda: session.state(first.run_id) == "running")
+    control.take_out(session, second.run_id)
+    assert control.queue(session) == ()
+    assert session.state(second.run_id) == "stopped"
+    until(lambda: session.state(first.run_id) == "done", 30)
+    assert session.state(second.run_id) == "stopped"
+
+
+def test_a_paused_run_is_stopped_where_it_stands_and_a_done_one_stays_done(session: ProjectSession) -> None:
+    (run,) = make(session, SLOW)
+    control.start(session, [run])
+    until(lambda: session.state(run.run_id) == "running")
+    control.pause(session, run.run_id)
+    until(lambda: not session.under_way())
+    control.stop(session, run.run_id)
+    board = session.board(run.run_id)
+    assert board is not None
+    assert board.status is not None
+    assert (session.state(run.run_id), board.status.state) == ("stopped", "stopped")
+    (other,) = make(session)
+    session.go(other.run_id).result(30)
+    control.pause(session, other.run_id)
+    control.stop(session, other.run_id)
+    assert session.state(other.run_id) == "done"
+
+
+def test_an_interrupted_run_says_how_far_it_came(tmp_path: Path) -> None:
+    with studio(tmp_path) as (workspace, session):
+        (run,) = make(session, SLOW)
+        control.start(session, [run])
+        until(
+            lambda: (
+                (board := session.board(run.run_id)) is not None and board.status is not None and board.status.calls > 1
+            )
+        )
+        path = session.path
+        workspace.close()
+    with_again(path, run.run_id)
+
+
+def with_again(path: Path, run_id: str) -> None:
+    workspace = Workspace()
+    try:
+        session = workspace.open(path)
+        now = control.standing(session, run_id)
+        assert (now.state, now.why) == ("paused", "interrupted")
+        last, talking = session.store.ended.last_reply(run_id)
+        assert last is not None
+        assert talking >= 1
+        control.go_on(session, run_id)
+        until(lambda: session.state(run_id) == "done", 30)
+        row = session.store.runs.get(run_id)
+        assert row is not None
+        assert row.calls == 3 * row.documents  # no reply was paid twice
+    finally:
+        workspace.close()
+
+
+def test_a_raised_budget_counts_from_the_next_start_on(session: ProjectSession) -> None:
+    (run,) = make(session, planning.Plan(budget_usd=1.0))
+    assert run.budget_usd == 1.0
+    control.raise_budget(session, run.run_id, 2.5)
+    row = session.store.runs.get(run.run_id)
+    assert row is not None
+    assert row.budget_usd == 2.5
+    assert row.settings.budget_usd == 1.0  # what the run was started with stays as it was
+    work = session.store.runs.work(run.run_id)
+    assert work.run.settings.budget_usd == 2.5
+    until(lambda: session.state(run.run_id) == "done")
+
+
+def test_a_budget_that_is_spent_already_is_refused(session: ProjectSession) -> None:
+    (run,) = make(session, planning.Plan(budget_usd=1.0))
+    with pytest.raises(UsageError, match="spent already"):
+        control.raise_budget(session, run.run_id, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("spent", "ended", "documents", "budget", "offer"),
+    # 914 of 1,000 for $2.99: the whole costs 3.27, a third more is 4.36; half as much again is 4.50
+    [(2.99, 914, 1000, 3.0, 4.5), (0.5, 10, 100, 0.5, 7.0), (0.0, 0, 10, 0.01, 0.02)],
+)
+def test_the_budget_to_offer(
+    session: ProjectSession, spent: float, ended: int, documents: int, budget: float, offer: float
+) -> None:
+    (run,) = make(session)
+    row = run.model_copy(update={"cost_usd": spent, "verdicts": ended, "documents": documents, "budget_usd": budget})
+    assert control.next_budget(row) == pytest.approx(offer)
+    assert control.next_budget(row) > budget
+
+
+def test_why_a_run_stands_still_is_no_word_of_one_that_moves(session: ProjectSession) -> None:
+    (run,) = make(session)
+    run = run.model_copy(update={"reason": "budget"})
+    assert {state: control.why(run, state) for state in ("paused", "stopped", "failed", "queued", "running")} == {
+        "paused": "budget", "stopped": "budget", "failed": "budget", "queued": "", "running": ""
+    }  # fmt: skip

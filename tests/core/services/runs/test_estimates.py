@@ -1,0 +1,109 @@
+"""What a run is said to cost before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.documents import Document
+from core.llm.connections import connection
+from core.llm.reply import estimated
+from core.runs import Engine, RoleModel, Sampling
+from core.services.runs import planning
+from core.services.runs.estimates import REPLY_TOKENS, Estimate, estimate
+from core.services.runs.preview import first_messages
+from core.services.session import ProjectSession
+from tests.core.services.sessions import BOOK, TEXTS, make, studio
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    with studio(tmp_path) as (_, opened):
+        yield opened
+
+
+def of(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> Estimate:
+    return estimate(session, planning.settle(plan, BOOK, 1, session.models), documents, iterations=plan.iterations)
+
+
+def test_calls_are_documents_times_asks_times_iterations(session: ProjectSession) -> None:
+    assert of(session, planning.Plan(iterations=3), documents=10).calls == 90
+    assert of(session, planning.Plan(protocol="single"), documents=10).calls == 10
+
+
+def test_the_builtin_is_free(session: ProjectSession) -> None:
+    told = of(session, planning.Plan())
+    assert told.free
+    assert told.basis == "The built-in baseline costs nothing."
+
+
+def test_a_list_price_times_the_rendered_prompts(session: ProjectSession) -> None:
+    told = of(session, planning.Plan(everyone=RoleModel(connection="openai", model="gpt-4.1-mini")))
+    extractor, critic, judge = told.roles
+    assert extractor.completion_tokens == 4 * REPLY_TOKENS
+    # what was said before is in the prompts of the later roles
+    assert extractor.prompt_tokens + 4 * REPLY_TOKENS < critic.prompt_tokens + 2000
+    assert judge.prompt_tokens > critic.prompt_tokens > 4 * REPLY_TOKENS
+    assert told.cost_usd is not None
+    # gpt-4.1-mini: $0.40 in, $1.60 out a million tokens
+    wanted = sum(role.prompt_tokens * 0.40e-6 + role.completion_tokens * 1.60e-6 for role in told.roles)
+    assert told.cost_usd == pytest.approx(wanted, rel=1e-3)
+    assert told.basis.startswith("List prices; tokens: the prompts of 4 documents")
+
+
+def test_a_batch_costs_half(session: ProjectSession) -> None:
+    plan = planning.Plan(everyone=RoleModel(connection="openai", model="gpt-4.1-mini"))
+    live, batch = of(session, plan), of(session, replace(plan, engine=Engine(name="batch")))
+    assert live.cost_usd is not None
+    assert batch.cost_usd == pytest.approx(live.cost_usd / 2)
+    assert batch.basis.endswith("In batches, at half of that.")
+
+
+def test_a_short_output_limit_bounds_the_assumed_reply(session: ProjectSession) -> None:
+    role_model = RoleModel(connection="openai", model="gpt-4.1-mini", sampling=Sampling(max_tokens=50))
+    assert of(session, planning.Plan(everyone=role_model)).roles[0].completion_tokens == 4 * 50
+
+
+def test_an_unknown_price_is_said_and_not_guessed(session: ProjectSession) -> None:
+    session.models.add(connection("local", "http://127.0.0.1:9/v1"))
+    told = of(session, planning.Plan(everyone=RoleModel(connection="local", model="tiny")))
+    assert told.cost_usd is None
+    assert "No list price is known for local/tiny" in told.basis
+
+
+def test_an_earlier_run_with_the_same_role_models_is_the_measure(session: ProjectSession) -> None:
+    (run,) = make(session)
+    session.go(run.run_id).result(30)
+    turns = session.store.ended.usage(run.run_id)
+    assert turns["judge"][0] == 4
+    told = of(session, planning.Plan(), documents=100)
+    assert told.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
+
+
+def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=0) as (_, session):
+        short = [Document(f"s{number}", {"text": "Short."}) for number in range(60)]
+        long = [Document(f"l{number}", {"text": "Long. " * 400}) for number in range(60)]
+        session.store.documents.add([*short, *long])
+        plan = planning.Plan(protocol="single", everyone=RoleModel(connection="openai", model="gpt-4.1-mini"))
+        (annotator,) = of(session, plan, documents=120).roles
+        settings = planning.settle(plan, BOOK, 1, session.models)
+        asked = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
+        true = sum(estimated(sum(len(message.content) for message in each), 0).prompt_tokens for each in asked)
+        assert annotator.prompt_tokens == pytest.approx(true, rel=0.01)
+
+
+def test_what_was_measured_on_other_documents_is_taken_to_their_length(session: ProjectSession) -> None:
+    (run,) = make(session, planning.Plan(protocol="single"))
+    session.go(run.run_id).result(30)
+    measured = session.store.ended.usage(run.run_id)["annotator"][1].prompt_tokens
+    assert of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
+    before = session.store.documents.mean_length()
+    assert before == session.store.documents.mean_length(run.run_id) == sum(map(len, TEXTS)) / 4
+    session.store.documents.add([Document("long", {"text": "x" * 10_000})])
+    longer = session.store.documents.mean_length() - before
+    told = of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens
+    assert told == measured + round(longer / 4)

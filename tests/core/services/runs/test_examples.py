@@ -1,0 +1,90 @@
+"""Precedents of a run: only labelled documents that it does not debate, frozen when it first moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.documents import Document
+from core.engine.ports import no_precedents
+from core.runs import RunRow
+from core.services.runs import examples, planning
+from core.services.session import ProjectSession
+from tests.core.services.sessions import BOOK, studio
+
+SERVICE, FOOD = BOOK.items[:2]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    with studio(tmp_path) as (_, opened):
+        opened.store.documents.add(
+            [
+                Document(f"g{n}", {"text": f"The waiter number {n} was kind."}, n, gold={"gold": {SERVICE: n % 2 == 0}})
+                for n in range(6)
+            ]
+        )
+        yield opened
+
+
+def run_of(session: ProjectSession, *ids: str, **params: object) -> RunRow:
+    plan = planning.Plan(protocol="courtroom", params=params)
+    return planning.create(session, planning.settle(plan, BOOK, 1, session.models), ids)[0]
+
+
+async def _documents(session: ProjectSession, ids):  # type: ignore[no-untyped-def]
+    return session.store.documents.load(ids, gold=False)
+
+
+def test_the_pool_is_what_is_labelled_and_not_debated(session: ProjectSession) -> None:
+    run = run_of(session, "g0", "g1")
+    assert examples.pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
+    assert examples.pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
+
+
+def test_the_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
+    run = run_of(session, "g0")
+    before = examples.pool(session.store, run)
+    session.store.documents.replace_gold({"g1": {"gold": {SERVICE: True}}})
+    assert examples.pool(session.store, run) == before
+    empty = run_of(session, *(f"g{n}" for n in range(6)))
+    assert examples.pool(session.store, empty) == {}
+    assert session.store.precedents.frozen(empty.run_id) == {}
+
+
+def test_the_nearest_of_each_value_are_found_and_never_the_document(session: ProjectSession) -> None:
+    run = run_of(session, "g0", shots=2)
+
+    async def documents(ids):  # type: ignore[no-untyped-def]
+        return session.store.documents.load(ids, gold=False)
+
+    library = examples.library(session.store, session.models, documents, run)
+    (asked,) = session.store.documents.load(["g2"])
+    found = session.engine.submit(library(asked)).result()
+    assert {one.document_id for one in found[SERVICE, True]} == {"g4"}
+    assert len(found[SERVICE, False]) == 2
+    assert all(one.text.startswith("The waiter") for each in found.values() for one in each)
+
+
+def test_a_protocol_that_shows_none_looks_nothing_up(session: ProjectSession) -> None:
+    run = run_of(session, "g0", shots=0)
+    assert examples.library(session.store, session.models, None, run) is no_precedents  # type: ignore[arg-type]
+    assert session.store.precedents.frozen(run.run_id) is None
+
+
+def test_a_run_on_everything_that_is_labelled_is_said_to_have_none(session: ProjectSession) -> None:
+    whole = run_of(session, "g0").settings
+    assert "goes without precedents" in examples.notes(session.store, whole, [f"g{n}" for n in range(6)])[0]
+    assert examples.notes(session.store, whole, ["g0"]) == []
+
+
+def test_the_trial_shows_them_and_pays_a_reason_once(session: ProjectSession) -> None:
+    run = run_of(session, "g0", "g2", judges=1, trials="all")
+    assert session.go(run.run_id).result(60).state == "done"
+    clerk = [turn for turn in session.store.transcripts.of(run.run_id, ["g0", "g2"]) if turn.role == "clerk"]
+    assert clerk
+    assert len({turn.reply.key for turn in clerk}) < len(clerk)
+    judged = [turn for turn in session.store.transcripts.turns(run.run_id, "g0") if turn.role == "judge_1"]
+    assert any("Precedents:" in turn.messages[1].content for turn in judged)

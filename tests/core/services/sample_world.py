@@ -1,0 +1,82 @@
+"""A small run with every kind of ending, small enough to count by hand.
+
+====  =======  =========  ========  ==========
+doc   gold     extractor  critic    ended in
+====  =======  =========  ========  ==========
+d0    A        A B        A         A
+d1    A B      A B        B         B
+d2    B        A          A B       A B
+d3    (none)   B          no list   (none)
+d4    A        A          A         unresolved on A
+d5    no gold  A B        A B       A B
+d6    A                             failed
+d7    (none)                        no debate yet
+====  =======  =========  ========  ==========
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+from core.codebook import Codebook, Label
+from core.debate.turns import Fault
+from core.documents import Document
+from core.services.session import ProjectSession
+from core.store.project import Project
+from tests.core.store.helpers import hold_debate, make_settings
+
+CODEBOOK = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
+GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": "", "d4": "a", "d6": "a", "d7": ""}
+
+
+def both(present: str) -> dict[str, bool]:
+    return {"a": "a" in present, "b": "b" in present}
+
+
+def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
+    """Fill the project, with other ``texts`` for some documents; the run's id."""
+    texts = {"d0": "text number 0, =SUM(1)", **(texts or {})}
+    project.store.documents.add(
+        Document(
+            f"d{n}",
+            {"text": texts.get(f"d{n}", f"text number {n}")},
+            source={"id": f"d{n}", "stars": n},
+            gold={"gold": both(GOLD[f"d{n}"])} if f"d{n}" in GOLD else {},
+        )
+        for n in range(8)
+    )
+    run = project.store.runs.create(make_settings(CODEBOOK, codebook_version=1), project.store.documents.ids())
+
+    async def debates() -> None:
+        for document, extractor, critic, ended in (
+            ("d0", "ab", "a", "a"),
+            ("d1", "ab", "b", "b"),
+            ("d2", "a", "ab", "ab"),
+            ("d3", "b", None, ""),
+            ("d5", "ab", "ab", "ab"),
+        ):
+            heard = {"extractor": both(extractor), "critic": None if critic is None else both(critic), "judge": None}
+            await hold_debate(
+                project, run.run_id, document, heard, both(ended), quotes={"extractor": ["exact", "missing"]}
+            )
+        heard = {"extractor": both("a"), "critic": both("a"), "judge": None}
+        await hold_debate(project, run.run_id, "d4", heard, {"a": None, "b": False})
+        nothing = {"a": None, "b": None}
+        await hold_debate(project, run.run_id, "d6", {}, nothing, fault=Fault("stalled", "silence"))
+
+    asyncio.run(debates())
+    return run.run_id
+
+
+def session_on(project: Project) -> ProjectSession:
+    """As much of a desk as the three rooms use."""
+    tutor = SimpleNamespace(notice=lambda: None)
+    path = Path("/projects/small.duckdb")
+    session = SimpleNamespace(
+        store=project.store, name="small", path=path, tutor=tutor, saved_at=lambda: project.saved_at
+    )
+    return cast(ProjectSession, session)

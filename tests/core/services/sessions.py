@@ -1,0 +1,63 @@
+"""A project with some documents on a desk, for the tests of the rooms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.runs import RunRow
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+BOOK = Codebook(
+    name="Hotel",
+    unit="hotel review",
+    labels=(
+        Label(name="Cleanliness", keywords=("clean", "dirty")),
+        Label(name="Service", keywords=("staff", "friendly")),
+    ),
+)
+TEXTS = ("The room was clean.", "Friendly staff, dirty bath.", "We slept.", "Staff of the year.")
+
+
+def fill(session: ProjectSession, *, documents: int = 4, book: Codebook = BOOK) -> None:
+    """Put documents and a codebook into a project."""
+    made = [Document(f"d{number}", {"text": TEXTS[number % len(TEXTS)]}) for number in range(documents)]
+    session.store.documents.add(made, file_name="reviews.csv")
+    session.store.codebooks.save(book)
+
+
+@contextmanager
+def studio(folder: Path, *, documents: int = 4) -> Iterator[tuple[Workspace, ProjectSession]]:
+    """A workspace with one filled project, closed for certain."""
+    workspace = Workspace()
+    try:
+        session = workspace.open(folder / "hotel.duckdb")
+        fill(session, documents=documents)
+        yield workspace, session
+    finally:
+        workspace.close()
+
+
+def make(session: ProjectSession, plan: planning.Plan | None = None) -> list[RunRow]:
+    """The runs of a plan, queued but not started."""
+    wanted = plan or planning.Plan()
+    version = session.store.codebooks.latest()
+    assert version is not None
+    settings = planning.settle(wanted, version.codebook, version.version, session.models)
+    return planning.create(
+        session, settings, session.store.documents.ids()[: wanted.limit], iterations=wanted.iterations
+    )
+
+
+def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.02)

@@ -1,0 +1,170 @@
+"""A bundle is the whole project: what is made of it is the same, and goes on."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+from pyarrow import parquet
+
+from core.errors import InputError, ProjectError
+from core.services import bundle, export
+from core.services.review import review
+
+
+@pytest.fixture
+def packed(session, run_id, tmp_path):
+    review.edit(session, run_id, "d0", "b", True, actor="ann")
+    review.mark(session, run_id, "d0", "flag", True, actor="bob")
+    session.store.codebooks.save(session.store.runs.get(run_id).settings.codebook)
+    return bundle.write_bundle(session, tmp_path / "all.zip")
+
+
+def test_what_is_made_of_a_bundle_is_the_same_and_goes_on(session, run_id, packed, tmp_path):
+    from core.store.project import Project
+
+    with packed.open("rb") as file:
+        path = bundle.open_bundle(file, tmp_path / "again.duckdb")
+    with Project.open(path) as project:
+        store = project.store
+        assert [row.run_id for row in store.runs.all()] == [row.run_id for row in session.store.runs.all()]
+        assert store.codebooks.latest() == session.store.codebooks.latest()
+        assert store.transcripts.turns(run_id, "d0") == session.store.transcripts.turns(run_id, "d0")
+        assert store.reviews.current("d0")["b"].actor == "ann"
+        before = store.events.all()
+        assert before == session.store.events.all()
+        assert store.reviews.undo("ann")[0].document_id == "d0"  # the next event has a number of its own
+        assert store.events.all()[0].seq > before[0].seq
+
+
+def test_people_without_moot_can_read_it(session, run_id, packed):
+    with zipfile.ZipFile(packed) as archive:
+        names = set(archive.namelist())
+        assert {"README.md", "codebook.yaml", "reviews.jsonl", f"settings/{run_id}.json"} <= names
+        assert f"results/{run_id}.parquet" in names
+        page = archive.read(f"debates/{run_id}-1.html").decode()
+        events = [json.loads(line) for line in archive.read("reviews.jsonl").splitlines()]
+    turn = session.store.transcripts.turns(run_id, "d0")[0]
+    assert turn.role in page
+    assert "<script" not in page
+    told = [(event["actor"], event["kind"], event["document"], event["item"], event["after"]) for event in events]
+    assert told[0] == ("ann", "review", "d0", "b", True)
+    assert ("bob", "mark", "d0") in [one[:3] for one in told]
+
+
+def test_words_of_documents_and_models_are_words(run_id):
+    from core.export import debates
+
+    hostile = '</div><script>alert(1)</script><img src="https://example.org/x">'
+    spoken = debates.Spoken(hostile, hostile, hostile)
+    shown = debates.Debate(hostile, [("text", hostile), (hostile, "b")], [spoken], hostile, [hostile], [hostile])
+    page = debates.page(hostile, [shown], links=[('"><script>', hostile)]).decode()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "default-src 'none'" in page
+
+
+def rewritten(packed, **changes):
+    """The bundle with members replaced (or left out, for None)."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(packed) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            data = changes.get(name, old.read(name))
+            if data is not None:
+                new.writestr(name, data)
+    out.seek(0)
+    return out
+
+
+def manifest(packed, **changes):
+    with zipfile.ZipFile(packed) as archive:
+        return json.dumps(json.loads(archive.read("manifest.json")) | changes).encode()
+
+
+def _runs(packed, *, names=(), run_id=None):
+    """The table of runs with columns called otherwise, or with another name for its runs."""
+    with zipfile.ZipFile(packed) as archive:
+        table = parquet.read_table(io.BytesIO(archive.read("tables/runs.parquet")))
+    if run_id is not None:
+        table = table.set_column(table.column_names.index("run_id"), "run_id", [[run_id] * len(table)])
+    out = io.BytesIO()
+    parquet.write_table(table.rename_columns([dict(names).get(name, name) for name in table.column_names]), out)
+    return out.getvalue()
+
+
+def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
+    place = tmp_path / "new.duckdb"
+    tables = json.loads(manifest(packed))["tables"]
+    bad = [
+        io.BytesIO(b"not a zip"),
+        io.BytesIO(packed.read_bytes()[:2000]),
+        rewritten(packed, **{"manifest.json": None}),
+        rewritten(packed, **{"manifest.json": b"[]"}),
+        rewritten(packed, **{"manifest.json": manifest(packed, layout="other")}),
+        rewritten(packed, **{"manifest.json": manifest(packed, tables=tables | {"secrets": 1})}),
+        rewritten(packed, **{"tables/runs.parquet": b"PAR1 no"}),
+        rewritten(packed, **{"tables/runs.parquet": zipfile.ZipFile(packed).read("tables/replies.parquet")}),
+        rewritten(packed, **{"tables/runs.parquet": _runs(packed, names={"run_id": 'run_id") SELECT 1 --'})}),
+        rewritten(packed, **{"tables/runs.parquet": _runs(packed, run_id="../../elsewhere")}),
+    ]
+    for file in bad:
+        with pytest.raises(InputError):
+            bundle.open_bundle(file, place)
+    newer = rewritten(packed, **{"manifest.json": manifest(packed, schema=999)})
+    with pytest.raises(ProjectError, match="newer Moot"):
+        bundle.open_bundle(newer, place)
+    assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
+
+
+def _repeated(packed, times):
+    """The bundle's documents said many times over: next to nothing in Parquet, much as rows."""
+    table = parquet.read_table(io.BytesIO(zipfile.ZipFile(packed).read("tables/documents.parquet"))).slice(0, 1)
+    out = io.BytesIO()
+    parquet.write_table(table.take([0] * times), out, compression="zstd")
+    return out.getvalue()
+
+
+def test_a_bundle_that_unpacks_to_far_more_than_its_size_is_refused_early(packed, tmp_path, monkeypatch):
+    place = tmp_path / "new.duckdb"
+    monkeypatch.setattr(bundle, "LEAST_ROOM", 1000)
+    with packed.open("rb") as file:
+        bundle.open_bundle(file, tmp_path / "honest.duckdb")  # an honest one keeps within the ratios alone
+    bombs = [
+        (rewritten(packed, **{"tables/runs.parquet": bytes(20 << 20)}), "no bundle of its size"),
+        (rewritten(packed, **{"tables/documents.parquet": _repeated(packed, 100_000)}), "no bundle of its size"),
+        (rewritten(packed, **{"manifest.json": b" " * (2 << 20) + manifest(packed)}), "manifest is too long"),
+    ]
+    monkeypatch.setattr(bundle, "ROWS_RATIO", 10)
+    for bomb, said in bombs:
+        assert len(bomb.getbuffer()) < 4 << 20
+        with pytest.raises(InputError, match=said):
+            bundle.open_bundle(bomb, place)
+    monkeypatch.setattr(bundle.shutil, "disk_usage", lambda _place: SimpleNamespace(free=5000))
+    with packed.open("rb") as file, pytest.raises(InputError, match="free on the disk"):
+        bundle.open_bundle(file, place)
+    assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
+
+
+def test_a_bundle_that_was_damaged_inside_is_told_as_that(packed, tmp_path):
+    whole = packed.read_bytes()
+    with zipfile.ZipFile(packed) as archive:
+        start = archive.getinfo("tables/runs.parquet").header_offset + 60
+    with pytest.raises(InputError, match="damaged"):
+        bundle.open_bundle(io.BytesIO(whole[:start] + bytes(40) + whole[start + 40 :]), tmp_path / "new.duckdb")
+
+
+def test_no_project_is_written_over(packed, tmp_path):
+    place = tmp_path / "mine.duckdb"
+    place.write_bytes(b"mine")
+    with packed.open("rb") as file, pytest.raises(ProjectError, match="exists already"):
+        bundle.open_bundle(file, place)
+    assert place.read_bytes() == b"mine"
+
+
+def test_results_in_the_bundle_are_those_of_the_export(session, run_id, packed, tmp_path):
+    path = export.export(session, run_id, "parquet", tmp_path / "out.parquet")
+    with zipfile.ZipFile(packed) as archive:
+        assert archive.read(f"results/{run_id}.parquet") == path.read_bytes()

@@ -1,0 +1,82 @@
+"""What was worked out lately: made again when what it rests upon has changed, and only then."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from core.services import cache
+from core.services.cache import kept, measured, remembered
+from core.store.project import Project
+from tests.core.store.helpers import make_documents
+
+
+@pytest.fixture
+def session(tmp_path):
+    with Project.open(tmp_path / "p.duckdb") as project:
+        project.store.documents.add(make_documents(2, {"d0": {"ann": {"a": True}}}))
+        yield SimpleNamespace(store=project.store, saved_at=lambda: project.saved_at)
+
+
+def counted(made):
+    def make():
+        made.append(len(made))
+        return made[-1]
+
+    return make
+
+
+def test_a_decision_leaves_what_is_scored_against_gold_and_nothing_else(session):
+    gold, reviewed, all_ = counted([]), counted([]), counted([])
+
+    def looks():
+        return (
+            measured(session, "gold", gold, "x"),
+            measured(session, "reviewed", reviewed, "x"),
+            remembered(session, all_, "x", "all"),
+        )
+
+    assert looks() == looks() == (0, 0, 0)
+    session.store.reviews.record_review("d0", "a", True, False, actor="me")
+    assert looks() == (0, 1, 1)
+    session.store.documents.replace_gold({"d0": {"ann": {"a": False}}, "d1": {"ann": {"a": True}}})
+    assert looks() == (1, 2, 2)
+    session.store.documents.replace_gold({"d0": {"ann": {"a": True}}, "d1": {"ann": {"a": False}}})  # exchanged
+    assert looks() == (2, 3, 3)
+
+
+def test_of_two_that_ask_at_once_one_makes_it(session):
+    begun, gate, made = threading.Event(), threading.Event(), []
+
+    def slow():
+        begun.set()
+        gate.wait(10)
+        made.append(1)
+        return "it"
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(kept, session, slow, "slow")
+        assert begun.wait(10)
+        second = pool.submit(kept, session, slow, "slow")
+        gate.set()
+        assert (first.result(10), second.result(10), made) == ("it", "it", [1])
+
+
+def test_what_could_not_be_made_is_tried_again(session):
+    with pytest.raises(ZeroDivisionError):
+        kept(session, lambda: 1 // 0, "fails")
+    assert kept(session, lambda: 2, "fails") == 2
+
+
+def test_what_was_looked_at_longest_ago_is_forgotten(session, monkeypatch):
+    monkeypatch.setattr(cache, "KEPT", 2)
+    make = counted([])
+    assert [kept(session, make, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
+
+
+def test_what_rested_upon_something_else_is_let_go(session):
+    make = counted([])
+    assert [kept(session, make, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from core.errors import ExportError, UsageError
+from core.services import export
+from core.services.review import review
+
+
+def table(session, run_id):
+    text = export.to_bytes(session, run_id, "csv").decode("utf-8-sig")
+    return {row["document_id"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
+
+
+def test_a_value_is_the_persons_where_there_is_one(session, run_id):
+    review.edit(session, run_id, "d0", "b", True, actor="ann")
+    review.edit(session, run_id, "d4", "a", True, actor="ann")
+    found = table(session, run_id)
+    assert list(found) == [f"d{n}" for n in range(8)]
+    d0 = found["d0"]
+    assert (d0["Alpha_value"], d0["Alpha_source"]) == ("1", "verdict")
+    assert (d0["Beta_value"], d0["Beta_source"]) == ("1", "review")
+    assert (d0["status"], d0["run_id"], d0["protocol"], d0["codebook_version"]) == ("verdict", run_id, "ecj", "1")
+    assert (found["d4"]["Alpha_value"], found["d4"]["Alpha_source"]) == ("1", "review")
+
+
+def test_what_could_not_be_read_is_empty(session, run_id):
+    found = table(session, run_id)
+    assert (found["d4"]["Alpha_value"], found["d4"]["Beta_value"], found["d4"]["status"]) == ("", "0", "unresolved")
+    assert (found["d6"]["Alpha_value"], found["d6"]["status"]) == ("", "failed")
+    assert (found["d7"]["Alpha_value"], found["d7"]["Alpha_source"], found["d7"]["status"]) == ("", "", "open")
+
+
+def test_an_undone_decision_is_not_exported(session, run_id):
+    review.edit(session, run_id, "d0", "b", True)
+    review.undo(session)
+    assert table(session, run_id)["d0"]["Beta_source"] == "verdict"
+
+
+def test_jsonl_and_parquet_say_the_same(session, run_id, tmp_path):
+    review.edit(session, run_id, "d1", "a", True)
+    path = export.export(session, run_id, "jsonl", tmp_path / "out.jsonl")
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert lines[1]["labels"]["Alpha"]["value"] is True
+    assert lines[1]["labels"]["Alpha"]["source"] == "review"
+    assert lines[4]["labels"]["Alpha"]["reason"] == "could not be read"
+    assert lines[0]["roles"]["judge"] == "builtin/lexical"
+    written = pq.read_table(export.export(session, run_id, "parquet", tmp_path / "out.parquet"))
+    assert written.column("Alpha_value").to_pylist() == [
+        True, True, True, False, None, True, None, None,
+    ]  # fmt: skip
+    assert written.column("stars").to_pylist() == list(range(8))
+
+
+def test_transcript_has_a_line_a_turn(session, run_id):
+    lines = [json.loads(line) for line in export.to_bytes(session, run_id, "transcript").splitlines()]
+    assert len(lines) == 18 == export.contents(session, run_id).turns  # six debates of three turns
+    first = lines[0]
+    assert (first["document"], first["turn"], first["role"], first["model"]) == (
+        "d0", 0, "extractor", "builtin/lexical",
+    )  # fmt: skip
+    assert first["messages"][1] == {"role": "user", "content": "read d0"}
+    assert first["text"] == "extractor on d0"
+    assert first["tokens"] == {"prompt": 10, "completion": 5}
+
+
+def test_the_preview_is_the_file_s_own_beginning(session, run_id):
+    shown = export.preview(session, run_id, "csv", rows=2)
+    assert shown.columns[:2] == ("id", "stars")
+    assert [row[0] for row in shown.rows] == ["d0", "d1"]
+    assert export.preview(session, run_id, "parquet", rows=2).rows[0][0] == "d0"
+    assert '"document_id": "d0"' in export.preview(session, run_id, "jsonl").text
+    assert '"extractor on d0"' in export.preview(session, run_id, "transcript").text
+
+
+def test_contents(session, run_id):
+    review.edit(session, run_id, "d1", "a", True)
+    held = export.contents(session, run_id)
+    assert (held.documents, held.with_verdict, held.unresolved, held.failed, held.waiting, held.reviewed) == (
+        8, 5, 1, 1, 1, 1,
+    )  # fmt: skip
+
+
+def test_names_and_errors(session, run_id, tmp_path):
+    assert [format.name for format in export.formats()][:1] == ["csv"]
+    assert export.file_name(session, run_id, "transcript") == f"small-{run_id}-transcript.jsonl"
+    with pytest.raises(UsageError, match="no export format 'xml'"):
+        export.export(session, run_id, "xml", tmp_path / "x")
+    with pytest.raises(UsageError, match="no run 'r9'"):
+        export.export(session, "r9", "csv", tmp_path / "x")
+    with pytest.raises(ExportError, match="no folder"):
+        export.export(session, run_id, "csv", tmp_path / "missing" / "x.csv")
+
+
+def test_the_recipe_names_the_views(session):
+    recipe = export.recipe(session)
+    assert "annotated_review" in recipe
+    assert "evaluation_review" in recipe
+    assert "/projects/small.duckdb" in recipe

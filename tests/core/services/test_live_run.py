@@ -1,0 +1,257 @@
+"""The board: a fold over events, told to readers as differences."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
+from core.services.live_run import (
+    KEPT_FINISHED,
+    TAIL,
+    ClientCursor,
+    DocumentText,
+    LiveRunState,
+    Replay,
+    told_from_store,
+)
+
+RUN = "r1"
+
+
+def delta(text: str, offset: int, document: str = "d1", turn: int = 0, *, reasoning: bool = False) -> Delta:
+    return Delta(RUN, document, turn, offset, text, reasoning)
+
+
+def started(document: str = "d1", turn: int = 0, role: str = "extractor") -> TurnStarted:
+    return TurnStarted(RUN, document, turn, role, "m")
+
+
+def done(text: str, document: str = "d1", turn: int = 0, role: str = "extractor", labels: Any = ("a",)) -> TurnDone:
+    return TurnDone(RUN, document, turn, role, "m", text, labels, (), 1, 2, 0.1, 1.0, False)
+
+
+def verdict(document: str = "d1") -> VerdictReached:
+    return VerdictReached(RUN, document, "verdict", {"a": True, "b": False})
+
+
+def status(state: Any = "running") -> RunStatus:
+    return RunStatus(RUN, state, 10, 1, 0, 0, 2, 3, 0, 10, 20, 0.1, 5.0, 12.0, None)
+
+
+class Reader:
+    """A browser: keeps each turn's text by the rules of the protocol and refuses a gap."""
+
+    def __init__(self, board: LiveRunState, focus: str | None = "d1") -> None:
+        self.board, self.view = board, ClientCursor(focus)
+        self.text: dict[int, str] = {}
+        self.tries: dict[int, int] = {}
+        self.seen: list[str] = []
+        self.take(board.snapshot(self.view))
+
+    def look(self, *, wall: bool = True) -> list[dict[str, Any]]:
+        events = self.board.changes(self.view, wall=wall)
+        self.take(events)
+        return events
+
+    def take(self, events: list[dict[str, Any]]) -> None:
+        for event in events:
+            self.seen.append(event["kind"])
+            if event["kind"] != "turn":
+                continue
+            turn = event["turn"]
+            if event["offset"] == 0:
+                self.text[turn] = ""
+            assert len(self.text[turn]) == event["offset"]
+            self.text[turn] += event["text"]
+            assert len(self.text[turn]) == event["end"]
+
+
+def test_deltas_between_two_looks_come_as_one_piece() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board)
+    board.publish(started())
+    for at, word in enumerate(["ab", "cd", "ef"]):
+        board.publish(delta(word, 2 * at))
+    turns = [event for event in reader.look() if event["kind"] == "turn"]
+    assert [turn["text"] for turn in turns] == ["abcdef"]
+    board.publish(delta("gh", 6))
+    assert [event["text"] for event in reader.look() if event["kind"] == "turn"] == ["gh"]
+    assert reader.look() == []
+
+
+def test_offset_zero_in_mid_turn_starts_the_text_again() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board)
+    board.publish(started())
+    board.publish(delta("first try, cut", 0))
+    reader.look()
+    board.publish(delta("second", 0))
+    reader.look()
+    assert reader.text[0] == "second"
+
+
+def test_a_repeated_delta_changes_nothing() -> None:
+    board = LiveRunState(RUN)
+    board.publish(delta("same", 0))
+    board.publish(delta("same", 0))
+    assert Reader(board).text[0] == "same"
+
+
+def test_a_done_turn_replaces_text_that_differs_and_late_deltas_are_ignored() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board)
+    board.publish(started())
+    board.publish(delta("what was stremed", 0))
+    reader.look()
+    board.publish(done("what was streamed"))
+    board.publish(delta("!", 17))
+    reader.look()
+    assert reader.text[0] == "what was streamed"
+
+
+def test_a_reader_that_comes_back_gets_only_what_it_lacks() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board)
+    board.publish(started())
+    board.publish(delta("known ", 0))
+    reader.look()
+    board.publish(delta("new", 6))
+    again = ClientCursor("d1", dict(reader.view.cursors))
+    (turn,) = [event for event in board.snapshot(again) if event["kind"] == "turn"]
+    assert (turn["offset"], turn["text"]) == (6, "new")
+
+
+def test_a_cursor_of_a_cut_try_gets_the_whole_text() -> None:
+    board = LiveRunState(RUN)
+    board.publish(delta("first try", 0))
+    old = {0: (0, 9)}
+    board.publish(delta("second try, longer", 0))
+    (turn,) = [event for event in board.snapshot(ClientCursor("d1", old)) if event["kind"] == "turn"]
+    assert (turn["offset"], turn["text"]) == (0, "second try, longer")
+
+
+def test_a_cursor_beyond_the_end_gets_the_whole_text() -> None:
+    board = LiveRunState(RUN)
+    board.publish(delta("short", 0))
+    (turn,) = [event for event in board.snapshot(ClientCursor("d1", {0: (0, 99)})) if event["kind"] == "turn"]
+    assert turn["offset"] == 0
+
+
+def test_other_debates_send_their_last_words_only() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board, "d1")
+    board.publish(started("d2"))
+    board.publish(delta("x" * 5000, 0, "d2"))
+    events = reader.look()
+    assert [event["kind"] for event in events] == ["tile"]
+    assert len(events[0]["tail"]) == TAIL
+
+
+def test_between_beats_of_the_wall_only_the_focus_is_told() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board, "d1")
+    board.publish(delta("a", 0, "d1"))
+    board.publish(delta("b", 0, "d2"))
+    assert [event["kind"] for event in reader.look(wall=False)] == ["turn"]
+    assert sorted(event["document_id"] for event in reader.look() if event["kind"] == "tile") == ["d1", "d2"]
+
+
+def test_reasoning_is_counted_and_not_part_of_the_text() -> None:
+    board = LiveRunState(RUN)
+    board.publish(started())
+    board.publish(delta("hm, ", 0, reasoning=True))
+    board.publish(delta("well", 4, reasoning=True))
+    (turn,) = [event for event in board.snapshot(ClientCursor("d1")) if event["kind"] == "turn"]
+    assert (turn["text"], turn["thinking"], turn["thought"]) == ("", 8, "hm, well")
+
+
+def test_waiting_shows_the_time_left_and_ends_with_the_next_word() -> None:
+    now = [100.0]
+    board = LiveRunState(RUN, clock=lambda: now[0])
+    board.publish(TurnWaiting(RUN, "d1", 0, "429 from the server", 4.0))
+    now[0] += 1.5
+    (tile,) = board.snapshot(ClientCursor())
+    assert (tile["waiting"], tile["wait"]) == ("429 from the server", 2.5)
+    board.publish(delta("go", 0))
+    (tile,) = board.snapshot(ClientCursor())
+    assert tile["waiting"] == ""
+
+
+def test_a_verdict_moves_the_debate_to_the_finished_ones() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board)
+    board.publish(started())
+    board.publish(done("text"))
+    board.publish(verdict())
+    events = reader.look()
+    tile = next(event for event in events if event["kind"] == "tile")
+    assert (tile["status"], tile["values"]) == ("verdict", {"a": True, "b": False})
+    assert events[-1]["kind"] == "verdict"
+    assert board.holds("d1")
+
+
+def test_finished_debates_are_bounded() -> None:
+    board = LiveRunState(RUN)
+    for number in range(KEPT_FINISHED + 50):
+        board.publish(verdict(f"d{number}"))
+    assert not board.holds("d49")
+    assert board.holds("d50")
+    tiles = [event for event in board.snapshot(ClientCursor()) if event["kind"] == "tile"]
+    assert len(tiles) <= KEPT_FINISHED
+
+
+def test_a_document_asked_again_is_in_flight_again() -> None:
+    board = LiveRunState(RUN)
+    board.publish(done("old"))
+    board.publish(verdict())
+    board.publish(started())
+    tile = next(event for event in board.snapshot(ClientCursor()) if event["kind"] == "tile")
+    assert "status" not in tile
+
+
+def test_the_end_of_a_run_leaves_nothing_in_flight() -> None:
+    board = LiveRunState(RUN)
+    board.publish(started("d1"))
+    board.publish(status("stopped"))
+    assert [event["kind"] for event in board.snapshot(ClientCursor())] == ["run_status"]
+
+
+def test_progress_measures_a_running_turn_against_the_usual_length() -> None:
+    board = LiveRunState(RUN)
+    board.publish(done("x" * 100, "d1"))
+    board.publish(verdict("d1"))
+    board.publish(started("d2"))
+    board.publish(delta("x" * 50, 0, "d2"))
+    tile = next(e for e in board.snapshot(ClientCursor()) if e["kind"] == "tile" and e["document_id"] == "d2")
+    assert tile["progress"] == {"extractor": 0.5}
+
+
+def test_a_stored_debate_is_told_like_a_live_one() -> None:
+    replay = Replay(
+        DocumentText("d1", {"text": "t"}), (done("one"), done("two", turn=1, role="critic", labels=None)), verdict()
+    )
+    events = told_from_store(replay)
+    assert [event["kind"] for event in events] == ["turn", "turn", "verdict"]
+    assert [event["text"] for event in events[:2]] == ["one", "two"]
+    assert events[1]["labels"] is None
+
+
+def test_a_thousand_deltas_from_another_thread_arrive_whole_and_in_order() -> None:
+    board = LiveRunState(RUN)
+    reader = Reader(board)
+    words = [f"w{number} " for number in range(1000)]
+
+    def speak() -> None:
+        at = 0
+        for word in words:
+            board.publish(delta(word, at))
+            at += len(word)
+
+    speaker = threading.Thread(target=speak)
+    speaker.start()
+    while speaker.is_alive():
+        reader.look(wall=False)
+    speaker.join()
+    reader.look()
+    assert reader.text[0] == "".join(words)

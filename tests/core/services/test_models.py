@@ -1,0 +1,146 @@
+"""The Models room: lists of models, keys, tests of connections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.errors import Unreachable, UsageError
+from core.llm.catalogue import ModelCard
+from core.llm.connections import Connection, connection
+from core.runs import RoleModel
+from core.services import models
+from core.services.models import _Lists
+from core.services.runs import planning
+from core.services.workspace import Workspace
+from tests.servers.running import free_port, mock_llm
+
+PLACE = connection("local", "http://127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def workspace() -> Iterator[Workspace]:
+    made = Workspace()
+    yield made
+    made.close()
+    for name in ("local", "mine"):
+        models.forget_listing(name)
+
+
+def test_a_slow_server_holds_up_no_page() -> None:
+    answer = threading.Event()
+
+    def ask(place: Connection) -> tuple[ModelCard, ...]:
+        answer.wait(10)
+        return (ModelCard("one"),)
+
+    lists = _Lists(ask)
+    assert lists.get(PLACE, 0.01).pending
+    answer.set()
+    assert lists.get(PLACE, 10).names == ("one",)
+
+
+def test_a_list_is_kept_until_it_is_forgotten() -> None:
+    asked: list[str] = []
+
+    def ask(place: Connection) -> tuple[ModelCard, ...]:
+        asked.append(place.name)
+        return ()
+
+    lists = _Lists(ask)
+    lists.get(PLACE, 10)
+    lists.get(PLACE, 10)
+    assert len(asked) == 1
+    lists.forget("local")
+    lists.get(PLACE, 10)
+    lists.get(PLACE.model_copy(update={"base_url": "http://127.0.0.1:10/v1"}), 10)  # another address is another list
+    assert len(asked) == 3
+
+
+def test_whatever_a_server_does_ends_in_an_error_that_says_so() -> None:
+    def unreachable(place: Connection) -> tuple[ModelCard, ...]:
+        raise Unreachable("Nobody there.", "Start it.")
+
+    def strange(place: Connection) -> tuple[ModelCard, ...]:
+        raise RuntimeError("odd")
+
+    assert isinstance(_Lists(unreachable).get(PLACE, 10).error, Unreachable)
+    assert "odd" in str(_Lists(strange).get(PLACE, 10).error)
+
+
+def test_places_say_where_the_key_comes_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_MINE_API_KEY", "s3cret")
+    models.add(workspace, "mine", "https://models.example/v1")
+    by_name = {place.name: place for place in models.places(workspace)}
+    assert next(iter(by_name)) == "builtin"
+    mine, openai, ollama = by_name["mine"], by_name["openai"], by_name["ollama"]
+    assert (mine.key, mine.key_name, mine.own) == ("environment", "MOOT_MINE_API_KEY", True)
+    assert (openai.key, openai.key_name, openai.own) == ("none", "OPENAI_API_KEY", False)
+    assert (ollama.key, ollama.local) == ("needless", True)
+    assert "s3cret" not in repr(by_name)
+    models.remove(workspace, "mine")
+    assert "mine" not in {place.name for place in models.places(workspace)}
+
+
+def test_without_a_keyring_the_variable_is_named(workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match="MOOT_OPENAI_API_KEY"):
+        models.remember_key(workspace, "openai", "s3cret")
+    with pytest.raises(UsageError, match="No key was typed"):
+        models.remember_key(workspace, "openai", "  ")
+
+
+def test_a_connection_cannot_take_the_builtins_name(workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match="built-in"):
+        models.add(workspace, "builtin", "http://127.0.0.1:9/v1")
+
+
+def test_a_server_is_listed_and_a_model_of_it_asked(workspace: Workspace) -> None:
+    with mock_llm() as url:
+        models.add(workspace, "local", f"{url}/v1")
+        listed = models.fresh_listing(workspace, "local")
+        assert "mock" in listed.names
+        assert models.first_model(workspace, "local") in listed.names
+        assert models.test_model(workspace, "local", planning.Plan(), listed) == listed.names[0]
+        vacant = planning.Plan().with_role_model("judge", RoleModel(connection="local", model=""))
+        assert models.test_model(workspace, "local", vacant, listed) == listed.names[0]
+        resolve = planning.Plan().with_role_model("judge", RoleModel(connection="local", model="mock"))
+        assert models.test_model(workspace, "local", resolve, listed) == "mock"
+        assert models.test(workspace, RoleModel(connection="local", model="mock")).error is None
+
+
+def test_a_role_model_without_a_model_starts_no_run(workspace: Workspace) -> None:
+    models.add(workspace, "local", "http://127.0.0.1:9/v1")
+    vacant = planning.Plan().with_role_model("judge", RoleModel(connection="local", model=""))
+    with pytest.raises(UsageError, match="No model sits as judge") as told:
+        planning.settle(vacant, Codebook(labels=(Label(name="Food", keywords=("soup",)),)), 1, workspace.models)
+    assert "'local'" in told.value.remedy
+
+
+def test_a_dead_server_says_what_is_wrong(workspace: Workspace) -> None:
+    models.add(workspace, "local", f"http://127.0.0.1:{free_port()}/v1")
+    listed = models.fresh_listing(workspace, "local")
+    assert isinstance(listed.error, Unreachable)
+    assert listed.error.remedy
+    assert models.test_model(workspace, "local", planning.Plan(), listed) is None
+
+
+def test_prices_are_for_a_million_tokens(workspace: Workspace) -> None:
+    assert models.priced(workspace, RoleModel(connection="builtin", model="lexical")) == (0.0, 0.0)
+    price = models.priced(workspace, RoleModel(connection="openai", model="gpt-4.1-mini"))
+    assert price is not None
+    assert price == pytest.approx((0.4, 1.6))
+    assert models.priced(workspace, RoleModel(connection="llamacpp", model="x")) is None
+    assert models.priced(workspace, RoleModel(connection="gone", model="x")) is None
+
+
+def test_a_plan_keeps_the_role_models_of_the_other_protocol(tmp_path: Path) -> None:
+    judge = RoleModel(connection="openai", model="gpt-4.1-mini")
+    plan = planning.Plan(protocol="single").with_role_model("judge", judge)
+    assert plan.narrowed().role_models == {}
+    assert plan.role_model("judge") == judge
+    everyone = plan.everywhere(judge)
+    assert (everyone.everyone, everyone.role_models) == (judge, {})

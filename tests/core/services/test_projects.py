@@ -1,0 +1,152 @@
+"""Home: samples, new projects, and what is next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import ProjectLocked, UsageError
+from core.runs import RoleModel
+from core.services import preferences, projects
+from core.services.data import sample_projects
+from core.services.runs import planning
+from core.services.workspace import Workspace
+from core.store.project import Project
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    running = Workspace()
+    yield running
+    running.close()
+
+
+def test_the_sample_is_made_once_with_gold_and_version_1(workspace: Workspace) -> None:
+    path = sample_projects.ensure_sample(workspace)
+    assert path == preferences.projects_folder() / "hotel-aspects.duckdb"
+    assert sample_projects.ensure_sample(workspace) == path
+    store = workspace.open(path).store
+    version = store.codebooks.latest()
+    assert version is not None
+    assert version.version == 1
+    assert store.documents.count() == store.documents.with_gold() == 96
+    cleanliness = version.codebook.find("Cleanliness")
+    assert cleanliness is not None
+    # sample_data/README.md: 37 reviews say something of cleanliness
+    assert ("gold", cleanliness.id, True, 37) in store.documents.gold_counts()
+
+
+def test_what_a_person_did_to_the_sample_stays(workspace: Workspace) -> None:
+    session = workspace.open(sample_projects.ensure_sample(workspace))
+    session.store.documents.clear()
+    session.store.codebooks.save(Codebook(labels=(Label(name="Other"),)))
+    sample_projects.ensure_sample(workspace)
+    assert session.store.documents.count() == 0
+    latest = session.store.codebooks.latest()
+    assert latest is not None
+    assert latest.codebook.names == ("Other",)
+
+
+def test_no_such_sample(workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match="There are: hotel-aspects"):
+        sample_projects.ensure_sample(workspace, "moon-landing")
+
+
+def test_cards_tell_what_is_in_a_sample() -> None:
+    assert [card.words for card in sample_projects.samples()] == [
+        "several of 5 labels, 96 reviews",
+        "one of 3 labels, 66 sentences",
+        "one of 3 labels, 33 pairs of sentences",
+        "ratings on 4 dimensions, 44 questions and answers",
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a/b", "a\\b", "..", ".hidden", "con", "what?", "a" * 81, "x."])
+def test_a_name_that_no_file_can_have(workspace: Workspace, name: str) -> None:
+    with pytest.raises(UsageError):
+        projects.create_project(workspace, name)
+    assert workspace.sessions() == ()
+
+
+def test_a_new_project_is_empty_and_its_name_is_taken_after_that(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "  Münchner   Briefe.duckdb ")
+    assert session.path == preferences.projects_folder() / "Münchner Briefe.duckdb"
+    with pytest.raises(UsageError, match="already"):
+        projects.create_project(workspace, "münchner briefe")
+    assert projects.free_name("Münchner Briefe.csv") == "Münchner Briefe 2"
+    assert projects.free_name("../.x") == "x"
+
+
+def test_what_is_next(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "empty")
+    first = projects.overview(session)
+    assert [step.state for step in first.steps] == ["now", "later", "done", "later", "later"]
+    assert (first.documents, first.version, first.runs, first.reviewed) == (0, None, 0, 0)
+
+    session.store.documents.add([Document("a", {"text": "x"})])
+    session.store.codebooks.save_draft({"name": "begun"})
+    assert projects.overview(session).steps[1].words == "A draft, not saved yet."
+    session.store.codebooks.save(Codebook(labels=(Label(name="Food"),)))
+    then = projects.overview(session)
+    assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later"]
+    assert [step.words for step in then.steps][:3] == [
+        "1 document", "1 label, v1", "3 seats, builtin/lexical, a word-list baseline",
+    ]  # fmt: skip
+    assert then.done == 3
+    planning.remember(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
+    step = projects.overview(session).steps[2]
+    assert (step.state, step.words) == ("now", "A seat has no model yet.")
+
+
+def test_a_project_that_is_not_open_is_listed_but_not_opened(workspace: Workspace, tmp_path: Path) -> None:
+    session = projects.create_project(workspace, "here")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    other = tmp_path / "other.duckdb"
+    other.write_bytes(b"never read")
+    gone = tmp_path / "gone.duckdb"
+    preferences.save(preferences.load().with_recent(gone).with_recent(other))
+    rows = projects.recent(workspace)
+    assert [(row.name, row.open, row.documents) for row in rows] == [("other", False, None), ("here", True, 1)]
+    assert rows[0].size == 10
+
+
+def test_the_project_opened_last_comes_back_and_a_broken_one_is_passed_over(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    good = tmp_path / "good.duckdb"
+    Project.open(good).close()
+    bad = tmp_path / "bad.duckdb"
+    bad.write_bytes(b"this is no database " * 1000)
+    preferences.save(preferences.load().with_recent(good).with_recent(bad))
+    assert projects.open_last(workspace).path == good
+
+
+def test_without_any_the_sample_is_opened(workspace: Workspace) -> None:
+    assert projects.open_last(workspace).name == "hotel-aspects"
+
+
+def test_a_project_that_another_moot_has_is_not_passed_over(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = tmp_path / "held.duckdb"
+    held.touch()
+    preferences.save(preferences.load().with_recent(held))
+
+    def locked(path: Path, **_: object) -> None:
+        raise ProjectLocked(str(path), 4127, "http://127.0.0.1:8501")
+
+    monkeypatch.setattr(workspace, "open", locked)
+    with pytest.raises(ProjectLocked):
+        projects.open_last(workspace)
+
+
+def test_a_path_that_is_not_there(workspace: Workspace, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no file"):
+        projects.open_project(workspace, tmp_path / "no.duckdb")
+    assert not (tmp_path / "no.duckdb").exists()

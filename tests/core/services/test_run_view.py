@@ -1,0 +1,88 @@
+"""What the board and the frame are shown of a project, read from a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.debate.events import Event, TurnDone, VerdictReached
+from core.services import run_view
+from core.services.session import ProjectSession
+from tests.core.services.sessions import BOOK, make, studio
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSession, str, list[Event]]]:
+    """A finished run, and the events that told of it."""
+    with studio(tmp_path_factory.mktemp("watch")) as (_, session):
+        events: list[Event] = []
+        session.listen(events.append)
+        (run,) = make(session)
+        session.go(run.run_id).result(30)
+        yield session, run.run_id, events
+
+
+def test_a_document_says_where_it_comes_from(told: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, _ = told
+    found = session.document(run_id, "d1")
+    assert found is not None
+    assert (found.id, dict(found.fields)) == ("d1", {"text": "Friendly staff, dirty bath."})
+    assert found.note == "reviews.csv, no. 2"
+    assert session.document(run_id, "nobody") is None
+
+
+def test_a_replay_tells_what_the_events_told(told: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, events = told
+    replay = session.replay(run_id, "d1")
+    assert replay is not None
+    live = sorted((e for e in events if isinstance(e, TurnDone) and e.document_id == "d1"), key=lambda e: e.turn)
+    assert [turn.role for turn in replay.turns] == ["extractor", "critic", "judge"]
+    for stored, heard in zip(replay.turns, live, strict=True):
+        assert stored == heard
+    assert replay.verdict == next(e for e in events if isinstance(e, VerdictReached) and e.document_id == "d1")
+    assert session.replay(run_id, "nobody") is None
+
+
+def test_finished_debates_come_newest_first_in_pages(told: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, _ = told
+    page = session.finished(run_id, query="", status="", offset=0, limit=3)
+    rest = session.finished(run_id, query="", status="", offset=3, limit=3)
+    assert (page.total, len(page.rows), rest.total, len(rest.rows)) == (4, 3, 4, 1)
+    assert {row.id for row in (*page.rows, *rest.rows)} == {"d0", "d1", "d2", "d3"}
+    service = BOOK.labels[1].id
+    found = session.finished(run_id, query="FRIENDLY", status="verdict", offset=0, limit=9)
+    assert [(row.id, row.values[service], row.words) for row in found.rows] == [
+        ("d1", True, "Friendly staff, dirty bath.")
+    ]
+    assert session.finished(run_id, query="", status="failed", offset=0, limit=9).total == 0
+    assert session.finished(run_id, query="' OR 1=1 --", status="", offset=0, limit=9).total == 0
+
+
+def test_the_frame_knows_the_latest_run_and_when_it_was_saved(told: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, _ = told
+    assert session.latest_run() == run_id
+    assert session.run_name(run_id) == f"Run {run_id}"
+    assert session.saved_at() is not None
+
+
+def test_a_status_made_from_the_store_counts_as_the_last_event_did(
+    told: tuple[ProjectSession, str, list[Event]],
+) -> None:
+    session, run_id, _ = told
+    row = session.store.runs.get(run_id)
+    board = session.board(run_id)
+    assert row is not None
+    assert board is not None
+    assert board.status is not None
+    stored = run_view.status_of(row)
+    for name in ("state", "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "cost_usd"):
+        assert getattr(stored, name) == getattr(board.status, name), name
+
+
+def test_a_project_without_runs(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=1) as (_, session):
+        assert session.latest_run() is None
+        assert session.board("r0001") is None
+        assert session.finished("r0001", query="", status="", offset=0, limit=9).total == 0

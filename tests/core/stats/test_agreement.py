@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from core.stats.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha
+
+NAN = float("nan")
+LEVELS = ["nominal", "ordinal", "interval"]
+# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, example C: 4 observers, 12 units, 7 gaps.
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+]
+UNITS = np.array(OBSERVERS).T
+
+
+@pytest.mark.parametrize(("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_of_krippendorff_s_example(level: str, value: float) -> None:
+    result = krippendorff_alpha(UNITS, level)  # type: ignore[arg-type]
+    assert result.value == pytest.approx(value, abs=5e-4)
+    assert (result.n, result.excluded) == (11, 1)  # the twelfth unit has one value: nothing to pair it with
+
+
+def test_alpha_of_two_observers_by_hand() -> None:
+    # Units aa, ab, bb: n = 6, three a and three b. D_o = 2/6; D_e = 2 * 3 * 3 / (6 * 5) = 0.6; alpha = 1 - 0.556.
+    result = krippendorff_alpha([["a", "a"], ["a", "b"], ["b", "b"]])
+    assert result.observed == pytest.approx(1 / 3)
+    assert result.expected == pytest.approx(0.6)
+    assert result.value == pytest.approx(4 / 9)
+
+
+def by_coincidences(said: np.ndarray, level: str) -> float | None:
+    """Alpha as Krippendorff writes it: a coincidence matrix and a difference function."""
+    values = sorted({value for row in said for value in row if not np.isnan(value)})
+    together = np.zeros((len(values), len(values)))
+    for row in said:
+        kept = [values.index(value) for value in row if not np.isnan(value)]
+        for i, one in enumerate(kept):
+            for j, other in enumerate(kept):
+                if i != j:
+                    together[one, other] += 1 / (len(kept) - 1)
+    n_v, n = together.sum(axis=0), together.sum()
+    differences = np.zeros_like(together)
+    for c in range(len(values)):
+        for k in range(len(values)):
+            low, high = min(c, k), max(c, k)
+            differences[c, k] = {
+                "nominal": float(c != k),
+                "ordinal": (n_v[low : high + 1].sum() - (n_v[c] + n_v[k]) / 2) ** 2,
+                "interval": (values[c] - values[k]) ** 2,
+            }[level]
+    expected = (np.outer(n_v, n_v) * differences).sum()
+    return float(1 - (n - 1) * (together * differences).sum() / expected) if expected else None
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 12),
+    st.integers(2, 5),
+    st.sampled_from(["nominal", "ordinal", "interval"]),
+)
+def test_alpha_as_with_the_coincidence_matrix(seed: int, units: int, raters: int, level: str) -> None:
+    rng = np.random.default_rng(seed)
+    said = rng.integers(-1, 4, (units, raters)).astype(float)
+    said[rng.random(said.shape) < 0.3] = np.nan
+    expected = by_coincidences(said, level)
+    value = krippendorff_alpha(said, level).value  # type: ignore[arg-type]
+    assert value is None if expected is None else value == pytest.approx(expected)
+
+
+def test_cohen_by_hand() -> None:
+    # 45 both yes, 15 and 25 apart, 15 both no: p_o 0.60; p_e 0.6 * 0.7 + 0.4 * 0.3 = 0.54; kappa 0.06 / 0.46
+    first = ["yes"] * 45 + ["yes"] * 15 + ["no"] * 25 + ["no"] * 15
+    second = ["yes"] * 45 + ["no"] * 15 + ["yes"] * 25 + ["no"] * 15
+    result = cohen_kappa(first, second)
+    assert result.observed == pytest.approx(0.60)
+    assert result.expected == pytest.approx(0.54)
+    assert result.value == pytest.approx(0.1304, abs=1e-4)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=40),
+    st.sampled_from([None, "linear", "quadratic"]),
+)
+def test_cohen_as_scikit_learn(pairs: list[tuple[int, int]], weights: str | None) -> None:
+    first, second = np.array(pairs).T
+    ours = cohen_kappa(first, second, weights).value  # type: ignore[arg-type]
+    if len({*first, *second}) == 1:
+        assert ours is None
+        return
+    # scikit-learn weighs by position among the labels, we by the values: the same on the full scale
+    assert ours == pytest.approx(cohen_kappa_score(first, second, labels=[1, 2, 3, 4], weights=weights))
+
+
+# The example of 14 raters, 10 subjects and 5 categories that is used throughout for Fleiss' kappa: 0.210
+FLEISS = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+
+
+def test_fleiss_worked_example() -> None:
+    result = fleiss_kappa([np.repeat(np.arange(5), row) for row in FLEISS])
+    assert result.observed == pytest.approx(0.378, abs=5e-4)
+    assert result.expected == pytest.approx(0.213, abs=5e-4)
+    assert result.value == pytest.approx(0.210, abs=5e-4)
+    assert (result.n, result.excluded) == (10, 0)
+
+
+def test_with_gaps_as_the_r_package_irrcac() -> None:
+    # its data set cac.raw4raters is the same example C: Fleiss 0.76117, AC1 0.77544
+    assert fleiss_kappa(UNITS).value == pytest.approx(0.76117, abs=5e-6)
+    assert gwet_ac1(UNITS).value == pytest.approx(0.77544, abs=5e-6)
+
+
+def test_ac1_stands_where_kappa_collapses() -> None:
+    # 118 both present, 5 and 2 apart, none both absent: p_o 0.944; shares 0.972 and 0.028
+    said = [[1, 1]] * 118 + [[1, 0]] * 5 + [[0, 1]] * 2
+    # p_e = 0.972 * 0.028 * 2 = 0.0544; (0.944 - 0.0544) / 0.9456
+    assert gwet_ac1(said).value == pytest.approx(0.9408, abs=1e-4)
+    kappa = cohen_kappa(*np.array(said).T).value
+    assert kappa is not None
+    assert kappa < 0
+
+
+def test_undefined() -> None:
+    agreed = [["a", "a"], ["a", "a"]]
+    assert cohen_kappa(["a", "a"], ["a", "a"]).value is None
+    assert fleiss_kappa(agreed).value is None
+    assert krippendorff_alpha(agreed).value is None
+    assert gwet_ac1(agreed).value is None
+    assert gwet_ac1(agreed, categories=2).value == 1.0  # there was something else to choose
+    assert fleiss_kappa(agreed).observed == 1.0
+    alone = [["a", None], [None, "b"], [None, None]]
+    for result in (fleiss_kappa(alone), gwet_ac1(alone), krippendorff_alpha(alone), cohen_kappa(*np.array(alone).T)):
+        assert (result.value, result.n, result.excluded) == (None, 0, 3)
+    with pytest.raises(ValueError, match="only 1 are possible"):
+        gwet_ac1([["a", "b"]], categories=1)
+    with pytest.raises(ValueError, match="one length"):
+        cohen_kappa([1], [1, 2])
+    with pytest.raises(ValueError, match="unit, rater"):
+        fleiss_kappa([1, 2])
+
+
+def test_minus_one_is_no_rating_as_a_code_and_a_rating_on_a_scale() -> None:
+    coded = np.array([[1, 1], [0, -1], [0, 0], [1, 0]])
+    assert (krippendorff_alpha(coded).n, fleiss_kappa(coded).n, cohen_kappa(*coded.T).n) == (3, 3, 3)
+    assert krippendorff_alpha(coded, "interval").n == 4
+    assert cohen_kappa(*coded.T, "linear").n == 4
+
+
+def test_full_agreement_is_one() -> None:
+    said = [[1, 1, 1], [2, 2, 2], [3, 3, 3]]
+    assert fleiss_kappa(said).value == pytest.approx(1.0)
+    assert gwet_ac1(said).value == pytest.approx(1.0)
+    for level in LEVELS:
+        assert krippendorff_alpha(said, level).value == pytest.approx(1.0)  # type: ignore[arg-type]
+    assert cohen_kappa([1, 2, 3], [1, 2, 3], "quadratic").value == pytest.approx(1.0)

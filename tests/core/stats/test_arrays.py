@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.stats import arrays
+
+
+def test_none_nan_and_negatives_are_no_value_and_never_absent() -> None:
+    assert arrays.binary_grid([[1, None], [float("nan"), 0]]).tolist() == [[1, -1], [-1, 0]]
+    assert arrays.binary_grid(np.array([[True, False]])).tolist() == [[1, 0]]
+    assert arrays.binary_grid(np.array([[-3, 1]])).tolist() == [[-1, 1]]
+    assert arrays.binary_grid([[1, 0]]).dtype == np.int8
+
+
+@pytest.mark.parametrize("values", [[[2]], [[0.5]], [1, 0], [[float("inf")]]])
+def test_what_is_not_a_binary_grid_is_refused(values: object) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        arrays.binary_grid(values)  # type: ignore[arg-type]
+
+
+def test_a_rating_may_be_negative() -> None:
+    assert np.isnan(arrays.ratings([None, 1])[0])
+    assert arrays.ratings([-1, 1]).tolist() == [-1.0, 1.0]
+    with pytest.raises(ValueError, match="infinite"):
+        arrays.ratings([float("inf")])
+
+
+def test_labels_are_coded_and_unknown_ones_refused() -> None:
+    chosen = arrays.label_codes(["b", None, "a"], ["a", "b"])
+    assert chosen.tolist() == [1, -1, 0]
+    assert arrays.one_hot(chosen, 2).tolist() == [[0, 1], [-1, -1], [1, 0]]
+    with pytest.raises(ValueError, match="'c' is not among"):
+        arrays.label_codes(["c"], ["a", "b"])
+    with pytest.raises(ValueError, match="unique"):
+        arrays.label_codes([], ["a", "a"])
+
+
+def test_a_document_counts_with_any_gold_and_a_whole_verdict() -> None:
+    gold = np.array([[True, False], [True, True], [False, False]])
+    said = np.array([[True, True], [True, False], [False, False]])
+    counted, excluded = arrays.counted_documents(gold, said)
+    # the first counts; the second has gold but not a whole verdict; the third has no gold at all
+    assert counted.tolist() == [True, False, False]
+    assert excluded == 1
+
+
+def test_shapes_must_agree() -> None:
+    with pytest.raises(ValueError, match="shapes differ"):
+        arrays.check_shapes(np.zeros((2, 1)), np.zeros((1, 2)))

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import entropy
+
+from core.stats.distributions import divergence
+
+COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=6).filter(
+    lambda pairs: sum(a for a, _ in pairs) > 0 and sum(b for _, b in pairs) > 0
+)
+
+
+@given(COUNTS)
+def test_as_scipy(pairs: list[tuple[int, int]]) -> None:
+    p, q = ([pair[side] for pair in pairs] for side in (0, 1))
+    found = divergence(p, q)
+    assert found.kl == pytest.approx(entropy([x + 0.5 for x in p], [x + 0.5 for x in q]), abs=1e-12)
+    assert found.js == pytest.approx(float(jensenshannon(p, q, 2)), abs=1e-7)
+
+
+def test_by_hand_and_degenerate() -> None:
+    # a half each against all of one: 0.5 log(0.5 / 1) + infinite
+    assert divergence([1, 1], [2, 0], prior=0).kl is None
+    assert divergence([3, 3], [5, 5]).kl == 0
+    assert divergence([1, 0], [0, 1]).js == pytest.approx(1)
+    nothing = divergence([0, 0], [1, 1])
+    assert (nothing.reference, nothing.said, nothing.kl, nothing.js) == (None, None, None, None)
+    with pytest.raises(ValueError, match="same categories"):
+        divergence([1], [1, 2])

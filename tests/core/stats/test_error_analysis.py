@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from core.stats.error_analysis import by_number, cues
+
+
+def test_cue_words_separate_errors_from_hits() -> None:
+    errors = ["The resort fee was a surprise", "A resort fee again", "They ask a fee for towels"]
+    hits = ["The room was cheap", "Cheap and cheerful room", "A fair price for a room", "The bill was low"]
+    found = cues(errors, hits)
+    assert found[0].word == "fee"
+    assert (found[0].errors, found[0].hits) == (3, 0)
+    assert {"resort", "resort fee"} <= {cue.word for cue in found}
+    assert not {"room", "cheap"} & {cue.word for cue in found}
+
+
+def test_nothing_to_separate() -> None:
+    assert cues(["one"], ["two", "three"]) == ()
+    assert cues(["", "1 2"], ["3", "4"]) == ()
+    assert cues(["the the", "the"], ["the", "the"]) == ()
+
+
+def test_bands_by_hand() -> None:
+    found = by_number([1, 1, 2, 3, 3, 3], [0, 1, 0, 1, 1, 1])
+    assert [(one.low, one.high, one.n, one.wrong) for one in found] == [(1, 1, 2, 1), (2, 2, 1, 0), (3, 3, 3, 3)]
+    assert found[0].share.value == 0.5
+    many = by_number(list(range(100)), [0] * 100, bands=5)
+    assert [one.n for one in many] == [20] * 5
+    assert by_number([], []) == ()
+    with pytest.raises(ValueError, match="shapes differ"):
+        by_number([1], [])

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.stats import multilabel
+from core.stats.flips import Flip, FlipTable, Tally, flip_table, sentence, trace
+from core.stats.intervals import Estimate, newcombe_paired
+
+LABELS = ["a", "b"]
+#                 kept right / mended   broken / kept wrong   no list   no gold for b
+REFERENCE = [[1, 1], [1, 0], [0, 1], [1, -1]]
+EXTRACTOR = [[1, 0], [1, 1], [0, 0], [0, 1]]
+CRITIC = [[1, 1], [0, 1], [-1, -1], [1, 0]]
+JUDGE = [[1, 1], [0, 1], [0, 1], [0, 0]]
+STEPS = [("extractor", EXTRACTOR), ("critic", CRITIC), ("judge", JUDGE)]
+
+
+def test_a_worked_example() -> None:
+    book = flip_table(REFERENCE, STEPS, LABELS)
+    assert (book.documents, book.excluded, book.cells) == (4, 0, 7)
+    critic, judge = book.steps
+    # the critic mends (1, b) and (4, a), breaks (2, a), keeps (1, a) and, silent, (3, a); (2, b) and (3, b) stay wrong
+    assert critic.labels == {"a": Tally(1, 1, 2, 0), "b": Tally(1, 0, 0, 2)}
+    assert critic.total == Tally(mended=2, broken=1, kept_right=2, kept_wrong=2)
+    assert critic.carried == 2
+    # the judge mends (3, b), breaks (4, a)
+    assert judge.total == Tally(mended=1, broken=1, kept_right=3, kept_wrong=2)
+    assert judge.carried == 0
+    assert book.whole.total == Tally(mended=2, broken=1, kept_right=2, kept_wrong=2)
+    assert (book.whole.role, book.whole.against) == ("judge", "extractor")
+    assert book.shares == pytest.approx((3 / 7, 4 / 7, 4 / 7))
+    assert book.whole.gain.value == pytest.approx(1 / 7)
+
+
+def test_who_lost_what_ended_wrong() -> None:
+    book = flip_table(REFERENCE, STEPS, LABELS)
+    # (2, b) was wrong from the start, (2, a) since the critic, (4, a) was mended by the critic and lost by the judge
+    assert book.who_lost == {"extractor": 1, "critic": 1, "judge": 1}
+    assert book.who_lost_labels == {
+        "a": {"extractor": 0, "critic": 1, "judge": 1},
+        "b": {"extractor": 1, "critic": 0, "judge": 0},
+    }
+    way = trace(REFERENCE, STEPS)
+    assert way.lost_at.tolist() == [[-1, -1], [1, 0], [-1, -1], [2, -2]]
+    assert way.given[1].tolist() == [[True, True], [True, True], [False, False], [True, True]]
+
+
+def test_a_debate_without_an_end_or_a_start_is_excluded_and_never_guessed() -> None:
+    unresolved = [[1, 1], [0, -1], [0, 1], [0, 0]]
+    book = flip_table(REFERENCE, [STEPS[0], STEPS[1], ("judge", unresolved)], LABELS)
+    assert (book.documents, book.excluded, book.cells) == (3, 1, 5)
+    silent = [[-1, -1], *EXTRACTOR[1:]]
+    assert flip_table(REFERENCE, [("extractor", silent), *STEPS[1:]], LABELS).excluded == 1
+    assert trace(REFERENCE, [("extractor", silent), *STEPS[1:]]).lost_at[0].tolist() == [-2, -2]
+
+
+def test_a_choice_from_one_wrong_label_to_another_stays_wrong() -> None:
+    book = flip_table([[2], [0]], [("first", [[0], [0]]), ("second", [[1], [0]])], ["label"])
+    assert book.whole.total == Tally(kept_right=1, kept_wrong=1)
+    assert book.who_lost == {"first": 1, "second": 0}
+
+
+def example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """240 documents of 5 labels, spread so that 139 cells are mended and 67 broken."""
+    reference = np.ones((240, 5), dtype=np.int8)
+    before, after = reference.copy().ravel(), reference.copy().ravel()
+    cells = np.random.default_rng(0).permutation(1200)
+    before[cells[:139]] = 0
+    after[cells[139:206]] = 0
+    before[cells[206:300]] = after[cells[206:300]] = 0
+    return reference, before.reshape(240, 5), after.reshape(240, 5)
+
+
+def told(book: FlipTable) -> str:
+    return sentence(book.whole, who="The debate", than=f"the {book.whole.against} alone")
+
+
+def test_the_sentence() -> None:
+    reference, before, after = example()
+    book = flip_table(reference, [("extractor", before), ("judge", after)], list("abcde"))
+    assert book.whole.total == Tally(mended=139, broken=67, kept_right=900, kept_wrong=94)
+    interval = book.whole.gain.interval
+    assert interval is not None
+    # 72/1200 = 6.0 points; with independent cells se = sqrt(206/1200 - 0.06^2) / sqrt(1200) = 1.18 points
+    assert interval.low == pytest.approx(0.037, abs=0.004)
+    assert interval.high == pytest.approx(0.083, abs=0.004)
+    low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
+    assert told(book) == (
+        "The debate mended 139 labels and broke 67: 72 more right than the extractor alone "
+        f"(+6.0 points, 95% interval {low} to {high})."
+    )
+    backwards = flip_table(reference, [("extractor", after), ("judge", before)], list("abcde"))
+    assert told(backwards) == (
+        "The debate mended 67 labels and broke 139: 72 fewer right than the extractor alone "
+        f"(−6.0 points, 95% interval −{high} to −{low})."
+    )
+
+
+def change(mended: int, broken: int, kept: int) -> Flip:
+    tally = Tally(mended, broken, kept)
+    gain = Estimate(tally.net / tally.n if tally.n else None, None)
+    return Flip("critic", "extractor", tally, {}, gain, {}, 0)
+
+
+def test_other_sentences() -> None:
+    assert sentence(change(1, 0, 9)) == (
+        "The critic mended 1 label and broke 0: 1 more right than the extractor before it (+10.0 points)."
+    )
+    assert sentence(change(2, 2, 6)) == (
+        "The critic mended 2 labels and broke 2: as many right as the extractor before it (0.0 points)."
+    )
+    assert sentence(change(0, 0, 4), who="The debate", than="the extractor alone", noun="document") == (
+        "The debate mended and broke no document: exactly as many right as the extractor alone."
+    )
+    assert "cannot be compared" in sentence(change(0, 0, 0))
+
+
+def test_one_cell_a_document_takes_newcombe_s_interval() -> None:
+    reference = np.ones((50, 1))
+    before = np.array([[0]] * 12 + [[1]] * 38)
+    after = np.array([[1]] * 12 + [[0]] * 2 + [[1]] * 36)
+    book = flip_table(reference, [("extractor", before), ("judge", after)], ["a"])
+    assert book.whole.gain.interval == newcombe_paired(both=36, gained=12, lost=2, neither=0)
+    assert book.whole.label_gains["a"] == book.whole.gain
+
+
+def test_labels_of_a_document_that_flip_together_widen_the_interval() -> None:
+    reference = np.ones((100, 5))
+    together, apart = np.ones((100, 5)), np.ones((100, 5))
+    together[:6] = 0  # 30 cells in 6 documents
+    apart[:30, 0] = 0  # 30 cells in 30 documents
+    widths = []
+    for before in (together, apart):
+        interval = flip_table(
+            reference, [("extractor", before), ("judge", reference)], list("abcde")
+        ).whole.gain.interval
+        assert interval is not None
+        widths.append(interval.high - interval.low)
+    assert widths[0] > 1.8 * widths[1]
+
+
+def test_nothing_to_compare() -> None:
+    nothing = np.zeros((0, 2))
+    book = flip_table(nothing, [("extractor", nothing), ("judge", nothing)], LABELS)
+    assert (book.cells, book.shares, book.whole.gain.value) == (0, (None, None), None)
+    assert "cannot be compared" in told(book)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="two or more"):
+        flip_table(REFERENCE, STEPS[:1], LABELS)
+    with pytest.raises(ValueError, match="different roles"):
+        flip_table(REFERENCE, [STEPS[0], STEPS[0]], LABELS)
+    with pytest.raises(ValueError, match="2 columns for 1"):
+        flip_table(REFERENCE, STEPS, ["a"])
+    with pytest.raises(ValueError, match="1 dimensions"):
+        trace([1], [("extractor", [1]), ("judge", [1])])
+    with pytest.raises(ValueError, match="shapes differ"):
+        flip_table(REFERENCE, [STEPS[0], ("judge", [[1]])], LABELS)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.integers(1, 4), st.integers(2, 5), st.floats(0, 0.4))
+def test_what_must_always_hold(seed: int, documents: int, items: int, roles: int, missing: float) -> None:
+    rng = np.random.default_rng(seed)
+
+    def grid() -> np.ndarray:
+        values = rng.integers(0, 2, (documents, items))
+        return np.where(rng.random(values.shape) < missing, -1, values)
+
+    reference, said = grid(), [grid() for _ in range(roles)]
+    labels = [f"l{index}" for index in range(items)]
+    book = flip_table(reference, [(f"r{index}", one) for index, one in enumerate(said)], labels)
+    assert all(step.total.n == book.cells for step in (*book.steps, book.whole))
+    assert sum(step.total.net for step in book.steps) == book.whole.total.net
+    assert sum(tally.n for tally in book.whole.labels.values()) == book.cells
+    # each step starts where the one before ended
+    for before, after in zip(book.steps, book.steps[1:], strict=False):
+        assert before.total.right_after == after.total.right_before
+    wrong = book.cells - book.whole.total.right_after
+    assert sum(book.who_lost.values()) == wrong
+    assert {label: sum(lost.values()) for label, lost in book.who_lost_labels.items()} == {
+        label: tally.n - tally.right_after for label, tally in book.whole.labels.items()
+    }
+    # the last share is the accuracy that the evaluation reports, on the same documents
+    counted = (said[0] >= 0).all(axis=1)
+    scores = multilabel.from_grids(reference[counted], said[-1][counted], labels)
+    assert scores.n == book.documents
+    if book.cells:
+        assert book.shares[-1] == pytest.approx(1 - (scores.hamming_loss or 0))

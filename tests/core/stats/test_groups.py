@@ -1,0 +1,78 @@
+"""Groups of raters against scipy and against Krippendorff's alpha, and worked differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.stats import groups
+from core.stats.agreement import krippendorff_alpha
+from core.stats.rating import kendall, pearson, spearman
+
+rated = st.one_of(st.integers(1, 5).map(float), st.just(float("nan")))
+tables = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(rated, min_size=n, max_size=n) for _ in range(4)]))
+
+
+@settings(deadline=None)
+@given(tables)
+def test_the_sample_itself_scores_as_the_plain_measures_do(table):
+    reference, *members = (np.array(one) for one in table)
+    found = groups.scores(reference, members, groups.draws(len(reference), resamples=3))
+    mean = groups.mean_of(np.stack(members))
+    known = ~np.isnan(reference) & ~np.isnan(mean)
+    x, y = reference[known], mean[known]
+    wanted = {
+        "pearson": pearson(x, y),
+        "spearman": spearman(x, y) if len(x) else None,
+        "kendall": kendall(x, y),
+        "alpha": krippendorff_alpha(np.column_stack(members), "ordinal").value,
+    }
+    for name, value in wanted.items():
+        assert found[name].value == (None if value is None else pytest.approx(value, abs=1e-9)), name
+
+
+def test_a_resample_scores_as_its_documents_written_out_would():
+    rng = np.random.default_rng(1)
+    reference = rng.integers(1, 6, 30).astype(float)
+    members = [np.clip(reference + rng.integers(-1, 2, 30), 1, 5) for _ in range(3)]
+    weights = groups.draws(30, resamples=5)
+    assert weights.shape == (6, 30)
+    assert weights.sum(axis=1).tolist() == [30.0] * 6
+    found = groups.scores(reference, members, weights)
+    for row in range(5):
+        again = np.repeat(np.arange(30), weights[row + 1].astype(int))
+        mean = np.mean(members, axis=0)[again]
+        assert found["spearman"].resamples[row] == pytest.approx(spearman(reference[again], mean))
+        assert found["kendall"].resamples[row] == pytest.approx(kendall(reference[again], mean))
+        alpha = krippendorff_alpha(np.column_stack(members)[again], "ordinal").value
+        assert found["alpha"].resamples[row] == pytest.approx(alpha)
+
+
+def test_worked_numbers():
+    # Means 1.5, 2.5, 2, 4: ranks 1, 3, 2, 4 against 1 to 4. Spearman 1 - 6 * 2 / 60, Kendall (5 - 1) / 6.
+    found = groups.scores([1, 2, 3, 4], [[1, 2, 2, 4], [2, 3, 2, 4]], groups.draws(4, resamples=50))
+    assert found["spearman"].value == pytest.approx(0.8)
+    assert found["kendall"].value == pytest.approx(4 / 6)
+    interval = found["spearman"].estimate().interval
+    assert interval is not None
+    assert -1 <= interval.low <= 0.8 <= interval.high <= 1 + 1e-12
+
+
+def test_a_difference_of_equals_is_nothing_for_certain():
+    weights = groups.draws(6, resamples=60)
+    one = groups.scores([1, 2, 3, 4, 5, 5], [[1, 2, 2, 4, 4, 5]], weights)
+    gain = groups.gains(one, one)["spearman"]
+    assert (gain.value, gain.interval.low, gain.interval.high) == (0.0, 0.0, 0.0)  # type: ignore[union-attr]
+    assert one["alpha"].value is None  # one member agrees with nobody
+    assert groups.gains(one, one)["alpha"].value is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "member"), [([], []), ([3], [3]), ([3, 3, 3], [1, 2, 3]), ([1, 2], [float("nan")] * 2)]
+)
+def test_what_has_no_spread_has_no_score(reference, member):
+    found = groups.scores(reference, [member, member], groups.draws(len(reference), resamples=4))
+    assert found["spearman"].value is None
+    assert found["spearman"].estimate().interval is None

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from core.stats.counts import Counts
+from core.stats.intervals import (
+    Estimate,
+    Interval,
+    clustered_share,
+    f1_interval,
+    newcombe_paired,
+    precision_interval,
+    recall_interval,
+    wilson,
+)
+
+count = st.integers(0, 40)
+
+
+def ends(interval: Interval | None) -> tuple[float, float]:
+    assert interval is not None
+    return interval.low, interval.high
+
+
+def test_wilson_has_a_width_at_the_ends() -> None:
+    # z = 1.96: z^2 / (10 + z^2) = 3.8415 / 13.8415
+    assert ends(wilson(0, 10)) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert ends(wilson(10, 10)) == pytest.approx((0.7225, 1.0), abs=1e-4)
+    assert ends(wilson(5, 10)) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+
+
+def test_wilson_degenerate() -> None:
+    assert wilson(0, 0) is None
+    with pytest.raises(ValueError, match="3 successes of 2"):
+        wilson(3, 2)
+    with pytest.raises(ValueError, match="level"):
+        wilson(1, 2, level=95)
+
+
+@settings(deadline=None)
+@given(count, st.integers(1, 60), st.floats(0.5, 0.99))
+def test_wilson_as_scipy(successes: int, more: int, level: float) -> None:
+    n = successes + more
+    theirs = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+    assert ends(wilson(successes, n, level)) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_scores_of_counts() -> None:
+    counts = Counts(tp=8, fp=2, fn=0, tn=10)
+    assert precision_interval(counts) == wilson(8, 10)
+    assert recall_interval(counts) == wilson(8, 8)
+    assert precision_interval(Counts(tn=3)) is recall_interval(Counts(tn=3)) is None
+
+
+def test_newcombe_as_published() -> None:
+    # Bentur et al. 2009: airway hyper-responsiveness before and after stem cell transplantation, in Fagerland, Lydersen
+    # and Laake, Statistical Analysis of Contingency Tables, 2017, chapter 8: -0.286, interval -0.507 to -0.026.
+    assert ends(newcombe_paired(both=1, gained=1, lost=7, neither=12)) == pytest.approx((-0.507, -0.026), abs=5e-4)
+    # 36, 12, 2, 0 of Newcombe 1998: method 10 gives 0.0569 to 0.3404
+    assert ends(newcombe_paired(both=36, gained=12, lost=2, neither=0)) == pytest.approx((0.0569, 0.3404), abs=5e-5)
+
+
+def test_newcombe_without_change_has_a_width() -> None:
+    low, high = ends(newcombe_paired(10, 0, 0, 0))
+    assert low == pytest.approx(-0.2775, abs=1e-4)
+    assert high == pytest.approx(0.2775, abs=1e-4)
+    assert newcombe_paired(0, 0, 0, 0) is None
+
+
+@given(count, count, count, count)
+def test_newcombe_holds_the_difference_and_is_antisymmetric(both: int, gained: int, lost: int, neither: int) -> None:
+    n = both + gained + lost + neither
+    interval = newcombe_paired(both, gained, lost, neither)
+    if interval is None:
+        assert n == 0
+        return
+    assert -1 <= interval.low <= interval.high <= 1
+    assert interval.low - 1e-9 <= (gained - lost) / n <= interval.high + 1e-9
+    mirrored = ends(newcombe_paired(both, lost, gained, neither))
+    assert mirrored == pytest.approx((-interval.high, -interval.low), abs=1e-9)
+
+
+def test_clustered_share_with_equal_clusters_is_the_t_interval_of_document_means() -> None:
+    gains = np.array([2, 0, -1, 1, 0, 0, 3, 0])
+    theirs = stats.ttest_1samp(gains / 5, 0.0).confidence_interval(0.95)
+    assert ends(clustered_share(gains, np.full(8, 5))) == pytest.approx((theirs.low, theirs.high))
+
+
+def test_copies_of_a_document_s_cells_add_no_certainty() -> None:
+    gains, cells = np.array([1, 0, -1, 1, 0]), np.array([1, 2, 1, 1, 2])
+    assert ends(clustered_share(gains, cells)) == pytest.approx(ends(clustered_share(gains * 10, cells * 10)))
+
+
+def test_clustered_share_degenerate() -> None:
+    assert clustered_share([1], [2]) is None
+    assert clustered_share([], []) is None
+    assert clustered_share([0, 0, 0], [2, 3, 2]) is None
+    assert clustered_share([0.6, 0.9, 0.3], [2, 3, 1]) is None  # the same share each, but for rounding
+
+
+def test_a_clear_difference_leaves_zero_out() -> None:
+    assert Estimate(0.1, Interval(0.02, 0.2)).clear is True
+    assert Estimate(0.1, Interval(-0.02, 0.2)).clear is False
+    assert Estimate(0.1, None).clear is None
+
+
+def test_the_interval_of_f1_is_that_of_a_share_carried_over() -> None:
+    # F* = 6 of 10, Wilson 0.3127 to 0.8318; F1 = 2 * 6 / (12 + 4) = 0.75 = 2 * 0.6 / 1.6.
+    counts = Counts(tp=6, fp=3, fn=1, tn=90)
+    found = f1_interval(counts)
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(0.4764, abs=1e-4), pytest.approx(0.9082, abs=1e-4))
+    assert counts.f1 in found
+    nothing = f1_interval(Counts(fn=4))
+    assert nothing is not None
+    assert (nothing.low, nothing.high) == (0.0, pytest.approx(0.6577, abs=1e-3))
+    assert f1_interval(Counts(fp=4, tn=2)) is None
+
+
+def test_the_interval_of_f1_covers_it_in_small_samples() -> None:
+    rng = np.random.default_rng(11)
+    shares = np.array([0.3, 0.03, 0.03, 0.64])  # F1 = 0.6 / 0.66
+    drawn = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=400)]
+    found = [interval for one in drawn if (interval := f1_interval(one)) is not None]
+    assert sum(0.6 / 0.66 in interval for interval in found) / len(found) > 0.93

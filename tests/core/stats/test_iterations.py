@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from core.stats.iterations import STANDINGS, repeated, stability
+
+
+def test_mean_sd_and_interval_by_hand() -> None:
+    # 2, 4, 6: mean 4, sd 2, half width t(2, .975) 4.3027 * 2 / sqrt 3 = 4.968
+    one = repeated([2.0, None, 4.0, 6.0])
+    assert (one.n, one.missing, one.mean, one.sd, one.low, one.high) == (3, 1, 4.0, 2.0, 2.0, 6.0)
+    assert one.interval is not None
+    assert (one.interval.low, one.interval.high) == pytest.approx((4 - 4.9683, 4 + 4.9683), abs=1e-4)
+
+
+def test_too_few_iterations_have_no_spread() -> None:
+    assert repeated([]).mean is None
+    assert repeated([None]).missing == 1
+    one = repeated([0.5])
+    assert (one.mean, one.sd, one.interval) == (0.5, None, None)
+    same = repeated([0.1, 0.1, 0.1])
+    assert same.sd == 0
+    assert same.interval is not None
+    assert same.interval.low == same.interval.high
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=8).filter(lambda values: max(values) - min(values) > 1e-3))
+def test_interval_as_scipy(values: list[float]) -> None:
+    theirs = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    ours = repeated(values).interval
+    assert ours is not None
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+
+
+def test_stability_by_hand() -> None:
+    reference = [[1, 0], [1, 0], [1, 0], [1, -1], [-1, -1]]
+    first = [[1, 0], [0, 0], [1, 0], [1, 1], [1, 1]]
+    second = [[1, 0], [0, 1], [1, 1], [1, 0], [1, -1]]
+    found = stability(reference, [first, second], ["a", "b"])
+    # d0 right twice; d1 wrong twice; d2 right, then wrong on b; d3 has gold on a alone and is right; d4 has no gold
+    assert [STANDINGS[place] if place >= 0 else None for place in found.documents] == [
+        "right", "wrong", "wavering", "right", None,
+    ]  # fmt: skip
+    assert found.counts == {"right": 2, "wavering": 1, "wrong": 1, "unread": 0}
+    assert found.labels["a"] == {"right": 3, "wavering": 0, "wrong": 1, "unread": 0}
+    assert found.labels["b"] == {"right": 1, "wavering": 2, "wrong": 0, "unread": 0}
+    assert found.unanimous == pytest.approx(6 / 9)  # d4's b was read once only
+
+
+def test_one_iteration_cannot_waver_and_an_unread_value_is_not_wrong() -> None:
+    found = stability([[1], [1], [0]], [[[1], [-1], [1]]], ["a"])
+    assert found.counts == {"right": 1, "wavering": 0, "wrong": 1, "unread": 1}
+    assert found.unanimous is None
+    with pytest.raises(ValueError, match="at least one"):
+        stability([[1]], [], ["a"])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+def test_stability_as_counted_one_by_one(seed: int, iterations: int) -> None:
+    rng = np.random.default_rng(seed)
+    reference = rng.integers(-1, 2, (12, 2))
+    said = [rng.integers(-1, 2, (12, 2)) for _ in range(iterations)]
+    found = stability(reference, said, ["a", "b"])
+    for row in range(12):
+        gold = [column for column in range(2) if reference[row, column] >= 0]
+        if not gold:
+            assert found.documents[row] == -1
+        elif any(one[row, column] < 0 for one in said for column in gold):
+            assert STANDINGS[found.documents[row]] == "unread"
+        else:
+            right = [all(one[row, column] == reference[row, column] for column in gold) for one in said]
+            expected = "right" if all(right) else "wavering" if any(right) else "wrong"
+            assert STANDINGS[found.documents[row]] == expected

@@ -1,0 +1,122 @@
+"""The measures on random inputs, against the libraries that define them."""
+
+from __future__ import annotations
+
+import warnings
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa
+from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_theirs
+
+from core.stats import agreement, choice, multilabel
+from core.stats.counts import Counts
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(1, 40))
+def test_matthews_as_scikit_learn(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    reference, said = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    (tn, fp), (fn, tp) = metrics.confusion_matrix(reference, said, labels=[0, 1])
+    ours = Counts(int(tp), int(fp), int(fn), int(tn)).mcc
+    if ours is None:
+        assert len({*reference}) < 2 or len({*said}) < 2
+    else:
+        assert ours == pytest.approx(metrics.matthews_corrcoef(reference, said))
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(1, 5))
+def test_subset_accuracy_hamming_and_weighted_as_scikit_learn(seed: int, labels: int) -> None:
+    rng = np.random.default_rng(seed)
+    reference, said = rng.integers(0, 2, (25, labels)), rng.integers(0, 2, (25, labels))
+    found = multilabel.from_grids(reference, said, [str(number) for number in range(labels)])
+    assert found.subset_accuracy == pytest.approx(metrics.accuracy_score(reference, said))
+    wrong = (reference != said).mean()
+    assert found.hamming_loss == pytest.approx(wrong)
+    if labels > 1:
+        assert found.hamming_loss == pytest.approx(metrics.hamming_loss(reference, said))
+    for mine, name in ((found.weighted, "weighted"), (found.micro, "micro")):
+        p, r, f, _ = metrics.precision_recall_fscore_support(
+            reference if labels > 1 else reference.ravel(),
+            said if labels > 1 else said.ravel(),
+            average=name if labels > 1 else "binary",
+            zero_division=0,
+        )
+        assert (mine.precision, mine.recall, mine.f1) == pytest.approx((p, r, f))
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 5))
+def test_choice_as_scikit_learn(seed: int, labels: int) -> None:
+    rng = np.random.default_rng(seed)
+    reference, said = rng.integers(0, labels, 30), rng.integers(0, labels, 30)
+    found = choice.from_codes(reference, said, [str(number) for number in range(labels)])
+    present = sorted({*reference})
+    p, r, f, _ = metrics.precision_recall_fscore_support(
+        reference, said, labels=present, average="weighted", zero_division=0
+    )
+    assert (found.weighted.precision, found.weighted.recall, found.weighted.f1) == pytest.approx((p, r, f))
+    if found.mcc is not None:
+        assert found.mcc == pytest.approx(metrics.matthews_corrcoef(reference, said))
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 4), st.integers(2, 30))
+def test_pair_agreement_as_statsmodels_and_krippendorff(seed: int, size: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    one, two = rng.integers(0, size, n), rng.integers(0, size, n)
+    table = metrics.confusion_matrix(one, two, labels=list(range(size)))
+    found = agreement.of_confusion(table)
+    assert found.n == n
+    assert found.observed == pytest.approx((one == two).mean())
+    if found.kappa is not None:
+        assert found.kappa == pytest.approx(float(cohens_kappa(table, return_results=False)))
+    assert found.kappa == pytest.approx(agreement.cohen_kappa(one, two).value)
+    pair = np.column_stack([one, two])
+    assert found.ac1 == pytest.approx(agreement.gwet_ac1(pair, size).value)
+    assert found.alpha == pytest.approx(agreement.krippendorff_alpha(pair).value)
+    if len(np.unique(pair)) > 1:
+        theirs = krippendorff.alpha(pair.T.astype(float), level_of_measurement="nominal")
+        assert found.alpha == pytest.approx(theirs)
+
+
+def test_pair_agreement_degenerate() -> None:
+    one_class = agreement.of_confusion([[0, 0], [0, 9]])
+    assert (one_class.observed, one_class.kappa, one_class.ac1, one_class.alpha) == (1.0, None, 1.0, None)
+    nothing = agreement.of_confusion([[0, 0], [0, 0]])
+    assert (nothing.n, nothing.observed, nothing.ac1) == (0, None, None)
+    with pytest.raises(ValueError, match="square"):
+        agreement.of_confusion([[1, 2]])
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 5), st.sampled_from(["nominal", "ordinal", "interval"]))
+def test_alpha_with_gaps_as_krippendorff(seed: int, raters: int, level: str) -> None:
+    rng = np.random.default_rng(seed)
+    said = rng.integers(1, 5, (15, raters)).astype(float)
+    said[rng.random(said.shape) < 0.3] = np.nan
+    ours = agreement.krippendorff_alpha(said, level).value
+    pairable = said[(~np.isnan(said)).sum(axis=1) >= 2]
+    if ours is not None and len(np.unique(pairable[~np.isnan(pairable)])) > 1:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = krippendorff.alpha(said.T, level_of_measurement=level)
+        assert ours == pytest.approx(theirs)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 5))
+def test_fleiss_as_statsmodels(seed: int, raters: int) -> None:
+    rng = np.random.default_rng(seed)
+    said = rng.integers(0, 3, (12, raters))
+    ours = agreement.fleiss_kappa(said).value
+    if ours is not None:
+        assert ours == pytest.approx(fleiss_theirs(aggregate_raters(said)[0]))

@@ -1,0 +1,151 @@
+"""Estimates over all documents from a reviewed sample that a queue chose for the most part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from core.stats import sampling
+from core.stats.intervals import Estimate
+from core.stats.sampling import Sample
+
+
+def test_each_audit_speaks_for_what_was_left() -> None:
+    """Ten documents; decided in this order: queue, audit, queue, audit. z = 1 0 1 1.
+
+    First audit: 1 decided before (sum 1), 9 left, z 0: (1 + 9 * 0) / 10 = 0.1. Second: 3 before (sum 2), 7 left, z 1:
+    (2 + 7 * 1) / 10 = 0.9. Their mean is 0.5. Weights: the queue's first counts in both audits (2 / 2 = 1), the first
+    audit (9 + 1) / 2 = 5, the queue's second 1 / 2, the second audit 7 / 2.
+    """
+    sample = Sample(np.array([False, True, False, True]), 10)
+    assert sample.estimates([1, 0, 1, 1]).tolist() == pytest.approx([0.1, 0.9])
+    assert sampling.share(sample, [1, 0, 1, 1]).value == pytest.approx(0.5)
+    assert sample.weights.tolist() == pytest.approx([1, 5, 0.5, 3.5])
+    assert sample.weights.sum() == pytest.approx(10)
+    assert sample.weights @ np.array([1, 0, 1, 1]) / 10 == pytest.approx(0.5)
+
+
+def test_unbiased_over_every_order_of_chance() -> None:
+    """Three documents that the queue would send in the order 0, 1, 2; one audit drawn uniformly, then the queue, then
+    one more audit. The mean over all draws is the truth, though the sample is nothing like a random one."""
+    reference = np.array([1.0, 0.0, 0.0])
+    total, cases = 0.0, 0
+    for first in range(3):
+        queued = next(number for number in range(3) if number != first)
+        (last,) = {0, 1, 2} - {first, queued}
+        sample = Sample(np.array([True, False, True]), 3)
+        total += float(sampling.share(sample, reference[[first, queued, last]]).value or 0)
+        cases += 1
+    assert total / cases == pytest.approx(1 / 3)
+
+
+def test_nothing_is_claimed_from_too_little() -> None:
+    nothing = Sample(np.zeros(0, dtype=bool), 40)
+    assert sampling.share(nothing, []) == Estimate(None, None)
+    assert sampling.ratio(nothing, [], []) == Estimate(None, None)
+    assert sampling.powered(nothing, [], [], 0.5) == Estimate(None, None)
+    queue_only = Sample(np.zeros(9, dtype=bool), 40)
+    assert sampling.share(queue_only, np.ones(9)).value is None
+    few = Sample(np.ones(sampling.LEAST - 1, dtype=bool), 40)
+    assert sampling.share(few, np.ones(sampling.LEAST - 1)) == Estimate(1.0, None)
+    with pytest.raises(ValueError, match="3 reviewed of 2"):
+        Sample(np.ones(3, dtype=bool), 2)
+
+
+def test_no_error_seen_is_not_no_error() -> None:
+    found = sampling.share(Sample(np.ones(30, dtype=bool), 1000), np.ones(30))
+    assert found.value == pytest.approx(1.0)
+    assert found.interval is not None
+    assert 0.85 < found.interval.low < 0.97
+    everything = sampling.share(Sample(np.ones(30, dtype=bool), 30), np.ones(30))
+    assert everything.interval is not None
+    assert everything.interval.low == pytest.approx(1.0)
+
+
+def test_f1_without_anything_to_find_is_undefined() -> None:
+    sample = Sample(np.ones(10, dtype=bool), 50)
+    assert sampling.ratio(sample, np.zeros(10), np.zeros(10)) == Estimate(None, None)
+    assert sampling.average(sample, [(np.zeros(10), np.zeros(10))]) == Estimate(None, None)
+
+
+def test_how_many_more() -> None:
+    """100 audits of many: half the width takes four times as many, 300 more."""
+    sample = Sample(np.ones(100, dtype=bool), 1_000_000)
+    now = sampling.share(sample, np.arange(100) % 2)
+    assert now.interval is not None
+    width = now.interval.high - now.interval.low
+    assert sampling.more(sample, width / 2, now) == pytest.approx(300, abs=1)
+    assert sampling.more(sample, width, now) == 0
+    small = Sample(np.ones(100, dtype=bool), 120)
+    assert sampling.more(small, 0.001, sampling.share(small, np.arange(100) % 2)) == 20
+    assert sampling.more(sample, 0.1, Estimate(0.5, None)) is None
+    with pytest.raises(ValueError, match="width"):
+        sampling.more(sample, 0.0, now)
+
+
+# -- simulations with known truth
+
+
+def _reviews(
+    documents: int, positives: float, right: float, reviewed: int, share: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Sample]:
+    """A world where the queue likes errors: truth, verdicts, the order in which documents were decided."""
+    rng = np.random.default_rng(seed)
+    reference = rng.random(documents) < positives
+    verdict = np.where(rng.random(documents) < right, reference, ~reference)
+    ranked = iter(np.argsort(-((reference != verdict) + 1.2 * rng.random(documents))).tolist())
+    shuffled = iter(rng.permutation(documents).tolist())
+    taken: dict[int, bool] = {}
+
+    def following(order: Iterator[int]) -> int:
+        return next(number for number in order if number not in taken)
+
+    while len(taken) < reviewed:
+        audit = bool(rng.random() < share)
+        taken[following(shuffled if audit else ranked)] = audit
+    order = np.array(list(taken))
+    return reference.astype(float), verdict.astype(float), order, Sample(np.array(list(taken.values())), documents)
+
+
+REPEATED = 500
+ERROR = (0.95 * 0.05 / REPEATED) ** 0.5  # standard error of a coverage of 95%: about 1%
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
+    """500 studies of 1,500 documents, 15% of the verdicts wrong, 400 reviewed (150 when all are audits)."""
+    covered = dict.fromkeys(("accuracy", "f1", "sample", "powered"), 0)
+    off: dict[str, list[float]] = {name: [] for name in covered}
+    widths: dict[str, list[float]] = {name: [] for name in covered}
+    for seed in range(REPEATED):
+        y, f, order, sample = _reviews(1500, 0.3, 0.85, 150 if share == 1.0 else 400, share, seed)
+        tp, wrong = y * f, (y != f).astype(float)
+        found = {
+            "accuracy": (sampling.share(sample, 1 - wrong[order]), 1 - wrong.mean()),
+            "f1": (
+                sampling.ratio(sample, 2 * tp[order], (2 * tp + wrong)[order]),
+                2 * tp.sum() / (2 * tp + wrong).sum(),
+            ),
+            "sample": (sampling.share(sample, y[order]), y.mean()),
+            "powered": (sampling.powered(sample, y[order], f[order], float(f.mean())), y.mean()),
+        }
+        for name, (estimate, true) in found.items():
+            assert estimate.interval is not None
+            assert estimate.value is not None
+            covered[name] += bool(true in estimate.interval)
+            off[name].append(estimate.value - true)
+            widths[name].append(estimate.interval.high - estimate.interval.low)
+    for name, count in covered.items():
+        assert abs(count / REPEATED - 0.95) <= 3 * ERROR, (name, count / REPEATED)
+        assert abs(np.mean(off[name])) < 0.015, name
+    assert np.mean(widths["powered"]) < 0.8 * np.mean(widths["sample"])
+
+
+def test_taking_the_reviewed_ones_for_a_random_sample_would_be_wrong() -> None:
+    """What the weights are for: over what a queue sent, the plain mean makes verdicts out to be much worse."""
+    y, f, order, sample = _reviews(1500, 0.3, 0.85, 400, 0.25, 1)
+    right = (y == f).astype(float)
+    assert right[order].mean() < right.mean() - 0.2
+    assert sampling.share(sample, right[order]).value == pytest.approx(right.mean(), abs=0.05)

@@ -1,0 +1,212 @@
+"""The engine's ports: replies by key, turns, verdicts, tries that failed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from core.debate.turns import Usage
+from core.engine.ports import AttemptRow
+from core.prompts.messages import Message
+from core.store.project import Project
+from tests.core.store.helpers import (
+    ROLE_MODEL,
+    make_documents,
+    make_reply,
+    make_settings,
+    make_turn,
+    make_verdict,
+    written,
+)
+
+
+@pytest.fixture
+def run_id(project):
+    project.store.documents.add(make_documents(3))
+    return project.store.runs.create(make_settings(), project.store.documents.ids()).run_id
+
+
+def test_a_reply_is_kept_under_its_key(project):
+    reply = make_reply("k1")
+    assert not project.turn_store.known("k1")
+    assert asyncio.run(project.turn_store.fetch("k1")) is None
+    asyncio.run(project.turn_store.commit(reply))
+    assert project.turn_store.known("k1")
+    assert asyncio.run(project.turn_store.fetch("k1")) == reply
+
+
+def test_the_first_reply_under_a_key_stays(project):
+    first, second = make_reply("k1", text="first"), make_reply("k1", text="second")
+
+    async def both():
+        await asyncio.gather(project.turn_store.commit(first), project.turn_store.commit(second))
+        await project.turn_store.commit(second)
+
+    asyncio.run(both())
+    assert project.turn_store.get("k1").text == "first"
+
+
+def test_replies_are_known_again_after_opening(path):
+    with Project.open(path) as project:
+        asyncio.run(project.turn_store.commit(make_reply("k1", cost=None)))
+    with Project.open(path) as project:
+        assert project.turn_store.known("k1")
+        assert not project.turn_store.known("k2")
+        assert project.turn_store.get("k1").cost_usd is None
+
+
+def test_hostile_replies_are_stored(project, run_id):
+    bad = "\ud800\x00x"
+
+    async def write():
+        await project.turn_store.commit(make_reply("k1", text=bad))
+        row = make_turn(run_id, "d0", 0, "extractor", "k1", says={"a": True})
+        row = replace(row, messages=({"role": "system", "content": bad}, {"role": "user", "content": bad}))
+        project.sink.turn(row)
+
+    asyncio.run(write())
+    written(project)
+    (turn,) = project.store.transcripts.turns(run_id, "d0")
+    assert turn.reply.text == "\ufffdx"
+    assert [message.content for message in turn.messages] == ["\ufffdx", "\ufffdx"]
+
+
+def test_a_turn_comes_back_with_the_reply_that_was_heard(project, run_id):
+    async def write():
+        for number, role in enumerate(("extractor", "critic")):
+            await project.turn_store.commit(make_reply(f"k{number}", text=f"{role} says"))
+            says = {"a": True, "b": None} if role == "extractor" else None
+            project.sink.turn(
+                make_turn(
+                    run_id, "d1", number, role, f"k{number}", says=says, quotes=["exact", "missing"], cached=number == 1
+                )
+            )
+
+    asyncio.run(write())
+    written(project)
+    first, second = project.store.transcripts.turns(run_id, "d1")
+    assert (first.turn, first.role, first.cached, second.cached) == (0, "extractor", False, True)
+    assert first.messages == (Message("system", "the rules"), Message("user", "read d1"))
+    assert (first.reply.text, first.reply.usage, first.reply.dropped) == (
+        "extractor says",
+        Usage(10, 5, 2, 1),
+        ("seed",),
+    )
+    assert first.reading.values == {"a": True, "b": None}
+    assert first.reading.unknown == ("Pool",)
+    assert (first.says, second.says) == ({"a": True}, None)
+    assert [quote.supported for quote in first.evidence] == [True, False]
+    assert first.role_model == ROLE_MODEL
+    assert project.store.transcripts.of(run_id, []) == []
+
+
+def test_many_debates_come_in_the_order_of_the_run(project, run_id):
+    async def write():
+        for document_id in ("d2", "d0"):
+            for number in (1, 0):
+                key = f"{document_id}/{number}"
+                await project.turn_store.commit(make_reply(key))
+                project.sink.turn(make_turn(run_id, document_id, number, "critic", key))
+
+    asyncio.run(write())
+    written(project)
+    found = project.store.transcripts.of(run_id, ["d2", "d1", "d0"])
+    assert [turn.reply.key for turn in found] == ["d0/0", "d0/1", "d2/0", "d2/1"]
+
+
+def test_a_resumed_run_writes_no_turn_again(project, run_id):
+    row = make_turn(run_id, "d0", 0, "extractor", "k1", says={"a": True})
+
+    async def begin():
+        await project.sink.state(run_id, "running")
+        await project.turn_store.commit(make_reply("k1"))
+        project.sink.turn(row)
+        await project.sink.state(run_id, "paused")
+
+    async def again():
+        await project.sink.state(run_id, "running")
+        queued = project.sink._queued[run_id]
+        project.sink.turn(row)
+        assert not queued["d0"]
+        project.sink.turn(replace(row, turn=1))
+        assert len(queued["d0"]) == 1
+
+    asyncio.run(begin())
+    asyncio.run(again())
+    written(project)
+    assert [turn.turn for turn in project.store.transcripts.turns(run_id, "d0")] == [0, 1]
+
+
+def test_a_system_prompt_is_kept_once(project, run_id):
+    async def write():
+        await asyncio.gather(*(project.turn_store.commit(make_reply(f"k{number}")) for number in range(30)))
+        for number in range(30):
+            project.sink.turn(make_turn(run_id, "d0", number, "critic", f"k{number}"))
+
+    asyncio.run(write())
+    written(project)
+    assert project._connection.rows("SELECT text FROM texts") == [("the rules",)]
+    assert len(project.store.transcripts.turns(run_id, "d0")) == 30
+
+
+def test_the_last_list_of_a_role_counts(project, run_id):
+    async def write():
+        lists = [{"a": True, "b": True}, {"a": False, "b": None}, None]
+        for number, says in enumerate(lists):
+            await project.turn_store.commit(make_reply(f"k{number}"))
+            project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", says=says))
+
+    asyncio.run(write())
+    written(project)
+    assert project.store.evaluations.values(run_id).to_pylist() == [
+        {"document_id": "d0", "item": "a", "annotator": "extractor", "value": "false"}
+    ]
+    assert project.store.dossiers.load(run_id, ["d0"])[0].roles == {"extractor": {"a": False}}
+
+
+def test_only_the_first_verdict_on_a_document_counts(project, run_id):
+    async def write():
+        first = make_verdict(run_id, "d0", {"a": True, "b": None})
+        await asyncio.gather(
+            project.sink.verdict(first), project.sink.verdict(make_verdict(run_id, "d0", {"a": False}))
+        )
+        await project.sink.verdict(make_verdict(run_id, "d0", {"a": False}))
+        return first
+
+    first = asyncio.run(write())
+    stored = project.store.transcripts.verdict(run_id, "d0")
+    assert (stored.status, stored.verdict, stored.at) == ("unresolved", first.verdict, first.at)
+    assert project.store.transcripts.verdict(run_id, "d1") is None
+    assert project.store.runs.get(run_id).unresolved == 1
+
+
+def test_a_verdict_without_annotations_is_annotated_from_its_values(project, run_id):
+    row = make_verdict(run_id, "d0", {"a": True, "b": None})
+    asyncio.run(project.sink.verdict(replace(row, annotations=())))
+    assert project._connection.rows("SELECT annotator, item, value, reason FROM annotations ORDER BY item") == [
+        ("verdict", "a", "true", ""),
+        ("verdict", "b", None, "could not be read"),
+    ]
+
+
+def test_failed_tries_are_kept(project, run_id):
+    tries = [
+        AttemptRow(
+            run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", Usage(5, 2), 0.25, 1.5, 100.0 + n
+        )
+        for n in range(3)
+    ]
+    for row in tries:
+        project.sink.attempt(row)
+    asyncio.run(project.sink.state(run_id, "paused"))
+    run = project.store.runs.get(run_id)
+    assert (run.calls, run.prompt_tokens, run.completion_tokens, run.cost_usd) == (
+        0,
+        15,
+        6,
+        0.75,
+    )  # billed all the same
+    assert project.store.transcripts.attempts(run_id) == tries
+    assert project.store.transcripts.attempts(run_id, "d1") == tries[1:2]
