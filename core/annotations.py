@@ -32,11 +32,13 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Words that an agent offers for a label, located in the document.
+    """Words that an agent offers for a label, located in the document and in the agent's own reply.
 
     ``start`` and ``end`` are character offsets into ``field``'s stored text (end exclusive); both are -1 when the words
     are not there (``match`` ``missing``), which is shown as unsupported. ``exact`` means the very characters, ``fuzzy``
     the same words after Unicode, case, quote and white-space normalisation or a near-identical alignment.
+    ``reply_start`` and ``reply_end`` are character offsets of the quoted words in the text of the reply. Both are -1
+    where the reply does not hold these very characters, as in JSON with escapes.
     """
 
     item: str
@@ -45,6 +47,8 @@ class Evidence:
     start: int
     end: int
     match: str
+    reply_start: int = -1
+    reply_end: int = -1
 
     @property
     def supported(self) -> bool:

@@ -60,8 +60,8 @@ class TurnDone:
     """A turn has ended and its reply is committed. ``text`` is the whole reply.
 
     ``labels`` are the label ids that the role's own list names or chooses (None: it gave no readable one), ``values``
-    are what it says of each item; ``evidence`` rows are ``{item, quote, field, start, end, match}``. ``round``,
-    ``answers`` and ``item`` are as in ``TurnStarted``.
+    are what it says of each item; ``evidence`` rows have the fields of ``Evidence``. ``round``, ``answers`` and
+    ``item`` are as in ``TurnStarted``.
     """
 
     run_id: str

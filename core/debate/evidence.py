@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,15 @@ class _Name:
     strong: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Quotation:
+    """Words that are offered for a label. ``start`` is their position in what was said aloud, or -1."""
+
+    item: str
+    quote: str
+    start: int
+
+
 def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
     """(item, quote) for every quotation in a reply that is offered for a label, in the order of the reply.
 
@@ -56,38 +65,53 @@ def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
     entry. In a choice the item is ``"label"``, and where the reply decides, only the words for the label it chooses
     count. Empty text has none.
     """
-    page = open_page(text, codebook)
+    return tuple((found.item, found.quote) for found in _quotations(text, codebook, open_page(text, codebook)))
+
+
+def _quotations(text: str, codebook: Codebook, page: MarkedReply) -> list[_Quotation]:
     names = names_of(codebook)
     found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
-    offered = [(item, quote) for _, item, quote in found]
+    offered = [quotation for _, quotation in found]
     if codebook.kind == "choice":
         chosen = read(text, "choice", codebook).values.get(CHOICE_ITEM)
-        offered = [(CHOICE_ITEM, quote) for item, quote in offered if chosen in (None, item)]
-    return tuple(offered[:MOST])
+        offered = [replace(one, item=CHOICE_ITEM) for one in offered if chosen in (None, one.item)]
+    return offered[:MOST]
 
 
 def gather(text: str, codebook: Codebook, fields: Mapping[str, str]) -> tuple[Evidence, ...]:
-    """The quotations of a reply, each located in the document's ``fields``, in the order of the reply.
+    """Return the quotations of a reply, each located in the document's ``fields`` and in the reply, in its order.
 
     The same passage for the same label counts once, however it was quoted.
     """
+    page = open_page(text, codebook)
+    skipped = len(text) - len(page.text)  # the thinking at the start of the reply
     haystack = Haystack(fields)
     found: dict[tuple[object, ...], Evidence] = {}
-    for item, quote in quotations(text, codebook):
+    for each in _quotations(text, codebook, page):
+        item, quote = each.item, each.quote
         field, start, end, match = haystack.locate(quote)
         key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
-        found.setdefault(key, Evidence(item, quote, field, start, end, match))
+        said = (-1, -1) if each.start < 0 else (skipped + each.start, skipped + each.start + len(quote))
+        found.setdefault(key, Evidence(item, quote, field, start, end, match, *said))
     return tuple(found.values())
 
 
-def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
+def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], _Quotation]]:
+    kept = 0
     for block in page.blocks:
+        position = block.start
         for number, (entry, words) in enumerate(_entries(block)):
             name = entry_name(entry)
             item = names.find(name) if isinstance(name, str) else names.find_code(name) if name is not None else None
             quote = _tidy(words)
             if item is not None and quote:
-                yield (block.start, number), item, quote
+                start = page.text.find(quote, position, block.end)
+                if start >= 0:
+                    position = start + len(quote)
+                yield (block.start, number), _Quotation(item, quote, start)
+                kept += 1
+                if kept == MOST:
+                    return
 
 
 def _entries(block: Block) -> Iterator[tuple[Any, str]]:
@@ -134,7 +158,7 @@ class _Spoken:
         self.above, self.meant, self.word = self.meant or self.above or self.word, None, None
 
 
-def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], str, str]]:
+def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], _Quotation]]:
     decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
     spans = [(s.start, s.end) for s in _spans(page) if not _within(s.start, decided)]
     if not spans:
@@ -167,7 +191,7 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
                 spoken.meant = own  # "Service": "friendly staff"
             elif quote and spoken.item is not None:
                 kept += 1
-                yield (start, 0), spoken.item, quote
+                yield (start, 0), _Quotation(spoken.item, quote, page.text.find(quote, start + 1, stop - 1))
         while name is not None:
             spoken.hear(name)
             name = next(ahead)

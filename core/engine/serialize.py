@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
 
 from core.annotations import VERDICT, Annotation
 from core.codebook import Codebook
@@ -55,7 +54,7 @@ def turn_row(
             "unknown": list(reading.unknown),
             "problem": reading.problem,
         },
-        evidence=evidence_rows(reply),
+        evidence=tuple(asdict(found) for found in reply.evidence),
         annotations=tuple(
             Annotation(placed.document.id, item, reading.values.get(item), ask.role, reading.undecided.get(item, ""))
             for item in items
@@ -78,7 +77,7 @@ def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *,
         model=placed.role_model.model,
         text=reply.text,
         labels=reading.named if own else None,
-        evidence=evidence_rows(reply),
+        evidence=tuple(asdict(found) for found in reply.evidence),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
         cost_usd=stored.cost_usd,
@@ -119,19 +118,4 @@ def verdict_reached(row: VerdictRow) -> VerdictReached:
         reasons=verdict.reasons,
         notes=verdict.notes,
         fault=verdict.fault.message if verdict.fault else "",
-    )
-
-
-def evidence_rows(reply: Reply) -> tuple[Mapping[str, Any], ...]:
-    """The quotations of a reply as plain data."""
-    return tuple(
-        {
-            "item": found.item,
-            "quote": found.quote,
-            "field": found.field,
-            "start": found.start,
-            "end": found.end,
-            "match": found.match,
-        }
-        for found in reply.evidence
     )

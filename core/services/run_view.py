@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Literal, cast
 
-from core.annotations import Evidence
 from core.debate.events import RunStatus, TurnDone, VerdictReached
 from core.debate.turns import Verdict
 from core.runs import RunRow, State
@@ -84,7 +84,7 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         model=turn.role_model.model,
         text=reply.text,
         labels=reading.named if own else None,
-        evidence=tuple(evidence_row(quote) for quote in turn.evidence),
+        evidence=tuple(asdict(quote) for quote in turn.evidence),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
         cost_usd=reply.cost_usd,
@@ -97,18 +97,6 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         item=turn.item,
         values=dict(reading.values) if own else None,
     )
-
-
-def evidence_row(quote: Evidence) -> dict[str, object]:
-    """A located quote as events carry it."""
-    return {
-        "item": quote.item,
-        "quote": quote.quote,
-        "field": quote.field,
-        "start": quote.start,
-        "end": quote.end,
-        "match": quote.match,
-    }
 
 
 def verdict_event(run_id: str, document_id: str, verdict: Verdict) -> VerdictReached:

@@ -222,6 +222,30 @@ def test_gather() -> None:
     assert gather("", HOTEL, REVIEW) == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- #Service: \"kind\", “ rude ”\n- #Food: 'stale bread'",
+        '<think>"kind"</think>\n#Service: "kind"',
+        'First, JSON: {"labels": [{"name": "Service", "quotes": ["kind", "kind porter"]}]}',
+        'Emoji 😀 first. #Price: "cheep"',
+    ],
+)
+def test_gather_locates_quotes_in_the_reply(text: str) -> None:
+    found = gather(text, HOTEL, REVIEW)
+    assert found
+    for each in found:
+        assert text[each.reply_start : each.reply_end] == each.quote
+    assert [each.reply_start for each in found] == sorted(each.reply_start for each in found)
+
+
+def test_quotes_with_escapes_have_no_place_in_the_reply() -> None:
+    text = '{"labels": [{"name": "Service", "quotes": ["a \\"kind\\" porter", "rude"]}]}'
+    escaped, rude = gather(text, HOTEL, REVIEW)
+    assert (escaped.quote, escaped.reply_start, escaped.reply_end) == ('a "kind" porter', -1, -1)
+    assert text[rude.reply_start : rude.reply_end] == "rude"
+
+
 def check(quote: str, fields: dict[str, str]) -> tuple[str, int, int, str]:
     name, start, end, match = locate(quote, fields)
     if match == "missing":
