@@ -1,0 +1,178 @@
+"""Numbers, money, times and lists as text: the one place that decides how a value reads.
+
+All functions are pure. A negative number has a real minus sign, and an undefined value is an en dash.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+MISSING = "–"
+PRICE_UNKNOWN = "price unknown"
+
+_MINUS = "−"
+_DAY = 86_400
+
+Style = Literal["number", "percent", "points"]
+
+
+def plural(count: float, singular: str, several: str | None = None) -> str:
+    """Return the form of a word that fits the count, without the count.
+
+    ``several`` defaults to the singular with an s. Verbs work as well: ``plural(n, "repeats", "repeat")``.
+    """
+    return singular if count == 1 else several or f"{singular}s"
+
+
+def format_count(count: int, singular: str, several: str | None = None) -> str:
+    """Return a count with its noun: "1 document", "1,204 documents", "0 replies"."""
+    return f"{count:,} {plural(count, singular, several)}"
+
+
+def join_names(names: Sequence[str], conjunction: str = "and") -> str:
+    """Return a list as running text: "a", "a and b", "a, b and c". An empty list gives an empty string."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
+
+
+def format_number(value: float | None, digits: int = 3) -> str:
+    """Return a number with a fixed number of decimals: "0.864", "−0.120", "1,204.000"."""
+    if value is None:
+        return MISSING
+    shown = f"{abs(value):,.{digits}f}"
+    return f"{_MINUS}{shown}" if value < 0 and _nonzero(shown) else shown
+
+
+def format_signed(value: float | None, digits: int = 3) -> str:
+    """Return a difference with its sign: "+0.120", "−0.120", and "0.000" for one that rounds to zero."""
+    shown = format_number(value, digits)
+    return f"+{shown}" if value is not None and value > 0 and _nonzero(shown) else shown
+
+
+def format_percent(share: float | None, digits: int = 0) -> str:
+    """Return a share (0 to 1) in percent: "86%", "86.4%"."""
+    return MISSING if share is None else f"{format_number(100 * share, digits)}%"
+
+
+def format_points(difference: float | None, digits: int = 1) -> str:
+    """Return a difference of two shares in percentage points, signed and without a unit: "+6.0", "−0.5", "0.0"."""
+    return format_signed(None if difference is None else 100 * difference, digits)
+
+
+def format_interval(
+    low: float, high: float, *, style: Style = "number", digits: int | None = None, level: float | None = None
+) -> str:
+    """Return an interval: "0.864 to 0.907", "86% to 91%", "−1.2 to 4.3" (points).
+
+    ``digits`` defaults to 3 decimals for numbers, 0 for percent and 1 for points. With ``level`` (such as 0.95) the
+    text starts with "95% interval".
+    """
+    match style:
+        case "number":
+            ends = [format_number(end, 3 if digits is None else digits) for end in (low, high)]
+        case "percent":
+            ends = [format_percent(end, digits or 0) for end in (low, high)]
+        case "points":
+            ends = [format_number(100 * end, 1 if digits is None else digits) for end in (low, high)]
+    text = f"{ends[0]} to {ends[1]}"
+    return text if level is None else f"{level:.0%} interval {text}"
+
+
+def format_p_value(p: float | None) -> str:
+    """Return a p value: "p = 0.034", "p < 0.001"."""
+    if p is None:
+        return MISSING
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def format_money(dollars: float | None) -> str:
+    """Return an amount in dollars: "$0.0004", "$0.05", "$12.30", "$12,340". None is "price unknown".
+
+    Amounts below ten cents keep up to four decimals, as a single call often costs less than a cent.
+    """
+    if dollars is None:
+        return PRICE_UNKNOWN
+    if dollars >= 1000:
+        return f"${dollars:,.0f}"
+    if dollars >= 0.1 or dollars == 0:
+        return f"${dollars:.2f}"
+    if dollars < 0.0001:
+        return "under $0.0001"
+    cents, rest = f"${dollars:.4f}"[:-2], f"{dollars:.4f}"[-2:].rstrip("0")
+    return cents + rest
+
+
+def format_price(dollars: float | None) -> str:
+    """Return the price of something that has not been bought yet: as ``format_money``, and "free" for zero."""
+    return "free" if dollars == 0 else format_money(dollars)
+
+
+def format_token_price(price: tuple[float, float] | None) -> str:
+    """Return the price of a model, given in dollars per million prompt and completion tokens.
+
+    "$0.15 in, $0.60 out per million tokens", "free", or "price unknown".
+    """
+    if price is None:
+        return PRICE_UNKNOWN
+    if price == (0, 0):
+        return "free"
+    return f"{format_money(price[0])} in, {format_money(price[1])} out per million tokens"
+
+
+def format_tokens(count: float) -> str:
+    """Return a number of tokens in three or four characters: "9,800", "14k", "1.2M"."""
+    if count >= 1e6:
+        return f"{count / 1e6:,.1f}M"
+    return f"{count / 1e3:.0f}k" if count >= 10_000 else f"{count:,.0f}"
+
+
+def format_bytes(size: int) -> str:
+    """Return the size of a file in decimal units: "12 kB", "3.4 MB", "1.2 GB"; at least "1 kB"."""
+    if size >= 1e8:
+        return f"{size / 1e9:,.1f} GB"
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration: "45 s", "12 min", "1 h 5 min". Anything below a second is "1 s"."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def format_eta(seconds: float | None) -> str:
+    """Return the time a run still needs: "12 min left", or "estimating" while there is no estimate (None)."""
+    return "estimating" if seconds is None else f"{format_duration(seconds)} left"
+
+
+def format_clock(at: float) -> str:
+    """Return the local time of day of a Unix time: "14:05:09"."""
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+def format_date(at: float, *, now: float | None = None) -> str:
+    """Return a Unix time as a short local date: "today 14:05", "Mon 14:05" (last six days), "3 Mar", "3 Mar 2025"."""
+    now = time.time() if now is None else now
+    then, today = time.localtime(at), time.localtime(now)
+    if then[:3] == today[:3]:
+        return time.strftime("today %H:%M", then)
+    if 0 <= now - at < 6 * _DAY:
+        return time.strftime("%a %H:%M", then)
+    return f"{then.tm_mday} {time.strftime('%b' if then.tm_year == today.tm_year else '%b %Y', then)}"
+
+
+def format_timestamp(at: float) -> str:
+    """Return a Unix time as a full local date: "3 Mar 2025, 14:05"."""
+    then = time.localtime(at)
+    return f"{then.tm_mday} {time.strftime('%b %Y, %H:%M', then)}"
+
+
+def _nonzero(shown: str) -> bool:
+    return any(digit in shown for digit in "123456789")

@@ -1,0 +1,140 @@
+"""Plurals, numbers, money, durations, dates and lists of names as text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from core import formatting as f
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "text"),
+    [
+        (0, ("document",), "0 documents"),
+        (1, ("document",), "1 document"),
+        (1204, ("document",), "1,204 documents"),
+        (1, ("reply", "replies"), "1 reply"),
+        (2, ("reply", "replies"), "2 replies"),
+    ],
+)
+def test_count_agrees_with_its_noun(count: int, words: tuple[str, ...], text: str) -> None:
+    assert f.format_count(count, *words) == text
+
+
+def test_plural_of_a_verb() -> None:
+    assert [f.plural(count, "differs", "differ") for count in (1, 2)] == ["differs", "differ"]
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")],
+)
+def test_names_as_running_text(names: Sequence[str], text: str) -> None:
+    assert f.join_names(names) == text
+
+
+def test_names_with_another_conjunction() -> None:
+    assert f.join_names(["a", "b", "c"], "or") == "a, b or c"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "number", "signed"),
+    [
+        (0.8642, 3, "0.864", "+0.864"),
+        (-0.12, 2, "−0.12", "−0.12"),
+        (-0.0001, 3, "0.000", "0.000"),
+        (0.0, 1, "0.0", "0.0"),
+        (1204.0, 0, "1,204", "+1,204"),
+        (None, 3, "–", "–"),
+    ],
+)
+def test_numbers_have_a_real_minus_and_no_signed_zero(
+    value: float | None, digits: int, number: str, signed: str
+) -> None:
+    assert f.format_number(value, digits) == number
+    assert f.format_signed(value, digits) == signed
+
+
+def test_percent_and_points() -> None:
+    assert [f.format_percent(share) for share in (0.864, 1.0, None)] == ["86%", "100%", "–"]
+    assert f.format_percent(0.8642, 1) == "86.4%"
+    assert [f.format_points(share) for share in (0.06, -0.005, 0.0001, None)] == ["+6.0", "−0.5", "0.0", "–"]
+
+
+def test_intervals() -> None:
+    assert f.format_interval(0.864, 0.907) == "0.864 to 0.907"
+    assert f.format_interval(0.864, 0.907, style="percent") == "86% to 91%"
+    assert f.format_interval(-0.012, 0.043, style="points", level=0.95) == "95% interval −1.2 to 4.3"
+    assert f.format_interval(-0.5, 0.5, digits=2) == "−0.50 to 0.50"
+
+
+def test_p_values() -> None:
+    assert [f.format_p_value(p) for p in (0.0342, 0.0009, None)] == ["p = 0.034", "p < 0.001", "–"]
+
+
+@pytest.mark.parametrize(
+    ("dollars", "text"),
+    [
+        (None, "price unknown"),
+        (0, "$0.00"),
+        (0.00001, "under $0.0001"),
+        (0.0004, "$0.0004"),
+        (0.05, "$0.05"),
+        (0.0375, "$0.0375"),
+        (0.5, "$0.50"),
+        (12.3, "$12.30"),
+        (12_340.4, "$12,340"),
+    ],
+)
+def test_money_keeps_the_digits_that_matter(dollars: float | None, text: str) -> None:
+    assert f.format_money(dollars) == text
+
+
+def test_prices() -> None:
+    assert [f.format_price(dollars) for dollars in (None, 0, 0.2)] == ["price unknown", "free", "$0.20"]
+    assert f.format_token_price((0.15, 0.6)) == "$0.15 in, $0.60 out per million tokens"
+    assert f.format_token_price((0.0, 0.0)) == "free"
+    assert f.format_token_price(None) == "price unknown"
+
+
+def test_tokens_and_bytes() -> None:
+    assert [f.format_tokens(count) for count in (9_800, 14_200, 1_240_000)] == ["9,800", "14k", "1.2M"]
+    assert [f.format_bytes(size) for size in (10, 12_300, 3_400_000, 1_200_000_000)] == [
+        "1 kB",
+        "12 kB",
+        "3.4 MB",
+        "1.2 GB",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5_300, "88 min"), (5_400, "1 h 30 min"), (7_200, "2 h")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert f.format_duration(seconds) == text
+
+
+def test_remaining_time() -> None:
+    assert [f.format_eta(seconds) for seconds in (720, None)] == ["12 min left", "estimating"]
+
+
+def test_dates_are_relative_to_now() -> None:
+    now = time.mktime((2026, 3, 12, 15, 0, 0, 0, 0, -1))
+    at = {
+        "today 14:05": (2026, 3, 12, 14, 5, 9),
+        "Tue 09:30": (2026, 3, 10, 9, 30, 0),
+        "3 Mar": (2026, 3, 3, 9, 30, 0),
+        "3 Mar 2025": (2025, 3, 3, 9, 30, 0),
+    }
+    for text, parts in at.items():
+        assert f.format_date(time.mktime((*parts, 0, 0, -1)), now=now) == text
+
+
+def test_clock_and_timestamp() -> None:
+    at = time.mktime((2025, 3, 3, 14, 5, 9, 0, 0, -1))
+    assert f.format_clock(at) == "14:05:09"
+    assert f.format_timestamp(at) == "3 Mar 2025, 14:05"
