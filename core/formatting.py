@@ -117,7 +117,7 @@ def format_token_price(price: tuple[float, float] | None) -> str:
     """
     if price is None:
         return PRICE_UNKNOWN
-    if price == (0, 0):
+    if not any(price):
         return "free"
     return f"{format_money(price[0])} in, {format_money(price[1])} out per million tokens"
 
