@@ -1,4 +1,4 @@
-"""Runs: frozen settings, and where a run stands. Values only."""
+"""Runs: frozen settings, and the stored state of a run. Values only."""
 
 from __future__ import annotations
 
@@ -13,37 +13,40 @@ from core.errors import UsageError
 
 DEFAULT_MAX_TOKENS = 1024
 MOST_TOKENS = 2**31 - 1
-"""What servers can count."""
+"""Largest output limit that servers accept."""
 BUILTIN = "builtin"
 """The connection of the built-in models, which need no server."""
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
-Reason: TypeAlias = Literal["", "you", "held", "budget", "batch", "faults", "interrupted"]
-"""Why a run stands before it is done: a person said so; it is held back with the run before it; its ceiling is reached;
-its batch is not answered yet; something failed that a person has to look at; Moot was closed or died. Empty for a run
-that does not stand."""
+StopCode: TypeAlias = Literal["", "user", "on_hold", "budget", "batch", "errors", "interrupted"]
+"""Why a run is not running before it is done.
+
+``user``: a person paused or stopped it. ``on_hold``: it waits behind another run that was paused. ``budget``: its
+budget is spent. ``batch``: its batch has no replies yet. ``errors``: something failed that a person has to look at.
+``interrupted``: Moot was closed or crashed. Empty for a run that is active or done.
+"""
 Purpose: TypeAlias = Literal["run", "lab"]
-"""What a run is for: to label documents, or only to try something out; lists of runs leave the latter out."""
+"""Purpose of a run: label documents, or a trial in the Lab. Lists of runs leave trials out."""
 EngineName: TypeAlias = Literal["live", "batch", "ray"]
 Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
 SchemaUse: TypeAlias = Literal["off", "auto", "on"]
-"""When a reply that must hold a decision is held to a JSON schema: never, in the second try after one that could not be
-read, always."""
+"""When to request a JSON schema for a reply that must hold a decision: never, only after an unreadable reply,
+always."""
 OnLong: TypeAlias = Literal["fail", "cut", "skip"]
-"""What becomes of a document that does not fit into a model's context: it fails; it is cut to what fits, and says so;
-it is left unresolved for a person."""
+"""Action for a document that does not fit into a model's context: it fails, it is truncated with a note, or it is left
+unresolved for a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a run ends before it is done: the reason for programs, the words for people."""
+    """Why a run is not running before it is done: a code for programs and a message for people."""
 
-    reason: Reason
-    words: str
+    code: StopCode
+    message: str
 
 
-UNHALTED = StopReason("", "")
-"""Of a run that goes on, or is done."""
+NOT_STOPPED = StopReason("", "")
+"""Stop reason of a run that is active or done."""
 
 
 class _Frozen(BaseModel):
@@ -51,7 +54,7 @@ class _Frozen(BaseModel):
 
 
 class Sampling(_Frozen):
-    """How a seat samples. None leaves a parameter to the server; ``max_tokens`` always goes out."""
+    """Sampling parameters of a role model. None leaves a parameter to the server; ``max_tokens`` is always sent."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -62,9 +65,12 @@ class Sampling(_Frozen):
 
 
 class Handling(_Frozen):
-    """How a run takes what goes wrong. ``silence`` are the seconds that a server may say nothing, before its first word
-    and in mid-stream; None is the default of the wire. Requests and tokens a minute bound each server of the run,
-    besides what the person set for its connection."""
+    """Error handling and extra rate limits of a run.
+
+    ``silence`` is the longest wait in seconds for the next byte of a reply, the first byte included; None takes the
+    client's default. ``requests_per_minute`` and ``tokens_per_minute`` bound each server of the run, in addition to the
+    limits of its connection.
+    """
 
     on_long: OnLong = "fail"
     silence: float | None = Field(default=None, gt=0, le=86_400)
@@ -73,8 +79,11 @@ class Handling(_Frozen):
 
 
 class RoleModel(_Frozen):
-    """Who sits on a role: a model at a connection, and how it samples. ``base_url`` is frozen in with the run, so that
-    a connection renamed later does not change what a stored reply was an answer to (empty for the built-in)."""
+    """The model configured for a role: a model at a connection, and its sampling.
+
+    ``base_url`` is frozen with the run, so that a connection that is changed later does not change what a stored reply
+    was an answer to. It is empty for the built-in models.
+    """
 
     connection: str
     model: str
@@ -88,9 +97,9 @@ class RoleModel(_Frozen):
 
     @classmethod
     def parse(cls, spec: str, *, sampling: Sampling | None = None) -> Self:
-        """A seat from ``connection/model``; the model's name may hold slashes. UsageError when a part is missing."""
+        """Parse ``connection/model``; the model name may contain slashes. Raises UsageError when a part is missing."""
         connection, slash, model = spec.strip().partition("/")
-        if storable(spec) != spec:  # bytes of a command line that are no characters
+        if storable(spec) != spec:  # undecodable bytes from the command line
             raise UsageError(f"'{storable(spec)}' is not a model.", "Write its name in UTF-8.")
         if not slash or not connection or not model:
             raise UsageError(f"'{spec}' is not a model.", "Write connection/model, for example builtin/lexical.")
@@ -98,14 +107,15 @@ class RoleModel(_Frozen):
 
 
 class Engine(_Frozen):
-    """How a run's asks reach the models: ``live`` as streamed calls, ``batch`` as files of requests, a stage of all
-    debates at a time, ``ray`` over a Ray cluster. It decides nothing about what is asked, so replies are shared between
-    them.
+    """How a run's requests reach the models: ``live`` as streamed calls, ``batch`` as files of requests, one stage of
+    all debates at a time, ``ray`` on a Ray cluster. The engine does not change the requests, so engines share stored
+    replies.
 
-    ``batch_dir`` is a folder for files that are answered by hand, empty where the server has a Batch API. A batch run
-    waits at most ``batch_wait`` seconds for a stage and then pauses (None: as long as it takes; by hand 0).
-    ``ray_address`` is that of a cluster (empty: one on this machine), ``ray_workers`` how many processes debate there
-    (None: one for each processor here); ``ray_dir`` is a folder that all its machines see (empty: beside the project).
+    ``batch_dir`` is a folder for files that are answered outside Moot; empty where the server has a Batch API. A batch
+    run waits at most ``batch_wait`` seconds for a stage and then pauses (None: no limit with a Batch API, 0 with
+    ``batch_dir``). ``ray_address`` is the address of a cluster (empty: a local one). ``ray_workers`` is the number of
+    worker processes (None: one per local processor). ``ray_dir`` is a folder that all machines of the cluster can
+    access (empty: beside the project).
     """
 
     name: EngineName = "live"
@@ -117,14 +127,14 @@ class Engine(_Frozen):
 
     @property
     def patience(self) -> float:
-        """Seconds that a stage is waited for; may be infinite."""
+        """Longest wait for a batch stage in seconds; may be infinite."""
         if self.batch_wait is not None:
             return self.batch_wait
         return 0.0 if self.batch_dir else float("inf")
 
 
 class Template(_Frozen):
-    """A prompt template as a run used it: its shipped or saved name and its very text."""
+    """A prompt template as a run used it: its shipped or saved name, and its text."""
 
     name: str
     text: str
@@ -135,10 +145,10 @@ def _clean_params(value: Any) -> Any:
 
 
 class RunSettings(_Frozen):
-    """Everything that decides what a run asks. Frozen at the start; a resumed run uses these, not today's.
+    """Everything that determines the requests of a run. Frozen at the start; a resumed run uses these settings.
 
-    ``templates`` maps a role to the template it speaks from, ``role_models`` a role to who sits on it. ``iteration``
-    is the sibling index (0 for the first) within the experiment.
+    ``templates`` and ``role_models`` map a role to its template and its model. ``iteration`` is the index of the run
+    within its experiment, from 0.
     """
 
     protocol: str
@@ -154,12 +164,16 @@ class RunSettings(_Frozen):
     budget_usd: float | None = Field(default=None, gt=0)
     handling: Handling = Handling()
     pace: float = Field(default=0.0, ge=0)
-    """Words a second at which the built-in model speaks; 0 is instant."""
+    """Words per second at which the built-in model streams its replies; 0 is instant."""
 
 
 class RunRow(_Frozen):
-    """A run as the store tells it. Counts are of documents; ``turns`` are stored replies of its debates.
-    ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches."""
+    """A stored run. Counts are of documents; ``turns`` counts the stored replies of its debates.
+
+    ``cached_tokens`` are the part of ``prompt_tokens`` that servers took from their prefix caches. ``stop_code`` and
+    ``message`` give the reason why the run is not running. ``budget_usd`` is the current budget: the one in
+    ``settings``, or the one it was raised to.
+    """
 
     run_id: str
     experiment_id: str
@@ -180,8 +194,7 @@ class RunRow(_Frozen):
     cost_usd: float | None = 0.0
     seconds: float = 0.0
     rejected: int = 0
-    reason: Reason = ""
+    stop_code: StopCode = ""
     message: str = ""
     purpose: Purpose = "run"
     budget_usd: float | None = None
-    """The ceiling that holds now: the one in ``settings``, or the one it was raised to since."""

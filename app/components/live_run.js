@@ -659,7 +659,7 @@ class BoardView {
     put(this.inFlight, this.mode === "live" ? count(over ? 0 : s.in_flight) : count(ended));
     put(this.finButton, `Finished ${count(ended)}`);
     if (this.barred || this.gone) return;
-    const said = s.reason === "you" ? "" : s.message;
+    const said = s.stop_code === "user" ? "" : s.message;
     if (this.data.told && s.state === this.data.state) this.shout("");
     else if (s.state === "done") this.shout(...(s.failed || (s.documents && !s.verdicts) ? ["warn", "help"] : ["ok", "done"]), "All debates have ended.", `${several(s.verdicts, "verdict")}, ${count(s.unresolved)} unresolved, ${count(s.failed)} failed. ${s.message}`);
     else if (s.state === "paused") this.shout("warn", "pause", "Paused.", said || "Every reply so far is kept; none is paid again when the run goes on.");

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from core.runs import Reason, State
+from core.runs import State, StopCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class RunStatus:
     eta_seconds: float | None
     message: str = ""
     cached_tokens: int = 0
-    reason: Reason = ""
+    stop_code: StopCode = ""
     kind: Literal["run_status"] = "run_status"
 
 

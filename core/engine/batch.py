@@ -95,7 +95,7 @@ class BatchRun(StagedRun):
                 for job in await self._jobs.out():
                     await self._take_up(job)
             except ModelError as error:
-                self.pause(StopReason("faults", str(error)))
+                self.pause(StopReason("errors", str(error)))
             ids: Sequence[str] = list(self._todo)
             self._todo.clear()
             while ids and self.ending is None:
@@ -180,7 +180,7 @@ class BatchRun(StagedRun):
         except ModelError as error:
             await self._jobs.over(job.mark, f"refused: {error.message}")
             self._release(job.keys, self._deferred)
-            self.pause(StopReason("faults", str(error)))
+            self.pause(StopReason("errors", str(error)))
             return
         await self._jobs.went(job.mark, remote)
         self._hold(Job(job.mark, job.run_id, job.role_model, job.keys, remote))
@@ -264,7 +264,7 @@ class BatchRun(StagedRun):
         except ModelError as error:
             self._silent += 1
             if isinstance(error, Unauthorised) or self._silent >= SILENT_LOOKS:
-                self.pause(StopReason("faults", str(error)))
+                self.pause(StopReason("errors", str(error)))
             return None
         self._silent = 0
         return state
@@ -359,7 +359,7 @@ class BatchRun(StagedRun):
         if _CROWDED.search(problem) and len(job.keys) > 1:
             self._crowded, self._most = True, max(1, len(job.keys) // 2)
         else:
-            self.pause(StopReason("faults", f"{job.role_model.connection} refused the batch: {problem}"))
+            self.pause(StopReason("errors", f"{job.role_model.connection} refused the batch: {problem}"))
 
     def _release(self, keys: Iterable[str], documents: dict[str, None]) -> None:
         """These requests are out no longer; whoever waited for them is added to ``documents``."""

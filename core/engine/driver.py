@@ -17,7 +17,7 @@ from core.engine.limits import EQUAL_FAILURES, Budget, FailureStreak
 from core.engine.model_calls import ModelCaller
 from core.engine.ports import Ports, StoredReply, VerdictRow, Work
 from core.engine.progress import Progress
-from core.runs import UNHALTED, RoleModel, State, StopReason
+from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 
 STATUS_SECONDS = 0.25
 OUT_OF_BUDGET = "what is left may not pay for a further call"
@@ -68,14 +68,14 @@ class Driver(ABC):
         """Documents whose debates have not been begun."""
         return len(self._todo) + len(self._loaded)
 
-    def pause(self, halt: StopReason) -> None:
+    def pause(self, reason: StopReason) -> None:
         """Start no further call; what is in flight ends and is kept."""
         if self._ending is None:
-            self._ending = ("paused", halt)
+            self._ending = ("paused", reason)
 
-    def stop(self, halt: StopReason) -> None:
+    def stop(self, reason: StopReason) -> None:
         """Cancel what is in flight; what is committed is kept."""
-        self._ending = ("stopped", halt)
+        self._ending = ("stopped", reason)
         self._cancel()
 
     def interrupt(self) -> None:
@@ -99,18 +99,18 @@ class Driver(ABC):
             await self._move()
         except BaseException as error:
             failed = isinstance(error, Exception)
-            self._ending = ("failed", StopReason("faults", str(error))) if failed else ("paused", INTERRUPTED)
+            self._ending = ("failed", StopReason("errors", str(error))) if failed else ("paused", INTERRUPTED)
             raise
         finally:
             ticker.cancel()
             await asyncio.gather(ticker, return_exceptions=True)
-            state, halt = self._ending or ("done", UNHALTED)
+            state, reason = self._ending or ("done", NOT_STOPPED)
             if state == "done":
                 await self._commit_held()
             with contextlib.suppress(Exception):  # the error that ended the run must not be hidden by a second one
-                await self.sink.state(self.run_id, state, halt, time.monotonic() - began)
+                await self.sink.state(self.run_id, state, reason, time.monotonic() - began)
             self.progress.in_flight = 0
-            status = self.progress.status(state, time.monotonic(), halt)
+            status = self.progress.status(state, time.monotonic(), reason)
             self.publish(status)
         return status
 
@@ -174,7 +174,7 @@ class Driver(ABC):
         if self._streak.saw(verdict.fault.kind if verdict.fault else None):
             self._held.clear()
             fault = verdict.fault or Fault("provider", "")
-            self.pause(StopReason("faults", f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}"))
+            self.pause(StopReason("errors", f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}"))
             return
         if verdict.fault is not None and self._streak.length:
             self._held.append(row)

@@ -13,7 +13,7 @@ from core.debate.turns import Ask, Usage, Verdict
 from core.documents import Document
 from core.llm.limits import Limits
 from core.llm.reply import ModelReply, OnDelta
-from core.runs import UNHALTED, RoleModel, RunRow, RunSettings, State, StopReason
+from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Sink(Protocol):
     def attempt(self, row: AttemptRow) -> None:
         """Queue a failed try; not waited for."""
 
-    async def state(self, run_id: str, state: State, halt: StopReason = UNHALTED, seconds: float = 0.0) -> None:
+    async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         """Return once the run's state, and all that was queued before, is on disk. ``seconds`` of work are added to the
         run's own."""
 

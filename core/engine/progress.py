@@ -81,7 +81,7 @@ class Progress:
                 self.failed += 1
         self._ended.append(now)
 
-    def status(self, state: State, now: float, halt: StopReason) -> RunStatus:
+    def status(self, state: State, now: float, reason: StopReason) -> RunStatus:
         """The progress as an event."""
         while self._ended and self._ended[0] < now - RATE_WINDOW:
             self._ended.popleft()
@@ -104,7 +104,7 @@ class Progress:
             seconds=self.seconds_before + now - self.started,
             rate=rate,
             eta_seconds=left / rate * 60 if rate > 0 else None,
-            message=halt.words,
+            message=reason.message,
             cached_tokens=self.cached_tokens,
-            reason=halt.reason,
+            stop_code=reason.code,
         )

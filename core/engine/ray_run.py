@@ -132,10 +132,10 @@ class RayRun(StagedRun):
             return
         stop = self._folder / STOP
         if stop.exists():
-            self.pause(StopReason("faults", stop.read_text(encoding="utf-8")))
+            self.pause(StopReason("errors", stop.read_text(encoding="utf-8")))
         else:
             told = " ".join(words[-ERROR_LINES:]) or f"it ended with {process.returncode}"
-            self.pause(StopReason("faults", f"the Ray job left {len(left)} documents undone: {told}"))
+            self.pause(StopReason("errors", f"the Ray job left {len(left)} documents undone: {told}"))
 
     async def _merge(self, left: set[str]) -> None:
         """Take in the replies, then conclude the debates that have ended since the last look."""

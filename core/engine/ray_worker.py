@@ -17,7 +17,7 @@ from core.engine.ports import AttemptRow, Ports, TurnRow, VerdictRow, Work
 from core.engine.reply_log import JournalStore
 from core.llm.connections import Connection
 from core.llm.models import ModelLibrary
-from core.runs import UNHALTED, RunRow, RunSettings, State, StopReason
+from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason
 
 STOP = "stop.txt"
 """The file in a job's folder that tells all workers to take up no further block, and why."""
@@ -39,7 +39,7 @@ class _Verdicts:
     def attempt(self, row: AttemptRow) -> None:
         """Left out."""
 
-    async def state(self, run_id: str, state: State, halt: StopReason = UNHALTED, seconds: float = 0.0) -> None:
+    async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         """Left out."""
 
 

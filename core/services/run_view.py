@@ -34,7 +34,7 @@ def status_of(run: RunRow, state: State | None = None) -> RunStatus:
         rate=0.0,
         eta_seconds=None,
         message="" if state else run.message,
-        reason="" if state else run.reason,
+        stop_code="" if state else run.stop_code,
         cached_tokens=run.cached_tokens,
     )
 

@@ -22,8 +22,8 @@ from core.services.live_run import DocumentText, FinishedPage, LiveRunState, Rep
 from core.services.prefetch import Prefetcher
 from core.store.project import Project
 
-PAUSED = StopReason("you", "paused by you")
-STOPPED = StopReason("you", "stopped by you")
+PAUSED = StopReason("user", "paused by you")
+STOPPED = StopReason("user", "stopped by you")
 Listener = Callable[[Event], None]
 
 
@@ -97,10 +97,10 @@ class ProjectSession:
             self._queued[run_id] = future
             return future
 
-    def pause(self, run_id: str, halt: StopReason = PAUSED) -> None:
+    def pause(self, run_id: str, reason: StopReason = PAUSED) -> None:
         """Start no further call; what is in flight ends and is kept. A queued run leaves the queue and is paused.
         Nothing happens to a run that has ended."""
-        self.engine.submit(self._halt(run_id, "paused", halt)).result()
+        self.engine.submit(self._halt(run_id, "paused", reason)).result()
 
     def stop(self, run_id: str) -> None:
         """Cancel what is in flight; what is committed is kept. A queued or paused run is stopped as it stands."""
@@ -215,11 +215,11 @@ class ProjectSession:
             finally:
                 del self._moving[live.run_id]
 
-    async def _halt(self, run_id: str, state: Literal["paused", "stopped"], halt: StopReason) -> None:
+    async def _halt(self, run_id: str, state: Literal["paused", "stopped"], reason: StopReason) -> None:
         """In the engine's thread, so that a run cannot begin to move while it is taken out of the queue."""
         live = self._moving.get(run_id)
         if live is not None:
-            (live.pause if state == "paused" else live.stop)(halt)
+            (live.pause if state == "paused" else live.stop)(reason)
             return
         with self._guard:
             future = self._queued.get(run_id)
@@ -231,7 +231,7 @@ class ProjectSession:
         still = ("queued", "paused") if state == "stopped" else ("queued",)
         if row is None or not (waits or row.state in still):
             return
-        await self.project.sink.state(run_id, state, halt)
+        await self.project.sink.state(run_id, state, reason)
         if (row := await asyncio.to_thread(self.store.runs.get, run_id)) is not None and run_id in self._boards:
             self._boards[run_id].publish(run_view.status_of(row))
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from core.annotations import VERDICT, Annotation
 from core.engine.ports import AttemptRow, TurnRow, VerdictRow
-from core.runs import UNHALTED, State, StopReason
+from core.runs import NOT_STOPPED, State, StopReason
 from core.store.connection import Connection, Cursor
 from core.store.rows import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
 from core.store.runs import set_state
@@ -69,11 +69,11 @@ class RunWriter:
         """Queue a failed try."""
         self._writer.insert(_insert_attempts, [row])
 
-    async def state(self, run_id: str, state: State, halt: StopReason = UNHALTED, seconds: float = 0.0) -> None:
+    async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         """Return once the run's state, and whatever was queued before, is on disk; ``seconds`` of work are added to
         the run's own."""
         queued: list[Future[None]] = list(chain.from_iterable(self._queued.pop(run_id, defaultdict(list)).values()))
-        await asyncio.wrap_future(self._writer.call(set_state(run_id, state, halt, seconds)))
+        await asyncio.wrap_future(self._writer.call(set_state(run_id, state, reason, seconds)))
         self._there.pop(run_id, None)
         for turn in queued:
             turn.result()

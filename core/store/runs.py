@@ -46,7 +46,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        greatest(coalesce(turns, 0), coalesce(calls, 0)), coalesce(calls, 0),
        greatest(0, coalesce(turns, 0) - coalesce(calls, 0)),
        coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
-       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, reason, message,
+       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, stop_code, message,
        budget, purpose
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN said USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
@@ -169,7 +169,7 @@ class Runs:
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             if new:
                 cursor.execute(
-                    "UPDATE runs SET state = 'paused', reason = 'you', message = '', finished_at = NULL "
+                    "UPDATE runs SET state = 'paused', stop_code = 'user', message = '', finished_at = NULL "
                     "WHERE run_id = ? AND state IN ('done', 'stopped')",
                     [run_id],
                 )
@@ -200,15 +200,15 @@ class Runs:
         return [_run_of(row) for row in self._connection.rows(_COUNTED, {"run": run_id})]
 
 
-def set_state(run_id: str, state: State, halt: StopReason, seconds: float) -> Any:
+def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> Any:
     """A function for the writer that puts a run into a state and adds ``seconds`` of work."""
 
     def run(cursor: Cursor) -> None:
         finished = time.time() if state in ("done", "stopped", "failed") else None
         cursor.execute(
-            "UPDATE runs SET state = ?, reason = ?, message = ?, finished_at = ?, seconds = seconds + ? "
+            "UPDATE runs SET state = ?, stop_code = ?, message = ?, finished_at = ?, seconds = seconds + ? "
             "WHERE run_id = ?",
-            [state, halt.reason, clean(halt.words), finished, seconds, run_id],
+            [state, reason.code, clean(reason.message), finished, seconds, run_id],
         )
 
     return run
@@ -217,7 +217,7 @@ def set_state(run_id: str, state: State, halt: StopReason, seconds: float) -> An
 def _pause_interrupted(cursor: Cursor) -> None:
     """What was under way when its process died."""
     paused = "SET state = 'paused', message = 'interrupted'"
-    cursor.execute(f"UPDATE runs {paused}, reason = 'interrupted' WHERE state IN ('queued', 'running')")
+    cursor.execute(f"UPDATE runs {paused}, stop_code = 'interrupted' WHERE state IN ('queued', 'running')")
     cursor.execute(f"UPDATE sweeps {paused} WHERE state = 'running'")
 
 
@@ -246,7 +246,7 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
 def _run_of(row: Sequence[Any]) -> RunRow:
     (
         run_id, experiment_id, settings, state, created_at, finished_at, documents, verdicts, unresolved, failed, turns,
-        calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, reason,
+        calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, stop_code,
         message, budget, purpose,
     ) = row  # fmt: skip
     frozen = RunSettings.model_validate(load(settings))
@@ -270,7 +270,7 @@ def _run_of(row: Sequence[Any]) -> RunRow:
         cost_usd=cost_usd,
         seconds=seconds,
         rejected=rejected,
-        reason=reason,
+        stop_code=stop_code,
         message=message,
         purpose=purpose,
         budget_usd=frozen.budget_usd if budget is None else load(budget),

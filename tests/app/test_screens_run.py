@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import context
 from core.codebook import Codebook, Label
-from core.runs import Reason, RoleModel, StopReason
+from core.runs import RoleModel, StopCode, StopReason
 from core.services.runs import control, planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
@@ -47,7 +47,7 @@ def labels(at: AppTest) -> list[str]:
     return [button.label for button in at.button]
 
 
-def put_paused(session: ProjectSession, run_id: str, reason: Reason, words: str) -> None:
+def put_paused(session: ProjectSession, run_id: str, reason: StopCode, words: str) -> None:
     session.project._writer.do(set_state(run_id, "paused", StopReason(reason, words), 1.0))  # type: ignore[union-attr]
 
 
@@ -226,7 +226,7 @@ def test_a_budget_that_was_reached_is_raised(session: ProjectSession) -> None:
 def test_what_ended_a_run_is_said_as_text(session: ProjectSession) -> None:
     fill(session)
     (run,) = make(session)
-    put_paused(session, run.run_id, "faults", f"5 documents in a row met the same fault: {HOSTILE}")
+    put_paused(session, run.run_id, "errors", f"5 documents in a row met the same fault: {HOSTILE}")
     shown = html(screen())
     assert "&lt;img src=x" in shown
     assert "<img" not in shown

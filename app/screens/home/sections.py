@@ -115,7 +115,7 @@ def _run(row: Recent) -> str:
     words: str = row.last_state
     if row.last_state == "running" and run.documents:
         words = f"running {(run.verdicts + run.unresolved + run.failed) / run.documents:.0%}"
-    elif row.last_state == "paused" and run.reason == "budget":
+    elif row.last_state == "paused" and run.stop_code == "budget":
         words = "paused at budget"
     return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
 

@@ -249,7 +249,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         except UsageError as error:
             state.say_next("error", error.message, error.remedy)
 
-    boxed = now.ending is None and (now.why not in ("", "you") or (now.state == "failed" and now.error is not None))
+    boxed = now.ending is None and (now.why not in ("", "user") or (now.state == "failed" and now.error is not None))
     word, tone = status.badge(now)
     with header(session.run_name(run_id), status.sub_line(now, source_name(session)), badge=word, tone=tone,
                 dot=now.state == "running", key="run-header"):  # fmt: skip

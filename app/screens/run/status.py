@@ -83,7 +83,7 @@ def why_it_stands(
             notice("warn", f"Paused at ${spent:,.2f} of ${budget:,.2f}", f"{at} done.{cost}")
             _raise(run, raise_to, stop)
             return True
-        case "faults":
+        case "errors":
             notice(
                 "error",
                 f"{name} is {standing.state} at {at}",
@@ -91,7 +91,7 @@ def why_it_stands(
             )
         case "batch":
             notice("info", f"{name} waits for its batch at {at}", f"{run.message}. Go on collects what has come.")
-        case "held":
+        case "on_hold":
             notice("info", f"{name} waits", f"It was {run.message}. Go on puts it into the queue.")
         case _:
             return False

@@ -208,7 +208,7 @@ class _Walk:
         if ended is not None and ended.state != "done":
             if self.halt.is_set():
                 raise _Halted("paused by you")
-            if ended.reason == "budget":
+            if ended.stop_code == "budget":
                 raise _Spent(self._bill())
             raise _Halted(ended.message or ended.state)
         return ended

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.errors import NoSuchRun, UsageError
-from core.runs import Reason, RunRow, State, StopReason
+from core.runs import RunRow, State, StopCode, StopReason
 from core.services.runs import planning
 from core.services.session import ProjectSession
 
@@ -19,7 +19,7 @@ class StandstillReason:
     run: RunRow
     state: State
     ending: State | None
-    why: Reason
+    why: StopCode
     siblings: int
     error: BaseException | None
 
@@ -45,9 +45,9 @@ def standing(session: ProjectSession, run_id: str) -> StandstillReason:
     return StandstillReason(row, state, session.ending(run_id), why(row, state), siblings, error)
 
 
-def why(run: RunRow, state: State) -> Reason:
+def why(run: RunRow, state: State) -> StopCode:
     """Why a run stands still; empty while it moves or when it is done."""
-    return run.reason if state in ("paused", "stopped", "failed") else ""
+    return run.stop_code if state in ("paused", "stopped", "failed") else ""
 
 
 def queue(session: ProjectSession) -> tuple[RunRow, ...]:
@@ -58,7 +58,7 @@ def queue(session: ProjectSession) -> tuple[RunRow, ...]:
 
 def held(session: ProjectSession) -> tuple[RunRow, ...]:
     """Runs that were held back and that nothing brings on by itself."""
-    return tuple(row for row in session.store.runs.all() if why(row, row.state) == "held")
+    return tuple(row for row in session.store.runs.all() if why(row, row.state) == "on_hold")
 
 
 def release(session: ProjectSession) -> None:
@@ -88,7 +88,7 @@ def go_on(session: ProjectSession, run_id: str, *, retry_unresolved: bool = Fals
     """Go on with a run, and then with those that were held back with it."""
     session.go(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
     for row in session.store.runs.all():
-        if row.state == "paused" and StopReason(row.reason, row.message) == _held_with(run_id):
+        if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_with(run_id):
             session.go(row.run_id)
 
 
@@ -134,8 +134,8 @@ def _hold_back(session: ProjectSession, run_id: str) -> None:
     if session.state(run_id) != "running":
         return
     for row in queue(session):
-        session.pause(row.run_id, _held_with(run_id))
+        session.pause(row.run_id, _on_hold_with(run_id))
 
 
-def _held_with(run_id: str) -> StopReason:
-    return StopReason("held", f"held back with {run_id}")
+def _on_hold_with(run_id: str) -> StopReason:
+    return StopReason("on_hold", f"on hold with {run_id}")

@@ -40,7 +40,7 @@ CREATE TABLE settings (name VARCHAR PRIMARY KEY, value VARCHAR NOT NULL, unix_ti
 CREATE TABLE runs (
     run_id VARCHAR PRIMARY KEY, number INTEGER NOT NULL, experiment_id VARCHAR NOT NULL, settings VARCHAR NOT NULL,
     state VARCHAR NOT NULL, created_at DOUBLE NOT NULL, finished_at DOUBLE, seconds DOUBLE NOT NULL,
-    reason VARCHAR NOT NULL, message VARCHAR NOT NULL, rejected INTEGER NOT NULL, retry INTEGER NOT NULL,
+    stop_code VARCHAR NOT NULL, message VARCHAR NOT NULL, rejected INTEGER NOT NULL, retry INTEGER NOT NULL,
     purpose VARCHAR NOT NULL   -- 'run', or 'lab' for one that only tries something
 );
 CREATE TABLE run_documents (run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, position BIGINT NOT NULL);

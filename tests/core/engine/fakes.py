@@ -15,7 +15,7 @@ from core.engine.live import LiveRun
 from core.engine.ports import AttemptRow, Ports, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.limits import Limits
 from core.llm.reply import ModelReply, OnDelta
-from core.runs import UNHALTED, RoleModel, RunRow, RunSettings, State, StopReason
+from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
 ROLE_MODEL = RoleModel(connection="fake", model="m")
@@ -148,5 +148,5 @@ class World:
     def attempt(self, row: AttemptRow) -> None:
         self.attempts.append(row)
 
-    async def state(self, run_id: str, state: State, halt: StopReason = UNHALTED, seconds: float = 0.0) -> None:
+    async def state(self, run_id: str, state: State, halt: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         self.states.append((state, halt))

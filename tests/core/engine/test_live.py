@@ -13,10 +13,10 @@ from core.documents import Document
 from core.engine import limits
 from core.engine.driver import OUT_OF_BUDGET
 from core.errors import EmptyReply
-from core.runs import UNHALTED, StopReason
+from core.runs import NOT_STOPPED, StopReason
 from tests.core.engine.fakes import World, agreeing, settings
 
-NOW = StopReason("you", "now")
+NOW = StopReason("user", "now")
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_every_document_gets_one_verdict_and_each_reply_is_committed_first() -> 
     service, price = world.verdicts["d0"].verdict.values.values()
     assert (service, price) == (True, False)
     assert [row.role for row in world.turns if row.document_id == "d3"] == ["extractor", "critic", "judge"]
-    assert world.states == [("running", UNHALTED), ("done", UNHALTED)]
+    assert world.states == [("running", NOT_STOPPED), ("done", NOT_STOPPED)]
     assert status.cost_usd == pytest.approx(0.15)
 
 
@@ -134,7 +134,7 @@ def test_equal_provider_faults_in_a_row_pause_the_run_and_fail_nothing() -> None
     world = World(script=lambda ask, document, times: errors.Unauthorised("key revoked", ""))
     status = drive(world, count=30, settings=settings(concurrency=1))
     assert status.state == "paused"
-    assert world.states[-1][1].reason == "faults"
+    assert world.states[-1][1].code == "errors"
     assert "key revoked" in status.message
     assert world.verdicts == {}
     assert len(world.asked) <= limits.EQUAL_FAILURES + 2
@@ -156,7 +156,7 @@ def test_a_budget_is_never_overspent_and_pauses() -> None:
     world = World(slow=0.001)
     status = drive(world, count=50, settings=settings(budget_usd=0.205, concurrency=16))
     assert status.state == "paused"
-    assert world.states[-1][1].reason == "budget"
+    assert world.states[-1][1].code == "budget"
     assert "budget" in status.message
     assert status.cost_usd == pytest.approx(0.20)
 
@@ -166,7 +166,7 @@ def test_pause_lets_calls_in_flight_end_and_the_run_goes_on_without_paying_twice
 
     async def paused() -> RunStatus:
         live = world.run(world.work(settings(), count=30))
-        asyncio.get_running_loop().call_later(0.05, live.pause, StopReason("you", "enough"))
+        asyncio.get_running_loop().call_later(0.05, live.pause, StopReason("user", "enough"))
         return await live.run()
 
     status = asyncio.run(paused())
@@ -201,7 +201,7 @@ def test_an_error_of_the_store_ends_the_run_and_is_raised() -> None:
     world.verdict = full
     with pytest.raises(errors.StorageFull):
         drive(world)
-    assert world.states[-1] == ("failed", StopReason("faults", "disk full free some space"))
+    assert world.states[-1] == ("failed", StopReason("errors", "disk full free some space"))
 
 
 def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:

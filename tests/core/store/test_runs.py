@@ -107,14 +107,20 @@ def test_a_paid_reply_without_a_price_leaves_the_cost_unknown(project, run_id, c
 def test_states_keep_reason_message_and_time(project, run_id):
     async def states():
         await project.sink.state(run_id, "running")
-        await project.sink.state(run_id, "paused", StopReason("you", "by you"), 2.5)
+        await project.sink.state(run_id, "paused", StopReason("user", "by you"), 2.5)
 
     asyncio.run(states())
     run = project.store.runs.get(run_id)
-    assert (run.state, run.reason, run.message, run.seconds, run.finished_at) == ("paused", "you", "by you", 2.5, None)
+    assert (run.state, run.stop_code, run.message, run.seconds, run.finished_at) == (
+        "paused",
+        "user",
+        "by you",
+        2.5,
+        None,
+    )
     asyncio.run(project.sink.state(run_id, "done", seconds=1.5))
     run = project.store.runs.get(run_id)
-    assert (run.state, run.reason, run.message, run.seconds) == ("done", "", "", 4.0)
+    assert (run.state, run.stop_code, run.message, run.seconds) == ("done", "", "", 4.0)
     assert run.finished_at >= run.created_at
 
 

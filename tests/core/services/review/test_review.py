@@ -174,7 +174,7 @@ def test_finished_runs_come_first(session, run):
 
 
 async def _finish(session, run):
-    from core.runs import UNHALTED
+    from core.runs import NOT_STOPPED
     from core.store.runs import set_state
 
-    session.store.runs._writer.do(set_state(run.run_id, "done", UNHALTED, 1.0))
+    session.store.runs._writer.do(set_state(run.run_id, "done", NOT_STOPPED, 1.0))

@@ -32,8 +32,8 @@ def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(session: ProjectSe
     control.pause(session, first.run_id)
     until(lambda: not session.under_way())
     assert (session.state(first.run_id), session.state(second.run_id)) == ("paused", "paused")
-    assert control.standing(session, first.run_id).why == "you"
-    assert control.standing(session, second.run_id).why == "held"
+    assert control.standing(session, first.run_id).why == "user"
+    assert control.standing(session, second.run_id).why == "on_hold"
     assert control.standing(session, first.run_id).siblings == 2
     control.go_on(session, first.run_id)
     until(lambda: session.state(second.run_id) == "done", 30)
@@ -159,9 +159,9 @@ def test_the_budget_to_offer(
     assert control.next_budget(row) > budget
 
 
-def test_why_a_run_stands_still_is_no_word_of_one_that_moves(session: ProjectSession) -> None:
+def test_active_run_has_no_stop_code(session: ProjectSession) -> None:
     (run,) = make(session)
-    run = run.model_copy(update={"reason": "budget"})
+    run = run.model_copy(update={"stop_code": "budget"})
     assert {state: control.why(run, state) for state in ("paused", "stopped", "failed", "queued", "running")} == {
         "paused": "budget", "stopped": "budget", "failed": "budget", "queued": "", "running": ""
     }  # fmt: skip
