@@ -16,7 +16,7 @@ from core.annotations import Evidence
 from core.codebook import Codebook, parse_codebook
 from core.documents import Document
 from core.errors import ExportError, UsageError
-from core.export import ExportRow, Said, write
+from core.export import ExportRow, AnnotatorValues, write
 from core.export.argilla import write_argilla
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.prodigy import write_prodigy
@@ -42,10 +42,10 @@ def row(**changes: Any) -> ExportRow:
         "status": "verdict",
         "values": {PRICE: True, ROOM: True},
         "machine": (
-            Said("verdict", {PRICE: True, ROOM: False}, quotes),
-            Said("extractor", {PRICE: True, ROOM: True}, quotes[:1]),
+            AnnotatorValues("verdict", {PRICE: True, ROOM: False}, quotes),
+            AnnotatorValues("extractor", {PRICE: True, ROOM: True}, quotes[:1]),
         ),
-        "people": (Said("ann", {PRICE: True, ROOM: True}, at=1_700_000_000.0, status="Submitted"),),
+        "people": (AnnotatorValues("ann", {PRICE: True, ROOM: True}, at=1_700_000_000.0, status="Submitted"),),
     }
     return ExportRow(**about | changes)
 
@@ -92,7 +92,7 @@ def test_label_studio_wants_names_that_no_text_field_has() -> None:
     # A document of a claim and its evidence: the control for quotes cannot be called evidence, too.
     document = Document("d1", {"claim": TEXT, "evidence": "a hall", "fluency": "x"})
     quotes = (Evidence(PRICE, "cheap", "claim", 3, 8, "exact"),)
-    (task,) = lines(write_label_studio, [row(document=document, machine=(Said("verdict", {PRICE: True}, quotes),))])
+    (task,) = lines(write_label_studio, [row(document=document, machine=(AnnotatorValues("verdict", {PRICE: True}, quotes),))])
     assert [each["from_name"] for each in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
     fields = ("text", "evidence", "fluency")
     for codebook, wanted in ((ASPECTS, {"aspect", "evidence_2"}), (FACETS, {"fluency_2", "evidence_2"})):
@@ -108,12 +108,12 @@ def test_quotes_of_a_choice_speak_for_the_label_that_was_chosen() -> None:
     start = text.index("cafe")
     assert (start, text[start : start + 5]) == (13, "cafe\u0301")
     quotes = (Evidence("label", text[start : start + 5], "review", start, start + 5, "exact"),)
-    said = Said("verdict", {"label": STANCE.labels[1].id}, quotes)
+    said = AnnotatorValues("verdict", {"label": STANCE.labels[1].id}, quotes)
     chosen = row(document=Document("d1", {"review": text}), values=said.values, machine=(said,), people=())
     span = lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][1]["value"]
     assert span == {"start": 13, "end": 18, "text": "cafe\u0301", "labels": ["bad"]}
     assert lines(write_prodigy, [chosen], STANCE)[0]["spans"] == [{"start": 13, "end": 18, "label": "bad"}]
-    silent = row(machine=(Said("verdict", {"label": None}, quotes),), people=())
+    silent = row(machine=(AnnotatorValues("verdict", {"label": None}, quotes),), people=())
     assert lines(write_label_studio, [silent], STANCE)[0]["predictions"][0]["result"] == []
 
 
@@ -130,7 +130,7 @@ def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
 
 def test_prodigy_answers_say_whether_all_is_settled() -> None:
     settled, open_one, thrown_out = lines(
-        write_prodigy, [row(), row(**UNRESOLVED), row(people=(Said("bo", {PRICE: True}, status="Discarded"),))]
+        write_prodigy, [row(), row(**UNRESOLVED), row(people=(AnnotatorValues("bo", {PRICE: True}, status="Discarded"),))]
     )
     assert (settled["accept"], settled["answer"], settled["_annotator_id"]) == (["Price", "Room"], "accept", "ann")
     assert (open_one["accept"], open_one["answer"], open_one["_annotator_id"]) == (["Price"], "ignore", "r1")
@@ -142,14 +142,14 @@ def test_prodigy_answers_say_whether_all_is_settled() -> None:
 
 def test_choices_and_ratings() -> None:
     bad = STANCE.labels[1].id
-    chosen = row(values={"label": bad}, machine=(Said("verdict", {"label": bad}),), people=())
+    chosen = row(values={"label": bad}, machine=(AnnotatorValues("verdict", {"label": bad}),), people=())
     assert lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][0]["value"] == {
         "choices": ["bad"]
     }
     assert lines(write_argilla, [chosen], STANCE)[0]["suggestions"][0]["value"] == "bad"
     assert lines(write_prodigy, [chosen], STANCE)[0]["accept"] == ["bad"]
     fluency = FACETS.labels[0].id
-    rated = row(values={fluency: 2}, machine=(Said("verdict", {fluency: 2}),), people=())
+    rated = row(values={fluency: 2}, machine=(AnnotatorValues("verdict", {fluency: 2}),), people=())
     assert lines(write_label_studio, [rated], FACETS)[0]["predictions"][0]["result"][0]["value"] == {"number": 2}
     assert lines(write_argilla, [rated], FACETS)[0]["suggestions"][0] == {
         "question_name": "fluency", "value": 2, "score": None, "agent": "r1/verdict",
