@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeAlias, cast
 import streamlit as st
 
 from app.widgets import palette
-from core.services import csv_table
+from core import csv_text
 
 PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
 ROW = 26
@@ -73,7 +73,7 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
                 type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
             )  # fmt: skip
         st.download_button(
-            "CSV", lambda: csv_table.as_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
+            "CSV", lambda: csv_text.to_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
             type="tertiary", icon=":material/download:", help="The numbers of this chart",
         )  # fmt: skip
     return picked

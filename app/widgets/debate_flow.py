@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.components import component
+from core import csv_text
 from core.codebook import Codebook
-from core.services import csv_table
 from core.stats.flips import FlipTable
 
 _FLOW = component("flip_sankey")
@@ -51,7 +51,7 @@ def flow(
             "sentence": [{"text": text, "strong": strong} for text, strong in sentence],
             "told": "".join(text for text, _ in sentence),
             "name": key,
-            "csv": csv_table.as_csv(rows(flip_table, titles)),
+            "csv": csv_text.to_csv(rows(flip_table, titles)),
         },
     )
 

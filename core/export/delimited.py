@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
+from core.csv_text import escape_formula, is_number
 from core.documents import Value
 from core.errors import ExportError
 from core.export.jsontext import dumps
 from core.export.rows import ExportRow, Values, evidence_of, layout, peek, source_of
-from core.ingest.formulas import escape, is_number
 
 
 def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
     """Source columns, document id, for each label value (1, 0 or empty), source and evidence (JSON), then the run.
 
     The source columns are those of the first row; ExportError when a later one has others. Text is escaped as
-    ``core.ingest.formulas`` says, which import undoes; a text column is always escaped, another column not where it
+    ``core.csv_text`` says, which import undoes; a text column is always escaped, another column not where it
     holds a plain number. Returns how many rows were written; no rows give the header alone.
     """
     columns, rows = peek(rows)
@@ -30,7 +30,7 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
     for each in plan.items:
         header += (each.value, each.source, each.evidence)
     header += (plan.run, plan.protocol, plan.version, plan.status)
-    writer.writerow([escape(name) for name in header])
+    writer.writerow([escape_formula(name) for name in header])
     count = 0
     for row in rows:
         cells = source_cells(row, plan.source)
@@ -41,10 +41,15 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
             quotes = evidence.get(each.item)
             line += (
                 _value(values.of(row, each.item)),
-                escape(row.sources.get(each.item, "")),
+                escape_formula(row.sources.get(each.item, "")),
                 dumps(quotes).decode() if quotes else "",
             )
-        line += (escape(row.run_id), escape(row.protocol), str(row.codebook_version), escape(row.status))
+        line += (
+            escape_formula(row.run_id),
+            escape_formula(row.protocol),
+            str(row.codebook_version),
+            escape_formula(row.status),
+        )
         writer.writerow(line)
         count += 1
     return count
@@ -75,7 +80,7 @@ def source_cells(row: ExportRow, columns: tuple[str, ...]) -> list[Any]:
 def _cell(cell: Any, is_text: bool) -> str:
     match cell:
         case str():
-            escaped = escape(cell)
+            escaped = escape_formula(cell)
             return cell if escaped is not cell and not is_text and is_number(cell) else escaped
         case None:
             return ""
@@ -84,7 +89,7 @@ def _cell(cell: Any, is_text: bool) -> str:
         case int() | float():
             return str(cell)
         case _:
-            return escape(dumps(cell).decode())
+            return escape_formula(dumps(cell).decode())
 
 
 def _value(value: Value | None) -> str:
@@ -94,6 +99,6 @@ def _value(value: Value | None) -> str:
         case bool():
             return "1" if value else "0"
         case str():
-            return escape(value)
+            return escape_formula(value)
         case _:
             return str(value)

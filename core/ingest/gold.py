@@ -7,17 +7,40 @@ import json
 import re
 from collections import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
-from core.documents import Value
-from core.ingest.mapping import GoldSource
+from core.documents import GOLD_RATER, Value
 from core.ingest.table import as_text
 
-Said: TypeAlias = tuple[abc.Mapping[str, Value], tuple[str, ...]]
+GoldKind: TypeAlias = Literal["label", "list", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSource:
+    """A column that holds gold by one rater.
+
+    ``label``: a cell says whether one label is present (or, in a rating codebook, how it is rated); ``label`` names it,
+    the column's own name when empty. ``list``: a cell lists the labels that are present, as JSON or separated by
+    ``|``, ``;`` or ``,``; those it does not list are absent. ``choice``: a cell is the one label of the document.
+    """
+
+    column: str
+    kind: GoldKind = "label"
+    label: str = ""
+    rater: str = GOLD_RATER
+
+    @property
+    def name(self) -> str:
+        """The label's name for kind ``label``."""
+        return self.label or self.column
+
+
+CellReading: TypeAlias = tuple[abc.Mapping[str, Value], tuple[str, ...]]
 """What a cell says of which item, and what in it could not be understood."""
 
-Reader: TypeAlias = Callable[[Any], Said]
+CellReader: TypeAlias = Callable[[Any], CellReading]
 Key: TypeAlias = Callable[[Label], str]
 ValueMap: TypeAlias = abc.Mapping[str, Value | None]
 
@@ -30,22 +53,22 @@ BINARY: dict[str, bool] = {
 NAME_KEYS = ("label", "labels", "category", "aspect", "name")
 """Where an object in a list of gold names its label: the first of these that it has."""
 
-NOTHING: Said = ({}, ())
+NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*\)?\s*(?:[:=].*)?", re.DOTALL)
 _LITERAL_LIMIT = 20_000
 
 
-def fold(cell: Any) -> str:
+def normalise_cell(cell: Any) -> str:
     """A cell as it is compared: text, trimmed, casefolded."""
     return as_text(cell).strip().casefold()
 
 
-def binary(cell: Any) -> bool | None:
+def parse_binary(cell: Any) -> bool | None:
     """True or False by the conventions (see ``BINARY``), None for everything else, empty cells included."""
-    return BINARY.get(fold(cell))
+    return BINARY.get(normalise_cell(cell))
 
 
-def rating(cell: Any) -> int | float | None:
+def parse_rating(cell: Any) -> int | float | None:
     """The number of a cell such as ``4``, ``4.5``, ``(+1): positive`` or ``2: yes``; None when it does not start so."""
     if isinstance(cell, bool):
         return None
@@ -139,15 +162,15 @@ def _rejoin(parts: list[str], index: LabelIndex) -> list[str]:
     return result
 
 
-def reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key) -> Reader:
+def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key) -> CellReader:
     """A function from a cell of ``source`` to what it says, remembering what it has read.
 
     ``key`` gives the item's key for a label (its id, or its name as long as there is no codebook to have ids). The
     source must suit the codebook (``check_mapping``).
     """
-    meant = {fold(text): value for text, value in value_map.items()}
+    meant = {normalise_cell(text): value for text, value in value_map.items()}
     index = LabelIndex(codebook)
-    read: Reader
+    read: CellReader
     if source.kind == "choice":
         read = _choice(index, meant, key)
     elif source.kind == "list":
@@ -156,11 +179,11 @@ def reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key
         label = index.find(source.name)
         assert label is not None, f"check_mapping let '{source.name}' pass"
         read = _rating(codebook, meant, key(label)) if codebook.kind == "rating" else _binary(meant, key(label))
-    seen: dict[tuple[type, Any], Said] = {}
+    seen: dict[tuple[type, Any], CellReading] = {}
 
-    def remembering(cell: Any) -> Said:
+    def remembering(cell: Any) -> CellReading:
         if cell is None or cell == "":
-            return NOTHING
+            return NO_GOLD
         if isinstance(cell, list | dict):
             return read(cell)
         known = (cell.__class__, cell)
@@ -172,27 +195,27 @@ def reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key
     return remembering
 
 
-def _binary(meant: ValueMap, item: str) -> Reader:
-    said: dict[Value | None, Said] = {True: ({item: True}, ()), False: ({item: False}, ()), None: NOTHING}
+def _binary(meant: ValueMap, item: str) -> CellReader:
+    said: dict[Value | None, CellReading] = {True: ({item: True}, ()), False: ({item: False}, ()), None: NO_GOLD}
 
-    def read(cell: Any) -> Said:
-        text = fold(cell)
+    def read(cell: Any) -> CellReading:
+        text = normalise_cell(cell)
         if not text:
-            return NOTHING
+            return NO_GOLD
         value = meant[text] if text in meant else BINARY.get(text, text)
         return said.get(value, ({}, (as_text(cell).strip(),)))
 
     return read
 
 
-def _rating(codebook: Codebook, meant: ValueMap, item: str) -> Reader:
+def _rating(codebook: Codebook, meant: ValueMap, item: str) -> CellReader:
     scale = codebook.scale
 
-    def read(cell: Any) -> Said:
-        text = fold(cell)
+    def read(cell: Any) -> CellReading:
+        text = normalise_cell(cell)
         if not text or (text in meant and meant[text] is None):
-            return NOTHING
-        number = rating(meant.get(text, cell))
+            return NO_GOLD
+        number = parse_rating(meant.get(text, cell))
         if number is None or (scale is not None and not scale.min <= number <= scale.max):
             return {}, (as_text(cell).strip(),)
         return {item: number}, ()
@@ -200,22 +223,22 @@ def _rating(codebook: Codebook, meant: ValueMap, item: str) -> Reader:
     return read
 
 
-def _choice(index: LabelIndex, meant: ValueMap, key: Key) -> Reader:
-    def read(cell: Any) -> Said:
+def _choice(index: LabelIndex, meant: ValueMap, key: Key) -> CellReader:
+    def read(cell: Any) -> CellReading:
         text = as_text(cell).strip()
         value = meant.get(text.casefold(), text)
         if not text or value is None or value is False:
-            return NOTHING
+            return NO_GOLD
         label = index.find(as_text(value))
         return ({CHOICE_ITEM: key(label)}, ()) if label is not None else ({}, (text,))
 
     return read
 
 
-def _list(index: LabelIndex, meant: ValueMap, key: Key) -> Reader:
-    def read(cell: Any) -> Said:
+def _list(index: LabelIndex, meant: ValueMap, key: Key) -> CellReader:
+    def read(cell: Any) -> CellReading:
         if not isinstance(cell, list) and not as_text(cell).strip():
-            return NOTHING
+            return NO_GOLD
         found: set[str] = set()
         unknown: list[str] = []
         for name in split_list(cell, index):
@@ -232,15 +255,15 @@ def _list(index: LabelIndex, meant: ValueMap, key: Key) -> Reader:
     return read
 
 
-def looks_like(cells: abc.Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
+def guess_kind(cells: abc.Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
     """What sort of gold a column may hold, from cells that are not all empty: what nine in ten of them are."""
     filled = [cell for cell in cells if cell is not None and (isinstance(cell, list) or as_text(cell).strip())]
     if not filled:
         return "empty"
     need = 0.9 * len(filled)
-    if sum(binary(cell) is not None for cell in filled) >= need:
+    if sum(parse_binary(cell) is not None for cell in filled) >= need:
         return "binary"
-    if sum(rating(cell) is not None for cell in filled) >= need:
+    if sum(parse_rating(cell) is not None for cell in filled) >= need:
         return "rating"
     lists = sum(isinstance(cell, list) or as_text(cell).strip()[:1] == "[" for cell in filled)
     separated = sum(len(split_list(cell)) > 1 for cell in filled)

@@ -23,7 +23,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class LengthSummary:
     """A distribution of whole numbers. All zero and without bars when there is nothing."""
 
     minimum: int = 0
@@ -60,9 +60,9 @@ class Profile:
     """The account of a set of documents."""
 
     documents: int
-    words: Spread
+    words: LengthSummary
     """White-space separated words of the first field; text without spaces counts as one word."""
-    characters: Spread
+    characters: LengthSummary
     gold: tuple[GoldShare, ...]
     """By item in order of first appearance, then rater. Items that no rater spoke of are not there."""
     duplicates: int
@@ -71,7 +71,7 @@ class Profile:
     """Documents whose first field holds no word."""
 
 
-def profile(documents: Iterable[Document]) -> Profile:
+def profile_documents(documents: Iterable[Document]) -> Profile:
     """Counts over the documents, in one pass. Zero documents give zeros."""
     words: list[int] = []
     characters: list[int] = []
@@ -98,8 +98,8 @@ def profile(documents: Iterable[Document]) -> Profile:
     order = {item: place for place, item in enumerate(dict.fromkeys(item for item, _ in binary))}
     return Profile(
         documents=len(words),
-        words=spread(words),
-        characters=spread(characters),
+        words=summarise_lengths(words),
+        characters=summarise_lengths(characters),
         gold=tuple(sorted(shares, key=lambda share: order[share.item])),
         duplicates=len(words) - len(seen),
         empties=words.count(0),
@@ -111,14 +111,14 @@ def _order(pair: tuple[Value, int]) -> tuple[bool, float, str]:
     return (False, float(value), "") if isinstance(value, int | float) else (True, 0.0, value)
 
 
-def spread(numbers: Sequence[int]) -> Spread:
+def summarise_lengths(numbers: Sequence[int]) -> LengthSummary:
     """The distribution of ``numbers``.
 
     At most ``BINS`` bars of equal width up to the 99th percentile; the last one reaches to the maximum, so that one
     giant text does not flatten the rest.
     """
     if not numbers:
-        return Spread()
+        return LengthSummary()
     ordered = sorted(numbers)
     low, high = ordered[0], ordered[-1]
     width = max(1, math.ceil((_percentile(ordered, 0.99) - low + 1) / BINS))
@@ -126,7 +126,7 @@ def spread(numbers: Sequence[int]) -> Spread:
     last = max(bars)
     bins = [Bin(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
     bins.append(Bin(low + last * width, max(high, low + last * width), bars[last]))
-    return Spread(
+    return LengthSummary(
         low, statistics.median(ordered), statistics.fmean(ordered), _percentile(ordered, 0.9), high, tuple(bins)
     )
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal, TypeAlias
 
 from core.errors import InputError
-from core.ingest import sniff
-from core.ingest.columnar import read_parquet
-from core.ingest.delimited import read_delimited
-from core.ingest.encoding import detect, wide
-from core.ingest.lines import ROW_LIMIT, Progress
-from core.ingest.records import NotJson, read_json, read_jsonl
-from core.ingest.sheets import read_sheet
+from core.ingest.csv_reader import read_delimited
+from core.ingest.decode import ROW_LIMIT, Progress, detect_encoding, detect_utf16_or_32
+from core.ingest.json_reader import NotJson, read_json, read_jsonl
+from core.ingest.parquet_reader import read_parquet
+from core.ingest.spreadsheet_reader import read_sheet
 from core.ingest.table import Format, Table
 
 SUFFIXES: dict[str, Format] = {
@@ -57,13 +57,13 @@ def read_table(
     for an option that cannot be. Single bad rows raise nothing: they are in ``Table.rejected``.
     """
     with _opened(source, name) as (stream, size):
-        head = stream.read(sniff.HEAD)
+        head = stream.read(HEAD)
         stream.seek(0)
         if not head.strip(_NOTHING):
-            what = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not wide(head) else "is empty"
+            what = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
             raise InputError(f"{name} {what}.", "Choose a file with a header and rows.")
         promised = SUFFIXES.get(os.path.splitext(name)[1].lower())
-        format = _format(promised, sniff.container(head, stream), name)
+        format = _format(promised, detect_container(head, stream), name)
         if format == "parquet":
             table = read_parquet(stream, name=name, progress=progress)
         elif format in _SPREADSHEETS:
@@ -91,7 +91,7 @@ def _opened(source: Path | bytes, name: str) -> Iterator[tuple[BinaryIO, int]]:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
 
 
-def _format(promised: Format | None, found: sniff.Found | None, name: str) -> Format:
+def _format(promised: Format | None, found: FileType | None, name: str) -> Format:
     """What to read the file as. InputError when its content is not what its name says."""
     spreadsheet, parquet = promised in _SPREADSHEETS, promised == "parquet"
     if found is None:
@@ -120,7 +120,7 @@ def _read_text(
     limit: int,
 ) -> Table:
     _check_text(head, name)
-    decoding = detect(stream, encoding, name)
+    decoding = detect_encoding(stream, encoding, name)
     start = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")[:1]
     if promised is None and start in ("{", "["):
         format = "json"
@@ -148,8 +148,101 @@ def _read_text(
 
 
 def _check_text(head: bytes, name: str) -> None:
-    encoding = wide(head)
+    encoding = detect_utf16_or_32(head)
     if encoding is not None:
         head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
-    if sniff.is_binary(head):
+    if is_binary(head):
         raise InputError(f"{name} is not text: it holds binary data.", "Save the table as csv, xlsx, jsonl or parquet.")
+
+
+Container: TypeAlias = Literal["spreadsheet", "parquet", "other"]
+
+HEAD = 65_536
+"""How many bytes are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileType:
+    """Something that is not text: how to read it, what to call it, and what its owner can do."""
+
+    container: Container
+    what: str
+    remedy: str
+
+
+_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_CONVERT = "Save the table as csv, xlsx, jsonl or parquet."
+_UNPACK = "Unpack it and open the file inside."
+_MAGIC: tuple[tuple[bytes, str, str], ...] = (
+    (b"\x1f\x8b", "a gzip archive", _UNPACK),
+    (b"BZh", "a bzip2 archive", _UNPACK),
+    (b"\xfd7zXZ\x00", "an xz archive", _UNPACK),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    (b"Rar!\x1a\x07", "a rar archive", _UNPACK),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive", _UNPACK),
+    (b"%PDF-", "a PDF document", _CONVERT),
+    (b"\x89PNG\r\n", "a PNG picture", _CONVERT),
+    (b"\xff\xd8\xff", "a JPEG picture", _CONVERT),
+    (b"GIF8", "a GIF picture", _CONVERT),
+    (b"{\\rtf", "a rich text document", _CONVERT),
+    (b"SQLite format 3\x00", "an SQLite database", _CONVERT),
+    (b"ARROW1\x00\x00", "an Arrow file", _CONVERT),
+    (b"\x7fELF", "a program", _CONVERT),
+    (b"\x80\x04\x95", "a Python pickle, which is never loaded", _CONVERT),
+)
+
+
+def detect_container(head: bytes, stream: BinaryIO) -> FileType | None:
+    """What the file is if it is a known kind that is not text; None for text and for binary of no known kind.
+
+    ``stream`` is looked into only for a zip archive, and its position is restored.
+    """
+    if head.startswith(b"PAR1"):
+        return FileType("parquet", "a Parquet file", "Rename it to end in .parquet.")
+    if head.startswith(_OFFICE):
+        return FileType("spreadsheet", "an old Excel file", "Rename it to end in .xls, or save it as csv in Excel.")
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zip(stream)
+    if head[8:12] == b"DUCK":
+        return FileType("other", "a DuckDB database", "Open it with --project if it is a Moot project.")
+    if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
+        return FileType("other", "a web page", "Download the file itself; the page may ask you to log in first.")
+    for magic, what, remedy in _MAGIC:
+        if head.startswith(magic):
+            return FileType("other", what, remedy)
+    return None
+
+
+def _zip(stream: BinaryIO) -> FileType:
+    place = stream.tell()
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            names = archive.namelist()
+            kind = archive.read("mimetype")[:80] if "mimetype" in names else b""
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError):
+        return FileType("other", "a damaged zip archive", "Get the file again.")
+    finally:
+        stream.seek(place)
+    if any(name.startswith("xl/") for name in names):
+        return FileType("spreadsheet", "an Excel file", "Rename it to end in .xlsx, or save it as csv in Excel.")
+    if b"spreadsheet" in kind:
+        return FileType("spreadsheet", "an OpenDocument spreadsheet", "Rename it to end in .ods.")
+    if any(name.startswith("word/") for name in names):
+        return FileType("other", "a Word document", _CONVERT)
+    return FileType("other", "a zip archive", _UNPACK)
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether the bytes cannot be text in any encoding: too many control characters, NULs among them.
+
+    UTF-16 and UTF-32 must be excluded before (see ``detect_utf16_or_32``). A text with a few NULs passes: up to a
+    tenth of the bytes in a small file, up to a fiftieth in a larger one. Random bytes hold 11% control characters.
+    """
+    if not head:
+        return False
+    control = len(head) - len(head.translate(None, _CONTROL))
+    share = control / len(head)
+    return (share > 0.1 and control >= 6) or (share > 0.02 and control >= 16)
+
+
+_CONTROL = bytes(code for code in (*range(32), 127) if code not in b"\t\n\v\f\r\x1a\x1b\x1c\x1d\x1e\x1f")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 import decimal
-import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
+from core.csv_text import to_csv
 from core.documents import storable
 from core.errors import InputError
-from core.ingest.formulas import escape
 
 Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "parquet"]
 
@@ -173,9 +171,6 @@ def clip(text: str, limit: int = RAW_LIMIT) -> str:
 
 
 def rejected_csv(rejected: Iterable[Rejected]) -> bytes:
-    """The rejected rows as a csv file (line, reason, raw) that a spreadsheet opens safely; only a header for none."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
-    writer.writerow(("line", "reason", "raw"))
-    writer.writerows((row.line, escape(row.reason), escape(storable(row.raw))) for row in rejected)
-    return out.getvalue().encode("utf-8-sig")
+    """Return the rejected rows as a csv file (line, reason, raw); only a header if there are none."""
+    rows = ({"line": row.line, "reason": row.reason, "raw": storable(row.raw)} for row in rejected)
+    return to_csv(rows, ("line", "reason", "raw")).encode()

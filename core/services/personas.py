@@ -18,7 +18,7 @@ from core.debate.turns import family
 from core.engine import standalone
 from core.engine.standalone import Spent
 from core.errors import InputError, UsageError
-from core.ingest.sources import read_source
+from core.ingest.text_files import read_text_file
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services.runs.planning import PANEL, Plan
 from core.services.session import ProjectSession
@@ -122,7 +122,7 @@ def read_cast(path: Path) -> PersonaSet:
 
 def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:
     """The documents at these paths. InputError for one that cannot be read."""
-    return tuple(SourceDocument(path.name, read_source(path, path.name)) for path in paths)
+    return tuple(SourceDocument(path.name, read_text_file(path, path.name)) for path in paths)
 
 
 def task_of(codebook: Codebook) -> str:
@@ -239,7 +239,7 @@ def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, *,
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:
     """Keep uploaded documents. InputError for one that cannot be read; nothing is kept then."""
-    session.store.personas.keep_sources({name: read_source(content, name) for name, content in files})
+    session.store.personas.keep_sources({name: read_text_file(content, name) for name, content in files})
 
 
 # -- versions

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.codebook import Codebook, load_yaml
 from core.errors import InputError, NoSuchRun, UsageError
-from core.ingest.build import Imported
+from core.ingest.document_builder import BuiltDocuments
 from core.runs import RunRow
 from core.services.data.file_import import take_in
 from core.services.lab import templates
@@ -35,7 +35,7 @@ def default_project(path: Path) -> Path:
 
 def begin(
     session: ProjectSession,
-    imported: Imported,
+    imported: BuiltDocuments,
     file_name: str,
     codebook: Codebook,
     plan: planning.Plan,
@@ -52,7 +52,7 @@ def begin(
     return planning.create(session, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
 
 
-def extend(session: ProjectSession, run_id: str, imported: Imported, file_name: str, limit: int | None) -> int:
+def extend(session: ProjectSession, run_id: str, imported: BuiltDocuments, file_name: str, limit: int | None) -> int:
     """Take further documents into the project and give a run those of the file that it lacks; how many that were."""
     ids = take_in(session, imported, file_name).ids
     return session.store.runs.extend(run_id, ids if limit is None else ids[:limit])

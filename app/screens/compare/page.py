@@ -12,8 +12,8 @@ from app import context, state
 from app.screens.compare import sections
 from app.widgets import confusion, confusion_drilldown, empty_state, layout
 from app.widgets.run_picker import run_words
+from core import csv_text
 from core.runs import RunRow
-from core.services import csv_table
 from core.services.cache import remembered
 from core.services.evaluation import compare, coverage, evaluate, references, run_diff
 from core.services.evaluation.compare import Comparison, Pair
@@ -129,7 +129,7 @@ def _downloads(session: ProjectSession, ids: Sequence[str], reference: Reference
         )
         st.download_button(
             "CSV",
-            lambda: csv_table.as_csv(sections.rows(found)),
+            lambda: csv_text.to_csv(sections.rows(found)),
             f"{session.name}-{'-'.join(ids)}.csv",
             "text/csv",
             on_click="ignore",

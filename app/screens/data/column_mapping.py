@@ -15,7 +15,7 @@ from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
 from core.services.data import importing
-from core.services.data.importing import Draft, GoldSource, Imported
+from core.services.data.importing import BuiltDocuments, Draft, GoldSource
 
 KIND, RATERS, NEW_RATER = "gold_kind", "gold_raters", "gold_new_rater"
 TITLES = {
@@ -195,7 +195,7 @@ def normal(source: GoldSource, codebook: Codebook) -> str:
     return label.name if label is not None else source.name
 
 
-def unknown_values(draft: Draft, imported: Imported, codebook: Codebook | None, keep: Keep) -> None:
+def unknown_values(draft: Draft, imported: BuiltDocuments, codebook: Codebook | None, keep: Keep) -> None:
     """Gold cells that nobody can understand, with how often they occur and, where that helps, what they mean."""
     known = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
     mapped = list(draft.mapping.value_map)

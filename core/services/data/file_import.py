@@ -8,9 +8,8 @@ from pathlib import Path
 from core.codebook import Codebook
 from core.documents import Document
 from core.errors import InputError
-from core.ingest.build import Imported, build_documents
-from core.ingest.mapping import Mapping
-from core.ingest.options import mapping_same_names, parse_gold_option, parse_value_option
+from core.ingest.document_builder import BuiltDocuments, build_documents
+from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option
 from core.ingest.read import read_table
 from core.services.session import ProjectSession
 from core.store.documents import RejectedRow
@@ -33,7 +32,7 @@ class SourceFile:
     order: str | None = None
 
 
-def read_source(source: SourceFile, codebook: Codebook) -> Imported:
+def read_source(source: SourceFile, codebook: Codebook) -> BuiltDocuments:
     """The documents of an input file. InputError, UsageError; also when no row is kept."""
     table = read_table(source.path, name=source.path.name)
     gold = parse_gold_option(source.gold, table, codebook)
@@ -64,7 +63,7 @@ class Taken:
     note: str = ""
 
 
-def take_in(session: ProjectSession, imported: Imported, file_name: str) -> Taken:
+def take_in(session: ProjectSession, imported: BuiltDocuments, file_name: str) -> Taken:
     """Add documents to a project.
 
     One that is there already with the same words stays as it is, but for gold that it lacks; gold that says otherwise

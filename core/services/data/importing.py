@@ -13,8 +13,8 @@ from core.documents import Document, Value
 from core.errors import InputError, UsageError
 from core.ingest import (
     SUFFIXES,
+    BuiltDocuments,
     GoldSource,
-    Imported,
     Mapping,
     Profile,
     Rejected,
@@ -22,12 +22,12 @@ from core.ingest import (
     UnknownGold,
     build_documents,
     codebook_from_gold,
-    profile,
+    profile_documents,
     read_table,
     rejected_csv,
     suggest_mapping,
 )
-from core.ingest.delimited import DELIMITERS
+from core.ingest.csv_reader import DELIMITERS
 from core.services.codebooks.codebook import prefilled
 from core.services.session import ProjectSession
 from core.store.documents import Import, RejectedRow
@@ -35,11 +35,11 @@ from core.store.documents import Import, RejectedRow
 __all__ = [
     "DELIMITERS",
     "SUFFIXES",
+    "BuiltDocuments",
     "Draft",
     "GoldSource",
     "Import",
     "ImportPreview",
-    "Imported",
     "Mapping",
     "Profile",
     "Rejected",
@@ -96,7 +96,7 @@ class ImportPreview:
     ``codebook`` is the one that gold is keyed by: the project's, or one made from the gold columns (``made``).
     """
 
-    imported: Imported = field(repr=False)
+    imported: BuiltDocuments = field(repr=False)
     profile: Profile
     codebook: Codebook | None
     made: bool
@@ -207,7 +207,7 @@ def trial(draft: Draft, codebook: Codebook | None, session: ProjectSession | Non
     imported = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
     known, changed = _known(session, imported.documents) if session is not None and draft.where == "add" else (0, ())
     seconds = time.perf_counter() - began
-    return ImportPreview(imported, profile(imported.documents), used, made, known, changed, seconds, words)
+    return ImportPreview(imported, profile_documents(imported.documents), used, made, known, changed, seconds, words)
 
 
 def _known(session: ProjectSession, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core import csv_text
 from core.annotations import VERDICT
 from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow
-from core.services import csv_table
 from core.services.cache import remembered
 from core.services.evaluation import common_cells, overlaps, raters
 from core.services.evaluation.grids import Reference
@@ -48,7 +48,7 @@ def as_csv(told: Mapping[str, Any]) -> str:
         for name, scores in told["labels"].items()
     ]
     rows += [{"name": mean, **told[mean], **_ends(spans.get(mean, {}))} for mean in ("macro", "micro") if mean in told]
-    return csv_table.as_csv(rows)
+    return csv_text.to_csv(rows)
 
 
 def _ends(spans: Mapping[str, Sequence[float] | None]) -> dict[str, float | None]:

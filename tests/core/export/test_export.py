@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from core.annotations import Evidence
 from core.codebook import Codebook, parse_codebook
+from core.csv_text import escape_formula, unescape_formula
 from core.documents import Document
 from core.errors import ExportError, UsageError
 from core.export import FORMATS, ExportRow, replacing, write
@@ -27,7 +28,6 @@ from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
 from core.export.registry import Format
 from core.ingest import Mapping, build_documents, read_table
-from core.ingest.formulas import escape, unescape
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Room"}]})
 PRICE, ROOM = (label.id for label in ASPECTS.labels)
@@ -343,8 +343,8 @@ risky = st.text(st.sampled_from("'=+-@\t\r\n1a,\";|"), max_size=8)
 @example("'=1")
 @example("''")
 def test_escaping_is_undone_exactly(text: str) -> None:
-    assert unescape(escape(text)) == text
-    assert escape(text)[:1] not in set("=+-@\t\r")
+    assert unescape_formula(escape_formula(text)) == text
+    assert escape_formula(text)[:1] not in set("=+-@\t\r")
 
 
 printable = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t\r\n"), max_size=30)

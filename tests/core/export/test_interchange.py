@@ -16,7 +16,7 @@ from core.annotations import Evidence
 from core.codebook import Codebook, parse_codebook
 from core.documents import Document
 from core.errors import ExportError, UsageError
-from core.export import ExportRow, AnnotatorValues, write
+from core.export import AnnotatorValues, ExportRow, write
 from core.export.argilla import write_argilla
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.prodigy import write_prodigy
@@ -92,7 +92,9 @@ def test_label_studio_wants_names_that_no_text_field_has() -> None:
     # A document of a claim and its evidence: the control for quotes cannot be called evidence, too.
     document = Document("d1", {"claim": TEXT, "evidence": "a hall", "fluency": "x"})
     quotes = (Evidence(PRICE, "cheap", "claim", 3, 8, "exact"),)
-    (task,) = lines(write_label_studio, [row(document=document, machine=(AnnotatorValues("verdict", {PRICE: True}, quotes),))])
+    (task,) = lines(
+        write_label_studio, [row(document=document, machine=(AnnotatorValues("verdict", {PRICE: True}, quotes),))]
+    )
     assert [each["from_name"] for each in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
     fields = ("text", "evidence", "fluency")
     for codebook, wanted in ((ASPECTS, {"aspect", "evidence_2"}), (FACETS, {"fluency_2", "evidence_2"})):
@@ -130,7 +132,8 @@ def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
 
 def test_prodigy_answers_say_whether_all_is_settled() -> None:
     settled, open_one, thrown_out = lines(
-        write_prodigy, [row(), row(**UNRESOLVED), row(people=(AnnotatorValues("bo", {PRICE: True}, status="Discarded"),))]
+        write_prodigy,
+        [row(), row(**UNRESOLVED), row(people=(AnnotatorValues("bo", {PRICE: True}, status="Discarded"),))],
     )
     assert (settled["accept"], settled["answer"], settled["_annotator_id"]) == (["Price", "Room"], "accept", "ann")
     assert (open_one["accept"], open_one["answer"], open_one["_annotator_id"]) == (["Price"], "ignore", "r1")

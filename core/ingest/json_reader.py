@@ -9,8 +9,7 @@ from typing import Any, BinaryIO, TypeAlias
 import orjson
 
 from core.errors import InputError
-from core.ingest.encoding import Decoding
-from core.ingest.lines import ROW_LIMIT, Lines, Progress, RowTooLong
+from core.ingest.decode import ROW_LIMIT, Decoding, LineReader, Progress, RowTooLong
 from core.ingest.table import Format, Rejected, Table, check_width, clean_columns, clean_value, clip
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
@@ -22,7 +21,7 @@ class NotJson(InputError):
     """The file as a whole is no JSON text. It may still be one object a line."""
 
 
-def parse(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The value of a JSON text, cleaned for storage. ValueError says what is wrong with it.
 
     orjson does nearly all. The slow parser gets what it refuses or would not keep: lone surrogates, NaN (None here),
@@ -67,11 +66,11 @@ def read_jsonl(
     progress: Progress | None = None,
 ) -> Table:
     """One object a line. A line that is none is rejected with the reason; blank lines are no rows."""
-    with Lines(stream, decoding, size=size, limit=limit, progress=progress, mark_end=False) as lines:
+    with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=False) as lines:
         return _table(_objects(lines), name=name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
 
 
-def _objects(lines: Lines) -> Iterator[Element]:
+def _objects(lines: LineReader) -> Iterator[Element]:
     while True:
         lines.begin()
         try:
@@ -84,7 +83,7 @@ def _objects(lines: Lines) -> Iterator[Element]:
         if not line.strip():
             continue
         try:
-            yield lines.number, parse(line), "", line
+            yield lines.number, parse_json(line), "", line
         except ValueError as error:
             yield lines.number, None, f"not JSON: {error}", line
 
@@ -99,7 +98,7 @@ def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, progress: Prog
     if progress is not None:
         progress(0.3)
     try:
-        value = parse(text)
+        value = parse_json(text)
     except ValueError as error:
         raise NotJson(f"{name} is not JSON: {error}.", _LAYOUTS) from None
     if progress is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Self, TypeAlias
 
 from core.errors import InputError, UsageError
 
@@ -51,7 +53,7 @@ class Decoding:
     errors: str = "strict"
 
 
-def wide(head: bytes) -> str | None:
+def detect_utf16_or_32(head: bytes) -> str | None:
     """The encoding if a byte-order mark or the pattern of NULs shows UTF-16 or UTF-32, else None.
 
     Text in UTF-16 without a mark has NULs almost only at odd (little-endian) or even offsets, if most of it is
@@ -67,7 +69,7 @@ def wide(head: bytes) -> str | None:
     return None
 
 
-def detect(stream: BinaryIO, given: str | None, name: str) -> Decoding:
+def detect_encoding(stream: BinaryIO, given: str | None, name: str) -> Decoding:
     """How to decode the whole of ``stream`` (left at its start). Reads it once, without keeping it.
 
     ``given`` wins and must fit: UsageError when Python knows no such encoding, InputError when a byte does not belong
@@ -77,7 +79,7 @@ def detect(stream: BinaryIO, given: str | None, name: str) -> Decoding:
     head = _head(stream)
     if given is not None:
         return _given(stream, given, name, head)
-    encoding = wide(head) or ("utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8")
+    encoding = detect_utf16_or_32(head) or ("utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8")
     bad = _first_misfit(stream, encoding)
     if bad is None:
         return Decoding(encoding)
@@ -167,3 +169,119 @@ def _fits(text: str, letters: frozenset[str]) -> bool:
     usual = sum(map(letters.__contains__, foreign))
     in_runs = sum(map(len, _RUNS.findall(text)))
     return usual >= 0.95 * len(foreign) and in_runs <= 0.3 * len(foreign)
+
+
+ROW_LIMIT = 10_000_000
+"""Characters that one row may have. A longer one is rejected; reading goes on behind it."""
+
+Progress: TypeAlias = Callable[[float], None]
+
+END = "\ufdd0end of file\ufdd1"
+"""What ``LineReader`` yields after the last line when asked to, so that a parser shows whether it waits for a quote."""
+
+
+class RowTooLong(Exception):
+    """The row has more characters than may be kept. The line that went over it has been read to its end."""
+
+
+class LineReader:
+    """Physical lines with their ends (LF, CRLF or CR), NULs taken out and counted.
+
+    ``begin`` starts a row: ``text`` is then what was read of it, and a row that grows over ``limit`` characters raises
+    RowTooLong, after which iteration may go on. ``number`` is that of the line read last, from 1. A context manager:
+    the stream stays open behind it.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, decoding: Decoding, *, size: int, limit: int, progress: Progress | None, mark_end: bool
+    ) -> None:
+        stream.seek(0)
+        self._stream = stream
+        self._text = io.TextIOWrapper(stream, decoding.encoding, decoding.errors, newline="")
+        self._size = max(1, size)
+        self._progress = progress
+        self._replacing = decoding.errors == "replace"
+        self._mark_end = mark_end
+        self._pending: list[str] = []
+        self._length = 0
+        self._quotes = 0
+        self.limit = limit
+        self.number = 0
+        self.nuls = 0
+        self.replaced = 0
+        self.ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._text.detach()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def begin(self) -> None:
+        """The next line starts a row."""
+        self._pending.clear()
+        self._length = 0
+
+    @property
+    def text(self) -> str:
+        """What was read of this row, line ends included; only its start when it was too long."""
+        return "".join(self._pending)
+
+    def __next__(self) -> str:
+        line = self._text.readline(self.limit + 1)
+        if not line:
+            if self.ended or not self._mark_end:
+                raise StopIteration
+            self.ended = True
+            return END
+        self.number += 1
+        if self._progress is not None and not self.number & 0xFFF:
+            self._progress(min(1.0, self._stream.tell() / self._size))
+        if self.number == 1:
+            line = line.removeprefix("\ufeff")
+        if "\x00" in line:
+            self.nuls += line.count("\x00")
+            line = line.replace("\x00", "")
+        if self._replacing and "\ufffd" in line:
+            self.replaced += line.count("\ufffd")
+        self._length += len(line)
+        self._pending.append(line)
+        if self._length > self.limit:
+            self._finish_line(line)
+            raise RowTooLong
+        return line
+
+    def skip_quoted(self) -> bool:
+        """After RowTooLong in a file with quotes: read on until the row's open quote closes, on the parity of quotes.
+
+        True when it closed (at once if none was open), False when the file ended first.
+        """
+        while self._quotes % 2:
+            piece = self._text.readline(self.limit)
+            if not piece:
+                return False
+            self._quotes += piece.count('"')
+            self.number += piece.endswith(("\n", "\r"))
+        return True
+
+    def _finish_line(self, line: str) -> None:
+        self._quotes = sum(part.count('"') for part in self._pending)
+        piece = line
+        while piece and not piece.endswith(("\n", "\r")):
+            piece = self._text.readline(self.limit)
+            self._quotes += piece.count('"')
+            self._length += len(piece)
+        self._pending[:] = [self.text[:20_000]]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed in the text."""
+        notes = []
+        if self.nuls:
+            notes.append(f"NUL characters removed: {self.nuls:,}.")
+        if self.replaced:
+            notes.append(f"Characters that did not fit the encoding and became \ufffd: {self.replaced:,}.")
+        return tuple(notes)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.documents import Document
-from core.ingest import profile
-from core.ingest.profiling import BINS, Bin, GoldShare, spread
+from core.ingest import profile_documents
+from core.ingest.profiling import BINS, Bin, GoldShare, summarise_lengths
 
 
 def test_worked_example() -> None:
@@ -17,7 +17,7 @@ def test_worked_example() -> None:
         Document("3", {"text": "one"}, gold={"gold": {"q": 4}}),
         Document("4", {"text": " "}),
     ]
-    found = profile(documents)
+    found = profile_documents(documents)
     assert (found.documents, found.duplicates, found.empties) == (4, 1, 1)
     # words 3, 1, 1, 0: the median lies between 1 and 1, 90% of four are all four
     assert (found.words.minimum, found.words.median, found.words.mean, found.words.p90, found.words.maximum) == (
@@ -37,12 +37,12 @@ def test_worked_example() -> None:
 
 
 def test_nothing() -> None:
-    found = profile([])
-    assert (found.documents, found.words, found.gold) == (0, spread([]), ())
+    found = profile_documents([])
+    assert (found.documents, found.words, found.gold) == (0, summarise_lengths([]), ())
 
 
 def test_one_giant_does_not_flatten_the_rest() -> None:
-    found = spread([*range(1, 100), 100_000])
+    found = summarise_lengths([*range(1, 100), 100_000])
     assert len(found.bins) == BINS
     assert found.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bars of 5
     assert found.bins[-1] == Bin(96, 100_000, 5)
@@ -50,7 +50,7 @@ def test_one_giant_does_not_flatten_the_rest() -> None:
 
 @given(st.lists(st.integers(0, 10_000), min_size=1))
 def test_bars_hold_everything_once(numbers: list[int]) -> None:
-    found = spread(numbers)
+    found = summarise_lengths(numbers)
     assert sum(bar.count for bar in found.bins) == len(numbers)
     assert found.bins[0].start == found.minimum
     assert found.bins[-1].stop >= found.maximum

@@ -11,12 +11,15 @@ from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.codebook import Codebook, Label
+from core.codebook import RESERVED_NAMES, Codebook, Label, normalise, parse_codebook
 from core.documents import Document, Value
-from core.ingest.gold import Reader, reader
+from core.errors import UsageError
+from core.ingest.gold import CellReader, cell_reader, parse_rating, split_list
 from core.ingest.mapping import Mapping, check_mapping
-from core.ingest.options import codebook_from_gold
 from core.ingest.table import Rejected, Table, as_text, clip
+
+MAX_LABELS = 200
+"""A column with more distinct values than this holds no labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class UnknownGold:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class BuiltDocuments:
     """The documents of a file and what became of every row: ``read == kept + len(rejected)``."""
 
     documents: tuple[Document, ...]
@@ -65,7 +68,7 @@ def build_documents(
     *,
     duplicates: Literal["keep", "first"] = "keep",
     empties: Literal["keep", "drop"] = "drop",
-) -> Imported:
+) -> BuiltDocuments:
     """Documents in the order of the rows, those of a group together in the group's order.
 
     A row is rejected when its id is empty or belongs to a document already, when it has no text (unless ``empties`` is
@@ -109,7 +112,7 @@ def build_documents(
             continue
         rejected.append(Rejected(line, reason, _raw(row)))
     unknown = gold.unknown()
-    return Imported(
+    return BuiltDocuments(
         documents=tuple(_in_order(documents) if mapping.group is not None else documents),
         read=table.read,
         rejected=tuple(sorted(rejected, key=lambda row: row.line)),
@@ -158,7 +161,7 @@ class _Gold:
     """The gold of one row after another, and a count of what could not be understood."""
 
     def __init__(self, table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
-        self._sources: list[tuple[str, str, tuple[Any, ...], Reader]] = []
+        self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lines: dict[tuple[str, str], int] = {}
         if not mapping.gold:
@@ -166,7 +169,7 @@ class _Gold:
         labels = codebook if codebook is not None else codebook_from_gold(table, mapping)
         key = _id if codebook is not None else _name
         for source in mapping.gold:
-            read = reader(source, labels, mapping.value_map, key)
+            read = cell_reader(source, labels, mapping.value_map, key)
             self._sources.append((source.rater, source.column, table.column(source.column), read))
 
     def of(self, index: int, line: int) -> AnyMapping[str, AnyMapping[str, Value]]:
@@ -204,3 +207,68 @@ def _raw(row: tuple[Any, ...]) -> str:
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="").writerow([as_text(cell) for cell in row])
     return clip(out.getvalue())
+
+
+def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the gold columns") -> Codebook:
+    """A codebook whose labels are those of the gold: the label columns, or the values of a list or label column.
+
+    Columns of numbers beyond 0 and 1 make it a rating codebook with the scale they span. Values are ordered by number
+    if all are numbers, else by how often they occur; ``none`` is no label. UsageError without gold columns, for
+    columns of different kinds, and for a column with more than ``MAX_LABELS`` values.
+    """
+    check_mapping(table, mapping, None)
+    kinds = {source.kind for source in mapping.gold}
+    if not kinds:
+        raise UsageError("No gold column is chosen.", "Choose the columns that hold gold labels, or write a codebook.")
+    if len(kinds) > 1:
+        raise UsageError("The gold columns are of different kinds.", "Choose label columns, or one column of labels.")
+    (kind,) = kinds
+    data: dict[str, Any] = {"name": name}
+    if kind == "label":
+        names = {normalise(source.name): source.name for source in reversed(mapping.gold)}
+        data["labels"] = [{"name": each} for each in reversed(names.values())]
+        scale = _scale([cell for source in mapping.gold for cell in table.column(source.column)])
+        data |= {"kind": "rating", "scale": scale} if scale else {"kind": "multilabel"}
+    else:
+        data["kind"] = "choice" if kind == "choice" else "multilabel"
+        data["labels"] = _labels(table, mapping)
+    return parse_codebook(data, where=f"the gold columns of {table.name}")
+
+
+def _scale(cells: Sequence[Any]) -> dict[str, int] | None:
+    """The scale that the numbers span; None when they are but 0 and 1, or a tenth of the cells are no numbers."""
+    filled = [cell for cell in cells if as_text(cell).strip()]
+    numbers = [number for cell in filled if (number := parse_rating(cell)) is not None]
+    if len(numbers) < 0.9 * len(filled) or set(numbers) <= {0, 1}:
+        return None
+    low, high = math.floor(min(numbers)), math.ceil(max(numbers))
+    return {"min": low, "max": max(high, low + 1)}
+
+
+def _labels(table: Table, mapping: Mapping) -> list[dict[str, Any]]:
+    counts: Counter[str] = Counter()
+    spelling: dict[str, str] = {}
+    for source in mapping.gold:
+        for cell in table.column(source.column):
+            names = split_list(cell) if source.kind == "list" else (as_text(cell).strip(),)
+            for name in names:
+                folded = normalise(name)
+                if folded and folded not in RESERVED_NAMES:
+                    counts[folded] += 1
+                    spelling.setdefault(folded, name)
+        if len(counts) > MAX_LABELS:
+            raise UsageError(
+                f"Column '{source.column}' has more than {MAX_LABELS} different values.", "Choose a column of labels."
+            )
+    codes = {folded: number for folded in counts if (number := parse_rating(folded)) is not None and _plain(folded)}
+    if counts and len(codes) == len(counts):
+        return [{"name": spelling[each], "code": codes[each]} for each in sorted(counts, key=codes.__getitem__)]
+    return [{"name": spelling[each]} for each in sorted(counts, key=lambda each: (-counts[each], each))]
+
+
+def _plain(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

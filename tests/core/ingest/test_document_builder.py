@@ -12,8 +12,8 @@ from core.codebook import Codebook, Label, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest import (
+    BuiltDocuments,
     GoldSource,
-    Imported,
     Mapping,
     Table,
     build_documents,
@@ -25,7 +25,7 @@ from core.ingest import (
     rejected_csv,
     suggest_mapping,
 )
-from core.ingest.gold import reader
+from core.ingest.gold import cell_reader
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
 PRICE, STAFF, ROOM = (label.id for label in ASPECTS.labels)
@@ -41,7 +41,7 @@ def table(text: str, name: str = "data.csv") -> Table:
     return read_table(text.encode(), name=name)
 
 
-def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", **mapping: Any) -> Imported:
+def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", **mapping: Any) -> BuiltDocuments:
     options = {key: mapping.pop(key) for key in ("duplicates", "empties") if key in mapping}
     return build_documents(table(text, name), Mapping(text="text", **mapping), codebook, **options)
 
@@ -60,7 +60,7 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
 def test_a_list_of_gold_may_hold_spans_and_objects(cell: str, said: tuple[str, ...], unknown: bool) -> None:
     """As annotation tools write them; what may say that a label is absent is reported, not guessed."""
     book = Codebook(labels=(Label(name="Food"), Label(name="Price")))
-    found, strangers = reader(GoldSource("t", "list"), book, {}, lambda label: label.name)(cell)
+    found, strangers = cell_reader(GoldSource("t", "list"), book, {}, lambda label: label.name)(cell)
     assert strangers == (said if unknown else ())
     assert tuple(name for name, present in found.items() if present) == (() if unknown else said)
 
@@ -410,9 +410,9 @@ def test_codebook_from_gold_refuses() -> None:
 def test_rejected_rows_as_a_file() -> None:
     result = build('id,text\n1,a\n=1+1\n"2,""x"', id="id")
     lines = rejected_csv(result.rejected).decode("utf-8-sig").splitlines()
-    assert lines[0] == '"line","reason","raw"'
-    assert lines[1] == '"3","1 field, expected 2","\'=1+1"'
-    assert rejected_csv(()) == b'\xef\xbb\xbf"line","reason","raw"\r\n'
+    assert lines[0] == "line,reason,raw"
+    assert lines[1] == '3,"1 field, expected 2",\'=1+1'
+    assert rejected_csv(()) == b"\xef\xbb\xbfline,reason,raw\r\n"
 
 
 rows = st.lists(st.tuples(st.sampled_from(["1", "2", "3", ""]), st.sampled_from(["a", "b", " ", ""])), min_size=1)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from core.documents import storable
 from core.errors import InputError
-from core.ingest.encoding import detect
+from core.ingest.decode import detect_encoding
 
 SUFFIXES = (".txt", ".md", ".pdf")
-MOST_CHARACTERS = 2_000_000
+MAX_CHARACTERS = 2_000_000
 
 
-def read_source(source: bytes | Path, name: str) -> str:
+def read_text_file(source: bytes | Path, name: str) -> str:
     """The text of a document. InputError for another kind of file, one that cannot be read, or one without a word (a
     scanned PDF holds pictures of words)."""
     suffix = Path(name).suffix.lower()
@@ -29,11 +29,11 @@ def read_source(source: bytes | Path, name: str) -> str:
     if not any(map(str.isalpha, text)):
         why = "It may be scanned: use one with text in it." if suffix == ".pdf" else "Use another."
         raise InputError(f"{name} holds no words.", why)
-    return text[:MOST_CHARACTERS]
+    return text[:MAX_CHARACTERS]
 
 
 def _plain(source: bytes, name: str) -> str:
-    decoding = detect(io.BytesIO(source), None, name)
+    decoding = detect_encoding(io.BytesIO(source), None, name)
     return source.decode(decoding.encoding, decoding.errors)
 
 

@@ -227,12 +227,12 @@ tables = st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(cells, min_si
 @given(rows=tables, delimiter=st.sampled_from([",", ";", "\t", "|"]))
 @example(rows=[["'=1"], ["''-"], ["\r"]], delimiter=",")
 def test_what_python_quotes_is_read_back(rows: list[list[str]], delimiter: str) -> None:
-    from core.ingest.formulas import escape
+    from core.csv_text import escape_formula
 
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerow([f"c{n}" for n in range(len(rows[0]))])
-    writer.writerows([escape(cell) for cell in row] for row in rows)
+    writer.writerows([escape_formula(cell) for cell in row] for row in rows)
     table = read(out.getvalue(), delimiter=delimiter)
     assert [list(row) for row in zip(*table.data, strict=True)] == rows
     assert table.read == len(table) == len(rows)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from core.errors import InputError, UsageError
-from core.ingest.lines import Progress
+from core.ingest.decode import Progress
 from core.ingest.table import Format, Table, check_width, clean_columns, clean_value
 
 UNPACKED_LIMIT = 2 << 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from core.errors import InputError
-from core.ingest.lines import Progress
+from core.ingest.decode import Progress
 from core.ingest.table import Table, check_width, clean_columns, clean_value
 
 _BATCH = 16_384

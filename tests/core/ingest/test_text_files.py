@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.ingest.sources import read_source
+from core.ingest.text_files import read_text_file
 
 
 def pdf(text: str) -> bytes:
@@ -31,12 +31,14 @@ def pdf(text: str) -> bytes:
 
 
 def test_texts_come_as_they_are_and_a_pdf_by_its_words(tmp_path: Path) -> None:
-    assert read_source("Müde\r\nEltern.".encode("cp1252"), "a.txt") == "Müde\nEltern."
-    assert read_source("# Parents\n\nwant \ud800 rest".encode("utf-8", "surrogatepass"), "a.md").startswith("# Parents")
-    assert read_source(pdf("Parents want short questions."), "a.PDF") == "Parents want short questions."
+    assert read_text_file("Müde\r\nEltern.".encode("cp1252"), "a.txt") == "Müde\nEltern."
+    assert read_text_file("# Parents\n\nwant \ud800 rest".encode("utf-8", "surrogatepass"), "a.md").startswith(
+        "# Parents"
+    )
+    assert read_text_file(pdf("Parents want short questions."), "a.PDF") == "Parents want short questions."
     path = tmp_path / "notes.txt"
     path.write_text("Words.", encoding="utf-8")
-    assert read_source(path, path.name) == "Words."
+    assert read_text_file(path, path.name) == "Words."
 
 
 @pytest.mark.parametrize(
@@ -51,4 +53,4 @@ def test_texts_come_as_they_are_and_a_pdf_by_its_words(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_said(content: bytes | Path, name: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        read_source(content, name)
+        read_text_file(content, name)

@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
-from core.ingest.encoding import Decoding
-from core.ingest.formulas import unescape
-from core.ingest.lines import END, ROW_LIMIT, Lines, Progress, RowTooLong
+from core.ingest.decode import END, ROW_LIMIT, Decoding, LineReader, Progress, RowTooLong
 from core.ingest.table import Format, Rejected, Table, check_width, clean_columns, clip
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -82,11 +81,11 @@ def read_delimited(
     dialect = _given(delimiter) if delimiter is not None else find_dialect(_head(stream, decoding), prefer=format)
     if csv.field_size_limit() <= limit:
         csv.field_size_limit(limit + 1)  # ``Lines`` refuses such a row before the parser sees it
-    with Lines(stream, decoding, size=size, limit=limit, progress=progress, mark_end=True) as lines:
+    with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=True) as lines:
         reader = csv.reader(lines, delimiter=dialect.delimiter, skipinitialspace=dialect.skip_space)
         header = _header(lines, reader, name)
         check_width(len(header), name)
-        columns, notes = clean_columns([unescape(cell) for cell in header])
+        columns, notes = clean_columns([unescape_formula(cell) for cell in header])
         rows = _read_rows(lines, reader, len(columns))
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
@@ -115,7 +114,7 @@ def _given(delimiter: str) -> Dialect:
     return Dialect(character)
 
 
-def _header(lines: Lines, reader: Iterator[list[str]], name: str) -> list[str]:
+def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[str]:
     while True:
         lines.begin()
         try:
@@ -133,7 +132,7 @@ def _header(lines: Lines, reader: Iterator[list[str]], name: str) -> list[str]:
             return row
 
 
-def _read_rows(lines: Lines, reader: Iterator[list[str]], width: int) -> _Rows:
+def _read_rows(lines: LineReader, reader: Iterator[list[str]], width: int) -> _Rows:
     rows = _Rows()
     while True:
         start = lines.number + 1
@@ -169,7 +168,7 @@ def _columns(rows: list[list[str]], width: int) -> tuple[tuple[tuple[str, ...], 
     data: list[tuple[str, ...]] = []
     for cells in zip(*rows, strict=True):
         if any(cell[:1] == "'" for cell in cells):
-            plain = tuple(unescape(cell) for cell in cells)
+            plain = tuple(unescape_formula(cell) for cell in cells)
             count += sum(map(str.__ne__, plain, cells))
             data.append(plain)
         else:

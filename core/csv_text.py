@@ -1,0 +1,52 @@
+"""CSV text for spreadsheets: rows as csv, and the one rule that escapes formulas, with its exact inverse.
+
+A spreadsheet runs a cell that starts with ``= + - @`` (or a tab or carriage return before one) as a formula. Export
+puts one apostrophe before a text that matches ``'*[=+-@\\t\\r]``. Import removes one from a text that matches
+``'+[=+-@\\t\\r]``. A text that already starts with apostrophes gets one more, so every text survives the round trip:
+``=1`` -> ``'=1`` -> ``=1`` and ``'=1`` -> ``''=1`` -> ``'=1``. If a file from elsewhere has a text that really starts
+with ``'=``, that apostrophe is lost. The reader counts such cells and adds a note.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_RISKY = re.compile(r"'*[=+\-@\t\r]")
+_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+_STARTS = frozenset("'=+-@\t\r")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def escape_formula(text: str) -> str:
+    """Return ``text`` for a csv cell: with one more apostrophe if a spreadsheet could take it for a formula."""
+    return "'" + text if text[:1] in _STARTS and _RISKY.match(text) else text
+
+
+def unescape_formula(text: str) -> str:
+    """Undo ``escape_formula``: ``unescape_formula(escape_formula(text)) == text`` for every text."""
+    return text[1:] if text[:1] == "'" and _ESCAPED.match(text) else text
+
+
+def is_number(text: str) -> bool:
+    """Return whether ``text`` is only a number, such as ``-5`` or ``+1.2e3``: harmless in a spreadsheet."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def to_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """Return rows as csv text with a byte order mark and escaped formulas. None becomes an empty cell.
+
+    ``columns`` defaults to all keys of the rows, in order of first appearance.
+    """
+    rows = list(rows)
+    if columns is None:
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns, lineterminator="\r\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: escape_formula(value) if isinstance(value, str) else value for key, value in row.items()})
+    return "\ufeff" + out.getvalue()
