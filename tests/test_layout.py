@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
-    "documents", "codebook", "annotations", "csv_text", "errors", "formatting", "hashing", "resources", "runs", "yamltext",
+    "annotations", "codebook", "csv_text", "documents", "errors", "formatting", "hashing", "resources", "runs",
+    "yamltext",
 }  # fmt: skip
 TOP_LEVEL = {
     "pyproject.toml", "README.md", "app", "core", "prompts", "tests", "sample_data", "requirements.lock", "LICENSE",
