@@ -9,8 +9,6 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 
-from app.screens.evaluate import charts
-from core.services.evaluation import evaluated
 from core.services.session import ProjectSession
 
 LIBRARIES = ("altair", "sklearn.feature_extraction.text", "sklearn.linear_model")
@@ -27,6 +25,9 @@ def prepare(session: ProjectSession) -> None:
     """Have the scores of the latest run and their chart made in the background. Comes back at once."""
 
     def make() -> None:
+        from app.screens.evaluate import charts
+        from core.services.evaluation import evaluated
+
         found = evaluated.first(session)
         if found is not None:
             charts.spec(found)

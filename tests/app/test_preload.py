@@ -8,9 +8,9 @@ import sys
 SLOW = "altair", "pandas", "sklearn.linear_model"
 ASK = f"""
 import sys
-from app import ready
+from app import preload
 assert not any(name in sys.modules for name in {SLOW!r}), "nothing slow comes with the import"
-ready.load()
+preload.load()
 assert all(name in sys.modules for name in {SLOW!r})
 """
 

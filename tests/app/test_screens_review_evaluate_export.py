@@ -107,14 +107,19 @@ def test_evaluate_draws_all_its_parts(screen, project):
     for head in ("Per label", "What did the debate change?", "Confusion"):
         assert head in shown
     drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
-    assert [figure["name"] for figure in drawn["moot_numbers"]["figures"]] == [
+    assert [figure["name"] for figure in drawn["moot_metrics"]["figures"]] == [
         "Macro F1", "Micro F1", "Label accuracy", "All 2 right", "Left out",
     ]  # fmt: skip
-    alpha = drawn["moot_confusion"]["labels"][0]
+    alpha = drawn["moot_confusion_matrix"]["labels"][0]
     assert (alpha["tp"], alpha["fn"], alpha["fp"], alpha["tn"]) == (1, 1, 1, 1)
-    assert [post["right"] for post in drawn["moot_flow"]["posts"]] == [4, 5, 6]
-    assert drawn["moot_ledger"]["rows"][-1] == {"name": "All labels", "colour": 0, "steps": [[2, 1], [1, 0]], "net": 2}
-    assert drawn["moot_cases"]["rows"][0]["by"] in ("critic", "extractor")
+    assert [post["right"] for post in drawn["moot_flip_sankey"]["posts"]] == [4, 5, 6]
+    assert drawn["moot_flip_table"]["rows"][-1] == {
+        "name": "All labels",
+        "colour": 0,
+        "steps": [[2, 1], [1, 0]],
+        "net": 2,
+    }
+    assert drawn["moot_document_list"]["rows"][0]["by"] in ("critic", "extractor")
 
 
 def components(app):
@@ -125,8 +130,8 @@ def test_evaluate_opens_a_cell_and_a_document(screen, project):
     sample_world.build(project)
     app = screen("evaluate", evaluate_cell=("a", "fp"), evaluate_document="d2")
     drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
-    assert [row["id"] for row in drawn["moot_cases"]["rows"]] == ["d2"]
-    assert drawn["moot_cases"]["told"] == "1 document where gold says absent and the verdict says present"
+    assert [row["id"] for row in drawn["moot_document_list"]["rows"]] == ["d2"]
+    assert drawn["moot_document_list"]["told"] == "1 document where gold says absent and the verdict says present"
     assert "moot_transcript" in drawn
     assert "Open in Review" in [button.label for button in app.button]
 
@@ -189,7 +194,9 @@ def test_filters_reach_the_file(screen, project):
 def test_a_document_that_another_screen_asked_for(screen, project):
     sample_world.build(project)
     app = screen("review", document_id="d2")
-    (drawn,) = [json.loads(one.proto.json) for one in components(app) if one.proto.component_name == "moot_focus"]
+    (drawn,) = [
+        json.loads(one.proto.json) for one in components(app) if one.proto.component_name == "moot_review_focus"
+    ]
     assert drawn["asked"] == "d2"
     app = screen("review", document_id="d2", review_view="Grid")
     assert app.text_input(key="review-search").value == "d2"

@@ -57,7 +57,7 @@ def test_each_role_is_asked_where_its_role_model_is(folder: Path, mock: str, oth
     assert (at_other["judge"], at_other["extractor"]) == (6, probe)
     assert "critic" not in at_mock | at_other  # the built-in model sits there
     assert told["calls"] == 18
-    resolve = dict(rows(folder, "SELECT DISTINCT role, seat FROM turns"))
+    resolve = dict(rows(folder, "SELECT DISTINCT role, role_model FROM turns"))
     names = {
         role: (json.loads(role_model)["connection"], json.loads(role_model)["model"])
         for role, role_model in resolve.items()

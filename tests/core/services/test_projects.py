@@ -96,12 +96,12 @@ def test_what_is_next(workspace: Workspace) -> None:
     then = projects.overview(session)
     assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later"]
     assert [step.words for step in then.steps][:3] == [
-        "1 document", "1 label, v1", "3 seats, builtin/lexical, a word-list baseline",
+        "1 document", "1 label, v1", "3 roles, builtin/lexical, a word-list baseline",
     ]  # fmt: skip
     assert then.done == 3
     planning.remember(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
     step = projects.overview(session).steps[2]
-    assert (step.state, step.words) == ("now", "A seat has no model yet.")
+    assert (step.state, step.words) == ("now", "A role has no model yet.")
 
 
 def test_a_project_that_is_not_open_is_listed_but_not_opened(workspace: Workspace, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_iterations_are_paired_by_their_number(world, monkeypatch):
         ]
         for run, name in ((one, "x"), (two, "y"))
     }
-    monkeypatch.setattr(compare.repeats, "siblings", lambda _, run: rows[run.run_id])
+    monkeypatch.setattr(compare.repeated_runs, "siblings", lambda _, run: rows[run.run_id])
     report = evaluate.report
     monkeypatch.setattr(
         evaluate,
