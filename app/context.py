@@ -40,13 +40,13 @@ class _OpenSessions:
         """The project and the id of a run from the name that ``watched`` gives."""
         run_id, _, mark = name.partition("@")
         for session in self._workspace.sessions():
-            if mark == _mark(session) if mark else session.board(run_id) is not None:
+            if mark == _mark(session) if mark else session.live_run(run_id) is not None:
                 return session, run_id
         return None, run_id
 
-    def board(self, name: str) -> LiveRunState | None:
+    def live_run(self, name: str) -> LiveRunState | None:
         session, run_id = self.find(name)
-        return None if session is None else session.board(run_id)
+        return None if session is None else session.live_run(run_id)
 
     def document(self, name: str, document_id: str) -> DocumentText | None:
         session, run_id = self.find(name)

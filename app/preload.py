@@ -32,4 +32,4 @@ def prepare(session: ProjectSession) -> None:
         if found is not None:
             charts.spec(found)
 
-    session.ahead.work(make)
+    session.prefetcher.work(make)

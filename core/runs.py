@@ -106,7 +106,7 @@ class RoleModel(_Frozen):
         return cls(connection=connection, model=model, sampling=sampling or Sampling())
 
 
-class Engine(_Frozen):
+class EngineSettings(_Frozen):
     """How a run's requests reach the models: ``live`` as streamed calls, ``batch`` as files of requests, one stage of
     all debates at a time, ``ray`` on a Ray cluster. The engine does not change the requests, so engines share stored
     replies.
@@ -159,7 +159,7 @@ class RunSettings(_Frozen):
     params: Annotated[dict[str, Any], BeforeValidator(_clean_params)] = Field(default_factory=dict)
     seed: int = 0
     iteration: int = 0
-    engine: Engine = Engine()
+    engine: EngineSettings = EngineSettings()
     concurrency: int = Field(default=8, ge=1, le=4096)
     budget_usd: float | None = Field(default=None, gt=0)
     handling: Handling = Handling()

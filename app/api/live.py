@@ -62,7 +62,7 @@ BAD_MESSAGE = 1008
 class LiveSource(Protocol):
     """What the live routes need of the running studio. Methods that may read the store are called in a thread."""
 
-    def board(self, run_id: str) -> LiveRunState | None:
+    def live_run(self, run_id: str) -> LiveRunState | None:
         """The run's board. Of a run that does not move, one with only its status published. None: no such run."""
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
@@ -276,7 +276,7 @@ class _Connection:
     async def _look_again(self) -> None:
         """A project that was closed and opened again has another board, with other revisions."""
         studio = self._source()
-        board = await run_in_threadpool(studio.board, self._run) if studio else None
+        board = await run_in_threadpool(studio.live_run, self._run) if studio else None
         if board is not None and board is not self._board:
             self._board = board
             self._view.cursors.clear()
@@ -311,7 +311,7 @@ class _Connection:
                 )
 
     async def _start(self, studio: LiveSource | None, watch: _Watch) -> None:
-        board = await run_in_threadpool(studio.board, watch.run) if studio else None
+        board = await run_in_threadpool(studio.live_run, watch.run) if studio else None
         self._run, self._board = watch.run, board
         if studio is None or board is None:
             await self._send("gone", run=watch.run)

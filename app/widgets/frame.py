@@ -115,17 +115,17 @@ def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> 
 
 def foot(session: ProjectSession) -> None:
     """The current run at the bottom of the sidebar, followed once a second while it moves."""
-    run = next(iter(session.under_way()), None) or session.latest_run()
+    run = next(iter(session.active_runs()), None) or session.latest_run()
     if run is None:
         return
-    board = session.board(run)
+    board = session.live_run(run)
     moving = board is not None and board.status is not None and board.status.state in MOVING
     with st.container(key="foot"):
         st.fragment(_foot, run_every=1.0 if moving else None)(session, run)
 
 
 def _foot(session: ProjectSession, run: str) -> None:
-    board = session.board(run)
+    board = session.live_run(run)
     status = board.status if board else None
     if status is None:
         return

@@ -15,10 +15,10 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings
-from core.services import engines, personas, pipeline
+from core.services import engines, examples, personas, pipeline
 from core.services.data.file_import import SourceFile, read_source
 from core.services.review import ambiguity
-from core.services.runs import context_limits, control, custom_protocols, examples, planning, rerun
+from core.services.runs import context_limits, control, custom_protocols, planning, rerun
 from core.services.runs.context_limits import limit_words
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
@@ -38,7 +38,9 @@ class Outcome:
 
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     """The plan that the options of ``moot annotate`` describe. UsageError for one that cannot be read."""
-    engine, params = engines.engine(options["engine"] or "live", pipeline.parse_pairs(options["params"], "--param"))
+    engine, params = engines.parse_engine(
+        options["engine"] or "live", pipeline.parse_pairs(options["params"], "--param")
+    )
     handling, params = planning.split_handling(params)
     limits, params = ambiguity.split_params(params)
     sampling, params = planning.split_params(params, options["seed"])
@@ -146,7 +148,7 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     session = workspace.open(path, create=False)
     before = pipeline.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
-    engine, params = engines.engine(name, pipeline.parse_pairs(options["params"], "--param"))
+    engine, params = engines.parse_engine(name, pipeline.parse_pairs(options["params"], "--param"))
     sampling, strangers = planning.split_params(params, None)
     if strangers:
         raise UsageError(f"--param {next(iter(strangers))} cannot change in a rerun.", "Make a new run with annotate.")
@@ -205,7 +207,8 @@ def _drive(
             break
         try:
             status = wait(
-                session.go(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved), on_interrupt
+                session.start_or_resume(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved),
+                on_interrupt,
             )
         except MootError as error:
             trouble = str(error)

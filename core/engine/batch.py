@@ -22,12 +22,12 @@ from typing import IO, Any
 from core.debate.turns import Expect, Fault, Usage
 from core.engine import serialize
 from core.engine.debate import Placed
-from core.engine.driver import LOADED_AT_ONCE
+from core.engine.engine import LOADED_AT_ONCE
 from core.engine.jobs import Batches, Job, Jobs
 from core.engine.limits import BudgetSpent
 from core.engine.model_calls import CallContext
 from core.engine.ports import AttemptRow, Ports, StoredReply, Work
-from core.engine.staged import StagedRun
+from core.engine.staged import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batches import MOST_BYTES, MOST_REQUESTS, SHARE, BatchServer, BatchState, answers, line, read_row
 from core.runs import RoleModel, StopReason
@@ -55,7 +55,7 @@ class _Asker:
     documents: dict[str, None] = field(default_factory=dict)
 
 
-class BatchRun(StagedRun):
+class BatchEngine(ReplayingEngine):
     """A run whose asks go out in files. Pausing leaves them out, to be collected when the run goes on; stopping asks
     the server to cancel them. Seats that take no files (the built-in model, Ollama) are asked as in a live run."""
 
@@ -79,9 +79,9 @@ class BatchRun(StagedRun):
         try:
             await stages
         except asyncio.CancelledError:
-            if self.ending is None:
+            if self.pending_state is None:
                 raise
-            if self.ending == "stopped":
+            if self.pending_state == "stopped":
                 await self._cancel_out()
         finally:
             await self._batches.close()
@@ -98,11 +98,11 @@ class BatchRun(StagedRun):
                 self.pause(StopReason("errors", str(error)))
             ids: Sequence[str] = list(self._todo)
             self._todo.clear()
-            while ids and self.ending is None:
+            while ids and self.pending_state is None:
                 await self._advance(ids, folder)
-                if self.ending is None and self._deferred and not self._askers:
+                if self.pending_state is None and self._deferred and not self._askers:
                     self.pause_for_budget()
-                ids = await self._collected() if self.ending is None and self._askers else ()
+                ids = await self._collected() if self.pending_state is None and self._askers else ()
 
     def _folder(self, spare: str) -> Path:
         if not self.settings.engine.batch_dir:
@@ -125,7 +125,7 @@ class BatchRun(StagedRun):
                     for key, placed in wanted:
                         await self._post(outbox, key, placed)
                 self.progress.in_flight = len({id for asker in self._askers.values() for id in asker.documents})
-                if self.ending is not None:
+                if self.pending_state is not None:
                     return
             await outbox.flush()
         except BudgetSpent:
@@ -227,7 +227,7 @@ class BatchRun(StagedRun):
     async def _collected(self) -> Sequence[str]:
         """Wait until something has come back; the documents whose debates may go on. Empty when the run is to end."""
         began, wait = time.monotonic(), FIRST_LOOK
-        while self.ending is None:
+        while self.pending_state is None:
             back: dict[str, None] = {}
             answered = asked = 0
             for job in [job for job in self._out.values() if any(key in self._askers for key in job.keys)]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from core.debate.turns import Fault, Reply
 from core.documents import Document
 from core.engine.debate import Placed, heard, look_up
-from core.engine.driver import Driver
+from core.engine.engine import Engine
 from core.engine.limits import BudgetSpent
 from core.engine.model_calls import CallContext
 from core.engine.ports import Ports, Work
@@ -18,7 +18,7 @@ DEBATES_PER_SLOT = 2
 """Open debates for each call in flight, so that one whose verdict is being written holds no slot."""
 
 
-class LiveRun(Driver):
+class LiveEngine(Engine):
     """A run whose asks are streamed calls, as many at once as its concurrency allows."""
 
     def __init__(self, work: Work, ports: Ports) -> None:
@@ -38,14 +38,14 @@ class LiveRun(Driver):
             raise failure
 
     async def _work_on(self) -> None:
-        while self.ending is None and (document := await self._next()) is not None:
+        while self.pending_state is None and (document := await self._next()) is not None:
             self.progress.in_flight += 1
             try:
                 await self._hold(document)
             except BudgetSpent:
                 self.pause_for_budget()
             except asyncio.CancelledError:
-                if self.ending is None:
+                if self.pending_state is None:
                     raise
             finally:
                 self.progress.in_flight -= 1
@@ -54,7 +54,7 @@ class LiveRun(Driver):
         """The debate on one document, to its verdict unless the run ends first."""
         debate = await self._debate(document)
         try:
-            while debate.verdict is None and self.ending is None:
+            while debate.verdict is None and self.pending_state is None:
                 debate.hear(await self._replies(debate.waiting))
             if debate.verdict is not None:
                 await self._conclude(document, debate.verdict)

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.debate.turns import Fault
-from core.engine.driver import LOADED_AT_ONCE
+from core.engine.engine import LOADED_AT_ONCE
 from core.engine.ports import Ports, StoredReply, Work
 from core.engine.ray_worker import STOP, document_text, precedents_text
 from core.engine.reply_log import Journal, write
-from core.engine.staged import StagedRun
+from core.engine.staged import ReplayingEngine
 from core.errors import UsageError
 from core.llm.connections import Connection
 from core.runs import BUILTIN, StopReason
@@ -34,7 +34,7 @@ LOOK_SECONDS = 0.5
 ERROR_LINES = 5
 
 
-class RayRun(StagedRun):
+class RayEngine(ReplayingEngine):
     """A run over Ray. Pausing and stopping end the job; what its workers paid for is in the journal by then, and is
     merged now or when the run goes on."""
 
@@ -59,11 +59,11 @@ class RayRun(StagedRun):
         ids = list(self._todo)
         self._todo.clear()
         left = await self._prepare(ids)
-        if left and self.ending is None:
+        if left and self.pending_state is None:
             process = await self._start()
             self._tasks = [asyncio.create_task(self._follow(process, left))]
-            await asyncio.gather(*self._tasks, return_exceptions=self.ending is not None)
-        if self.ending is None:
+            await asyncio.gather(*self._tasks, return_exceptions=self.pending_state is not None)
+        if self.pending_state is None:
             shutil.rmtree(self._folder, ignore_errors=True)  # all of it is in the project
 
     async def _prepare(self, ids: Sequence[str]) -> set[str]:
@@ -119,7 +119,7 @@ class RayRun(StagedRun):
         said = asyncio.create_task(process.stderr.read())
         self.progress.in_flight = len(left)
         try:
-            while process.returncode is None and self.ending is None:
+            while process.returncode is None and self.pending_state is None:
                 await asyncio.wait((asyncio.ensure_future(process.wait()),), timeout=LOOK_SECONDS)
                 await self._merge(left)
         finally:
@@ -128,7 +128,7 @@ class RayRun(StagedRun):
                 await process.wait()
             await self._merge(left)
             words = (await said).decode("utf-8", "replace").strip().splitlines()
-        if not left or self.ending is not None:
+        if not left or self.pending_state is not None:
             return
         stop = self._folder / STOP
         if stop.exists():

@@ -12,7 +12,7 @@ import orjson
 
 from core.annotations import Precedent, Precedents
 from core.documents import Document
-from core.engine.live import LiveRun
+from core.engine.live import LiveEngine
 from core.engine.ports import AttemptRow, Ports, TurnRow, VerdictRow, Work
 from core.engine.reply_log import JournalStore
 from core.llm.connections import Connection
@@ -95,7 +95,7 @@ class Debater:
         ports = Ports(load, models, self._store, sink, lambda _event: None, precedents)
         run = self._run.model_copy(update={"documents": len(documents)})
         try:
-            status = await LiveRun(Work(run, tuple(documents), self._retry), ports).run()
+            status = await LiveEngine(Work(run, tuple(documents), self._retry), ports).run()
         finally:
             await models.close()
         if status.state != "done":

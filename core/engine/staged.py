@@ -7,12 +7,12 @@ import asyncio
 from core.debate.turns import Fault, Reply
 from core.documents import Document
 from core.engine.debate import Placed, heard, look_up
-from core.engine.driver import Driver
+from core.engine.engine import Engine
 from core.engine.ports import Ports, StoredReply, Work
 from core.errors import ModelError
 
 
-class StagedRun(Driver):
+class ReplayingEngine(Engine):
     """A run whose replies come back long after their asks went out, or from elsewhere."""
 
     def __init__(self, work: Work, ports: Ports) -> None:

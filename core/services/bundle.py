@@ -29,7 +29,7 @@ from core.export import debates, replacing
 from core.export.interchange import named
 from core.runs import RunRow
 from core.services import export
-from core.services.session import ProjectSession, elsewhere
+from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
 from core.store.dump import ROWS_AT_ONCE, restore
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
@@ -59,7 +59,7 @@ def write_bundle(session: ProjectSession, path: Path, *, told: Told = lambda _st
 
     Keys are in no project file, so none is in the bundle.
     """
-    elsewhere(session.path, path)
+    check_output_path(session.path, path)
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         runs = session.store.runs.all()
         told("tables")

@@ -7,27 +7,27 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from core.engine.batch import BatchRun
-from core.engine.driver import Driver
-from core.engine.live import LiveRun
+from core.engine.batch import BatchEngine
+from core.engine.engine import Engine
+from core.engine.live import LiveEngine
 from core.engine.ports import Documents, Ports, Publish, Work
 from core.errors import UsageError
 from core.llm.batches import BatchLibrary
 from core.llm.models import ModelLibrary
-from core.runs import Engine
-from core.services.runs import examples
+from core.runs import EngineSettings
+from core.services import examples
 from core.store.project import Project
 
-PARAMS = tuple(name for name in Engine.model_fields if name != "name")
+PARAMS = tuple(name for name in EngineSettings.model_fields if name != "name")
 """The ``--param`` names that are the driver's."""
 
 
-def engine(name: str, params: Mapping[str, str]) -> tuple[Engine, dict[str, str]]:
+def parse_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, dict[str, str]]:
     """The driver by name with its own parameters, and the parameters of others. UsageError for a value that does not
     fit."""
     own = {key: value for key, value in params.items() if key in PARAMS}
     try:
-        chosen = Engine.model_validate({"name": name, **own})
+        chosen = EngineSettings.model_validate({"name": name, **own})
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
@@ -37,18 +37,18 @@ def engine(name: str, params: Mapping[str, str]) -> tuple[Engine, dict[str, str]
     return chosen, {key: value for key, value in params.items() if key not in PARAMS}
 
 
-def driver(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Driver:
+def make_engine(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Engine:
     """The driver that a run's settings name, over the project's store."""
     library = examples.library(project.store, models, documents, work.run)
     ports = Ports(documents, models, project.turn_store, project.sink, publish, library)
     match work.run.settings.engine.name:
         case "live":
-            return LiveRun(work, ports)
+            return LiveEngine(work, ports)
         case "batch":
-            return BatchRun(work, ports, BatchLibrary(models), project.jobs)
+            return BatchEngine(work, ports, BatchLibrary(models), project.jobs)
         case "ray":
-            from core.engine.ray_run import RayRun  # with Parquet, which nothing else in a run needs
+            from core.engine.ray_run import RayEngine  # with Parquet, which nothing else in a run needs
 
             place = work.run.settings.engine.ray_dir or project.path.with_suffix(".ray")
             folder = Path(place).expanduser() / work.run.run_id
-            return RayRun(work, ports, list(models.connections.values()), folder.resolve())
+            return RayEngine(work, ports, list(models.connections.values()), folder.resolve())

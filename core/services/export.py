@@ -17,7 +17,7 @@ from core.annotations import VERDICT, Evidence
 from core.errors import NoSuchRun
 from core.export import FORMATS, AnnotatorValues, ExportRow, Format, find_format, write
 from core.runs import RunRow
-from core.services.session import ProjectSession, elsewhere
+from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
 from core.store.transcripts import Turn
 
@@ -64,7 +64,7 @@ def export(
     """
     run = _known(session, run_id)
     with closing(_items(session, run, find_format(format))) as items:
-        elsewhere(session.path, path)
+        check_output_path(session.path, path)
         return write(format, items, run.settings.codebook, path, progress=progress).path
 
 

@@ -171,7 +171,7 @@ def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Work
     with Scripted(debating(judge=cut)) as server:
         models.add(workspace, "far", server.url)
         (run,) = make(session, planning.Plan(limit=1).everywhere(FAR))
-        session.go(run.run_id).result(30)
+        session.start_or_resume(run.run_id).result(30)
     shown = html(screen("run"))
     assert "Replies were cut by their output limit" in shown
     assert "2 of 4 replies" in shown

@@ -51,7 +51,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
         version = session.store.codebooks.save(BOOK)
         settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
         (made,) = planning.create(session, settings, session.store.documents.ids())
-        session.go(made.run_id).result(60)
+        session.start_or_resume(made.run_id).result(60)
         yield session
 
 
@@ -89,7 +89,7 @@ def test_what_it_proves_and_the_student(session: ProjectSession) -> None:
     next(button for button in at.button if button.label == "What it proves").click().run()
     assert "Submit 5 more documents and it begins to learn." in html(at)
     review.submit(session, run.run_id, [f"d{n}" for n in range(9)], actor="ada")
-    session.tutor.wait(60)
+    session.trainer.wait(60)
     at.run()
     next(button for button in at.button if button.label == "What it proves").click().run()
     shown = html(at)

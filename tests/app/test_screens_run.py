@@ -235,7 +235,7 @@ def test_what_ended_a_run_is_said_as_text(session: ProjectSession) -> None:
 def test_unresolved_documents_are_asked_again(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     (run,) = make(session)
-    session.go(run.run_id).result(30)
+    session.start_or_resume(run.run_id).result(30)
     at = screen()
     assert "Retry 4 unresolved" in labels(at)
     at.button(key="retry-unresolved").click().run()
@@ -245,7 +245,7 @@ def test_unresolved_documents_are_asked_again(session: ProjectSession) -> None:
 def test_what_a_run_did_not_pay_for_is_told_and_it_can_be_set_up_again(session: ProjectSession) -> None:
     fill(session, documents=6)
     for row in (*make(session), *make(session), *make(session, planning.Plan(params={"adaptive": True, "audit": 0.5}))):
-        session.go(row.run_id).result()
+        session.start_or_resume(row.run_id).result()
     shown = html(at := screen())
     assert "of the documents were decided without a debate." in shown
     assert "replies came from the store" in shown

@@ -112,7 +112,7 @@ def run_a_while(folder: Path, url: str, seconds: float) -> None:
         run_id = session.store.runs.create(moved, session.store.documents.ids()).run_id
     peak = Peak()
     peak.start()
-    going = session.go(run_id)
+    going = session.start_or_resume(run_id)
     time.sleep(seconds)
     session.pause(run_id)
     status = going.result()

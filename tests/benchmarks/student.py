@@ -15,8 +15,8 @@ import numpy as np
 from core import baseline, resources
 from core.classifier import classifier
 from core.codebook import Codebook, Label, load_yaml
-from core.services.classifier.trainer import task_of
 from core.services.codebooks.codebook import starters
+from core.services.trainer import task_of
 
 STEPS = (0, 10, 30, 50, 100, 200, 300)
 SEEDS = 3

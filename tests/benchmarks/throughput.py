@@ -167,7 +167,7 @@ def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, wa
     session, run_id = prepare(workspace, folder / "benchmark.duckdb", documents, slots)
 
     def work() -> str:
-        status = session.go(run_id).result()
+        status = session.start_or_resume(run_id).result()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return f"{status.verdicts} verdicts, {status.failed} failed, {status.calls} calls, {peak:.0f} MB at most"
 

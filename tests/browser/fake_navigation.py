@@ -18,7 +18,7 @@ from app.widgets.transcript import transcript
 
 def run() -> None:
     session = context.workspace().sessions()[0]
-    found = session.board(RUN)
+    found = session.live_run(RUN)
     state = found.status.state if found and found.status else "queued"
     with header("Run 14", "ECJ on hotel-reviews.csv, codebook v6, iteration 1 of 3", badge=state, tone="run", dot=True):
         st.button("Settings", icon=":material/tune:", type="tertiary")

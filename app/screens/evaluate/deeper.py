@@ -119,7 +119,7 @@ def role_models_and_people(session: ProjectSession, run: RunRow, reference: Refe
             with head:
                 if run.verdicts and st.button("Run canaries", key="who-canaries", icon=":material/replay:"):
                     made = drift.again(session, run)
-                    session.go(made.run_id)
+                    session.start_or_resume(made.run_id)
                     state.say_next("ok", f"{made.documents} canaries are asked again", f"As run {made.run_id}.")
                     st.rerun()
             model_recommendations.drift(drifted)

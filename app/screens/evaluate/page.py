@@ -88,7 +88,7 @@ def main() -> None:
             found = evaluated.evaluation(session, run, reference)
             _bars_and_flow(session, found)
             confusion_drilldown.behind(session, found)
-    session.ahead.work(lambda: evaluated.rest(session, run, reference))
+    session.prefetcher.work(lambda: evaluated.rest(session, run, reference))
 
 
 def _reference_switch(known: dict[Reference, int]) -> Reference:

@@ -22,19 +22,10 @@ from app.widgets.live_run import board
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
+from core.services import examples
 from core.services.lab import templates
 from core.services.review import ambiguity
-from core.services.runs import (
-    comparison,
-    context_limits,
-    control,
-    estimates,
-    examples,
-    planning,
-    prices,
-    rerun,
-    savings,
-)
+from core.services.runs import comparison, context_limits, control, estimates, planning, prices, rerun, savings
 from core.services.runs.preview import preview
 from core.services.session import ProjectSession
 
@@ -70,7 +61,7 @@ def shown_run(session: ProjectSession, rows: list[RunRow]) -> str:
     wanted = state.run_id()
     if wanted is not None and any(row.run_id == wanted for row in rows):
         return wanted
-    return next(iter(session.under_way()), rows[-1].run_id)
+    return next(iter(session.active_runs()), rows[-1].run_id)
 
 
 def source_name(session: ProjectSession) -> str:
@@ -265,7 +256,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         told = context_limits.limit_words(run, session.store.ended.at_their_limit(run_id))
         if told:
             notice("warn", "Replies were cut by their output limit", told)
-    moving = next((other for other in session.under_way() if session.state(other) == "running"), None)
+    moving = next((other for other in session.active_runs() if session.state(other) == "running"), None)
     status.queue_strip(
         [row for row in control.queue(session) if row.run_id != run_id],
         [row for row in control.held(session) if row.run_id != run_id] if now.state in ("done", "stopped") else [],
@@ -280,7 +271,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
 
     def follow() -> None:
         """When the run that is looked at ends and another begins, look at that one."""
-        others = [other for other in session.under_way() if other != run_id]
+        others = [other for other in session.active_runs() if other != run_id]
         if others and session.state(run_id) == "done":
             state.look_at_run(others[0])
 

@@ -17,7 +17,7 @@ from app.widgets.labels import tags, tile_html
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.spec import Params, ProtocolSpec
-from core.runs import BUILTIN, Engine
+from core.runs import BUILTIN, EngineSettings
 from core.services.runs.estimates import Estimate
 from core.services.runs.planning import Plan
 from core.services.runs.preview import Sent
@@ -33,7 +33,7 @@ def driver(plan: Plan, save: Callable[[Plan], None]) -> None:
     """The box that chooses, and a folder for files that are answered by hand; each change goes to ``save`` at once."""
 
     def change() -> None:
-        save(replace(plan, engine=Engine(name=st.session_state["run-engine"])))
+        save(replace(plan, engine=EngineSettings(name=st.session_state["run-engine"])))
 
     def change_folder() -> None:
         folder = st.session_state["run-batch-dir"].strip()

@@ -12,9 +12,9 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.export import replacing
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier.trainer import LEAST
 from core.services.runs import planning
-from core.services.session import ProjectSession, elsewhere
+from core.services.session import ProjectSession, check_output_path
+from core.services.trainer import LEAST
 from core.stats.intervals import Estimate, Interval
 
 FORMAT = "student"
@@ -53,10 +53,10 @@ def standing(session: ProjectSession) -> ClassifierStatus:
     settled = session.store.learning.settled()
     known = session.store.learning.facts()
     if settled >= LEAST and (known is None or known[1]["documents"] != settled):
-        session.tutor.notice()
+        session.trainer.notice()
     missing = max(0, LEAST - settled)
     if known is None:
-        return ClassifierStatus(settled, missing, busy=session.tutor.busy, trouble=session.tutor.trouble)
+        return ClassifierStatus(settled, missing, busy=session.trainer.busy, trouble=session.trainer.trouble)
     hash, facts = known
     score: Mapping[str, Any] = facts["scores"]
     interval = Interval(*score["interval"]) if score["interval"] else None
@@ -69,8 +69,8 @@ def standing(session: ProjectSession) -> ClassifierStatus:
         score=Estimate(score["value"], interval),
         measure=str(score["measure"]),
         tested=int(score["n"]),
-        busy=session.tutor.busy,
-        trouble=session.tutor.trouble,
+        busy=session.trainer.busy,
+        trouble=session.trainer.trouble,
     )
 
 
@@ -85,7 +85,7 @@ def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> 
     version = session.store.codebooks.latest()
     settings = planning.settle(plan, codebook, version.version if version else 0, session.models)
     (made,) = planning.create(session, settings, document_ids or session.store.documents.ids())
-    session.go(made.run_id)
+    session.start_or_resume(made.run_id)
     return made
 
 
@@ -101,7 +101,7 @@ def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
     if card == path:
         raise UsageError(f"{path.name} is what the student's card would be called.", f"End it in {SUFFIX}.")
     for place, data in ((path, kept.body), (card, kept.card.encode())):
-        with replacing(elsewhere(session.path, place)) as file:
+        with replacing(check_output_path(session.path, place)) as file:
             file.write(data)
     return path, card
 

@@ -13,9 +13,9 @@ from core.errors import CodebookError, InputError, UsageError
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services.classifier.classifier import PROTOCOL
-from core.services.classifier.trainer import task_of
 from core.services.runs import planning
 from core.services.session import ProjectSession
+from core.services.trainer import task_of
 from core.store.classifiers import StoredClassifier
 
 
@@ -69,7 +69,7 @@ def annotate(session: ProjectSession, adopted: Adopted) -> RunRow:
     plan = planning.Plan(protocol=PROTOCOL, everyone=RoleModel(connection=BUILTIN, model=f"{NAME}@{adopted.hash}"))
     settings = planning.settle(plan, latest.codebook, latest.version, session.models)
     (made,) = planning.create(session, settings, session.store.documents.ids())
-    session.go(made.run_id)
+    session.start_or_resume(made.run_id)
     return made
 
 

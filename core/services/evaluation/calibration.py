@@ -117,7 +117,7 @@ def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash
         return Certainty("student", "", None, None, why)
     ids = [loaded.documents[row] for row in asked]
     texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
-    opinion = session.tutor.opinion(hash, run.settings.codebook, [texts[id] for id in ids])
+    opinion = session.trainer.opinion(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
         return Certainty("student", "", None, None, "The student of this run is gone, or was taught other labels.")
     sure = np.full(gold.shape, np.nan)

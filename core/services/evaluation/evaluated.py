@@ -94,7 +94,7 @@ def usual(known: dict[Reference, int], wanted: Reference) -> Reference:
 def first(session: ProjectSession) -> Evaluation | None:
     """What Evaluate shows when it is opened. None while a run moves, as each verdict would undo it, and where there is
     nothing of the kind."""
-    rows = [] if session.under_way() else review.runs(session)
+    rows = [] if session.active_runs() else review.runs(session)
     if not rows or rows[0].settings.codebook.kind == "rating":
         return None
     run = rows[0]
@@ -105,7 +105,7 @@ def first(session: ProjectSession) -> Evaluation | None:
 
 def rest(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Work out what the other views of Evaluate show when they are first looked at."""
-    if session.under_way():
+    if session.active_runs():
         return
     debate(session, run, reference)
     errors(session, run, run.settings.codebook.labels[0].id, reference)

@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.export import replacing
 from core.services.evaluation import debate_effect, evaluate, references, reports
 from core.services.evaluation.grids import Reference
-from core.services.session import ProjectSession, elsewhere
+from core.services.session import ProjectSession, check_output_path
 
 _STYLE = """
 @page { size: A4; margin: 14mm; }
@@ -34,7 +34,7 @@ _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#
 def save(session: ProjectSession, run_id: str, path: Path, reference: Reference = "gold") -> Path:
     """Write the page to a file. UsageError as of ``page``, ExportError when the file cannot be written."""
     text = page(session, run_id, reference)
-    with replacing(elsewhere(session.path, path)) as file:
+    with replacing(check_output_path(session.path, path)) as file:
         file.write(text.encode())
     return path
 

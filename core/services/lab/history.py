@@ -135,7 +135,7 @@ def _latest(
 ) -> Score | None:
     for run_id, purpose in used:
         trial = trials.get(run_id)
-        if purpose == "lab" and trial is not None and trial.held_out == held_out and not session.moves(run_id):
+        if purpose == "lab" and trial is not None and trial.held_out == held_out and not session.is_active(run_id):
             if trial.sample["strata"] and len(trial.sample["strata"]) == 1:
                 continue  # a single document is no score
             row = session.store.runs.get(run_id)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.engine.driver import OUT_OF_BUDGET
+from core.engine.engine import OUT_OF_BUDGET
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
 from core.services.lab import history, samples, templates, trials
@@ -198,7 +198,7 @@ class _Walk:
                 return row
             self.progress["now"] = row.run_id
             self._keep()
-            self.session.go(row.run_id, retry_failed=True).result()
+            self.session.start_or_resume(row.run_id, retry_failed=True).result()
         except MootError as error:
             self.progress.setdefault("troubles", {})[str(cell.number)] = str(error)
             return None

@@ -206,7 +206,7 @@ def begin(
     for run_id in (before, after):
         row = session.store.runs.get(run_id)
         if row is not None and (row.state != "done" or row.failed):
-            session.go(run_id, retry_failed=True)
+            session.start_or_resume(run_id, retry_failed=True)
     return trial
 
 
@@ -235,13 +235,13 @@ def _asks(settings: RunSettings) -> str:
 
 def moves(session: ProjectSession, trial: Trial) -> bool:
     """Whether one of its runs is under way."""
-    return session.moves(trial.before_run) or session.moves(trial.after_run)
+    return session.is_active(trial.before_run) or session.is_active(trial.after_run)
 
 
 def look(session: ProjectSession, trial: Trial) -> Tried:
     """A trial as it stands now."""
     before, after = _both(session, trial)
-    error = session.outcome(after.run_id) or session.outcome(before.run_id)
+    error = session.last_error(after.run_id) or session.last_error(before.run_id)
     worst: tuple[Progress, ...] = ("failed", "stopped", "paused")
     state: Progress = next((each for each in worst if each in (before.state, after.state)), "done")
     if moves(session, trial):

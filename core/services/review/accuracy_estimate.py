@@ -14,10 +14,10 @@ from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.runs import RunRow
 from core.services import cache
-from core.services.classifier.trainer import grid_of
 from core.services.evaluation import grids
 from core.services.review import queue
 from core.services.session import ProjectSession
+from core.services.trainer import grid_of
 from core.stats import sampling
 from core.stats.intervals import Estimate
 from core.stats.sampling import Sample

@@ -129,7 +129,7 @@ def teach(session: ProjectSession, run: RunRow, lesson: CodebookExample, *, acto
     version = session.store.codebooks.save(made.after, note=note, actor=actor)
     if isinstance(draft, dict):
         _into_draft(session, draft, lesson, text)
-    session.tutor.notice()
+    session.trainer.notice()
     return version
 
 

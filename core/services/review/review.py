@@ -314,7 +314,7 @@ def _record(
         seconds=telling.seconds,
         once=telling.once,
     )
-    session.tutor.notice()
+    session.trainer.notice()
     return _saved(events) or Saved(time.time(), ())
 
 

@@ -41,8 +41,8 @@ def standing(session: ProjectSession, run_id: str) -> StandstillReason:
         raise NoSuchRun(run_id)
     state = session.state(run_id)
     siblings = sum(other.experiment_id == row.experiment_id for other in session.store.runs.all())
-    error = session.outcome(run_id)
-    return StandstillReason(row, state, session.ending(run_id), why(row, state), siblings, error)
+    error = session.last_error(run_id)
+    return StandstillReason(row, state, session.pending_state(run_id), why(row, state), siblings, error)
 
 
 def why(run: RunRow, state: State) -> StopCode:
@@ -52,7 +52,7 @@ def why(run: RunRow, state: State) -> StopCode:
 
 def queue(session: ProjectSession) -> tuple[RunRow, ...]:
     """Runs that wait for the one that moves, in their order."""
-    waiting = (run_id for run_id in session.under_way() if session.state(run_id) == "queued")
+    waiting = (run_id for run_id in session.active_runs() if session.state(run_id) == "queued")
     return tuple(row for row in map(session.store.runs.get, waiting) if row is not None)
 
 
@@ -69,7 +69,7 @@ def release(session: ProjectSession) -> None:
 def start(session: ProjectSession, runs: Sequence[RunRow]) -> None:
     """Put runs into the queue; the first begins at once when nothing else moves."""
     for row in runs:
-        session.go(row.run_id)
+        session.start_or_resume(row.run_id)
 
 
 def pause(session: ProjectSession, run_id: str) -> None:
@@ -86,10 +86,10 @@ def stop(session: ProjectSession, run_id: str) -> None:
 
 def go_on(session: ProjectSession, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> None:
     """Go on with a run, and then with those that were held back with it."""
-    session.go(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
+    session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
     for row in session.store.runs.all():
         if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_with(run_id):
-            session.go(row.run_id)
+            session.start_or_resume(row.run_id)
 
 
 def take_out(session: ProjectSession, run_id: str) -> None:

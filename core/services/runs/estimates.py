@@ -11,7 +11,7 @@ from core.documents import Document
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.reply import CHARACTERS_PER_TOKEN, estimated
-from core.runs import BUILTIN, Engine, RoleModel, RunRow, RunSettings
+from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings
 from core.services.cache import remembered
 from core.services.runs.preview import first_messages
 from core.services.session import ProjectSession
@@ -119,7 +119,7 @@ def _lengthened(each: Usage, tokens: float) -> Usage:
 
 
 def _role(
-    models: ModelLibrary, role: str, title: str, role_model: RoleModel, calls: int, each: Usage, engine: Engine
+    models: ModelLibrary, role: str, title: str, role_model: RoleModel, calls: int, each: Usage, engine: EngineSettings
 ) -> RoleEstimate:
     whole = Usage(each.prompt_tokens * calls, each.completion_tokens * calls)
     cost = models.prices.cost(models.place(role_model.connection), role_model.model, whole)

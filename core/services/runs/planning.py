@@ -18,7 +18,7 @@ from core.engine.preflight import Probe, probe_role_models
 from core.engine.thread import EngineThread
 from core.errors import CodebookError, UsageError
 from core.llm.models import ModelLibrary
-from core.runs import BUILTIN, Engine, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
+from core.runs import BUILTIN, EngineSettings, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
 from core.services import capability_cache
 from core.services.session import ProjectSession
 
@@ -60,7 +60,7 @@ class Plan:
     ambiguous: str = ""
     theta: float = 0.5
     pace: float = 0.0
-    engine: Engine = Engine()
+    engine: EngineSettings = EngineSettings()
 
     def role_model(self, role: str) -> RoleModel:
         """Who sits on a role: who was put there, else on its family (``annotator`` of ``annotator_b``), else
@@ -112,7 +112,7 @@ class Plan:
         """The plan that ``to_json`` wrote."""
         role_models = {role: RoleModel.model_validate(role_model) for role, role_model in data["role_models"].items()}
         handling = Handling.model_validate(data.get("handling", {}))
-        engine = Engine.model_validate(data.get("engine", {}))
+        engine = EngineSettings.model_validate(data.get("engine", {}))
         frozen = {"everyone": RoleModel.model_validate(data["everyone"]), "handling": handling, "engine": engine}
         return cls(**{**data, **frozen, "role_models": role_models})
 
@@ -263,7 +263,7 @@ def create(
     rejected: int = 0,
 ) -> list[RunRow]:
     """The runs of an experiment, one for each iteration, queued but not started. UsageError without documents."""
-    settings = session.tutor.resolve(settings)
+    settings = session.trainer.resolve(settings)
     made: list[RunRow] = []
     for iteration in range(iterations):
         made.append(

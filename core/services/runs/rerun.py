@@ -10,7 +10,7 @@ from core.debate import protocols
 from core.documents import Document
 from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
-from core.runs import Engine, RoleModel, RunRow, RunSettings, Template
+from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, Template
 from core.services.runs.planning import Plan
 from core.services.runs.preview import preview
 from core.services.session import ProjectSession
@@ -28,7 +28,7 @@ class Changes:
     prompts: Mapping[str, str] = field(default_factory=dict)
     concurrency: int | None = None
     budget_usd: float | None = None
-    engine: Engine | None = None
+    engine: EngineSettings | None = None
 
 
 def read_prompt(path: Path) -> str:

@@ -11,7 +11,7 @@ from core.debate import protocols
 from core.debate.events import Event
 from core.debate.turns import Ask, Usage
 from core.documents import Document
-from core.engine.live import LiveRun
+from core.engine.live import LiveEngine
 from core.engine.ports import AttemptRow, Ports, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.limits import Limits
 from core.llm.reply import ModelReply, OnDelta
@@ -84,9 +84,9 @@ class World:
         )
         return Work(run, tuple(one for one in ids if one not in self.verdicts), retry)
 
-    def run(self, work: Work) -> LiveRun:
+    def run(self, work: Work) -> LiveEngine:
         """A live run in this world."""
-        return LiveRun(work, Ports(self.load, self, self, self, self.events.append))
+        return LiveEngine(work, Ports(self.load, self, self, self, self.events.append))
 
     # the ports
 

@@ -11,7 +11,7 @@ from core.debate.events import Delta, RunStatus, TurnDone, VerdictReached
 from core.debate.turns import Ask
 from core.documents import Document
 from core.engine import limits
-from core.engine.driver import OUT_OF_BUDGET
+from core.engine.engine import OUT_OF_BUDGET
 from core.errors import EmptyReply
 from core.runs import NOT_STOPPED, StopReason
 from tests.core.engine.fakes import World, agreeing, settings

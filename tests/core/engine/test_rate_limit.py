@@ -11,7 +11,7 @@ import pytest
 from core import errors
 from core.debate.turns import Ask
 from core.documents import Document
-from core.engine import driver, limits, rate_limit
+from core.engine import engine, limits, rate_limit
 from core.engine.rate_limit import ServerLimiter
 from core.llm.limits import Limits
 from tests.core.engine.fakes import World, agreeing, settings
@@ -167,7 +167,7 @@ def test_a_minutes_allowance_is_spread(limit: Limits) -> None:
 def test_a_run_behind_a_server_that_takes_few_at_once_gets_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(limits, "_backoff", lambda _state: 0.02)
-    monkeypatch.setattr(driver, "STATUS_SECONDS", 0.005)  # the run is over before the usual first word on it
+    monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run is over before the usual first word on it
     world = World(slow=0.005)
 
     def few(ask: Ask, document: Document, times: int) -> str | Exception:

@@ -20,7 +20,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSess
         events: list[Event] = []
         session.listen(events.append)
         (run,) = make(session)
-        session.go(run.run_id).result(30)
+        session.start_or_resume(run.run_id).result(30)
         yield session, run.run_id, events
 
 
@@ -72,7 +72,7 @@ def test_a_status_made_from_the_store_counts_as_the_last_event_did(
 ) -> None:
     session, run_id, _ = told
     row = session.store.runs.get(run_id)
-    board = session.board(run_id)
+    board = session.live_run(run_id)
     assert row is not None
     assert board is not None
     assert board.status is not None
@@ -84,5 +84,5 @@ def test_a_status_made_from_the_store_counts_as_the_last_event_did(
 def test_a_project_without_runs(tmp_path: Path) -> None:
     with studio(tmp_path, documents=1) as (_, session):
         assert session.latest_run() is None
-        assert session.board("r0001") is None
+        assert session.live_run("r0001") is None
         assert session.finished("r0001", query="", status="", offset=0, limit=9).total == 0

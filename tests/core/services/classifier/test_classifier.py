@@ -69,7 +69,7 @@ def _run(session: ProjectSession, model: str = "lexical", protocol: str = "singl
 
 
 def _ended(session: ProjectSession, made: RunRow) -> RunStatus:
-    return session.go(made.run_id).result(60)
+    return session.start_or_resume(made.run_id).result(60)
 
 
 def _review(session: ProjectSession, run: RunRow, ids: list[str]) -> None:
@@ -77,8 +77,8 @@ def _review(session: ProjectSession, run: RunRow, ids: list[str]) -> None:
         for item, value in _reference(document.text).items():
             review.edit(session, run.run_id, document.id, item, value)
     review.submit(session, run.run_id, ids)
-    until(lambda: not session.tutor.busy, 60)
-    assert session.tutor.trouble == ""
+    until(lambda: not session.trainer.busy, 60)
+    assert session.trainer.trouble == ""
 
 
 def test_it_learns_in_the_background_and_says_how_sure_it_is(session: ProjectSession) -> None:
@@ -124,7 +124,7 @@ def test_a_resumed_run_asks_the_very_same_student(session: ProjectSession) -> No
     _review(session, run, [f"d{n:02}" for n in range(8, 30)])
     assert _ended(session, first).state == "done"  # resuming a finished run succeeds
     name = first.settings.role_models["annotator"].model.partition("@")[2]
-    assert session.tutor.find(name) is not None
+    assert session.trainer.find(name) is not None
     second = annotate(session)
     until(lambda: session.state(second.run_id) == "done", 60)
     row = session.store.runs.get(second.run_id)

@@ -47,13 +47,13 @@ def data(workspace: Workspace, tmp_path: Path) -> bytes:
     """The file of a student that was taught what cobwebs are."""
     session = filled(workspace, tmp_path / "taught.duckdb", BOOK)
     (run,) = make(session)
-    session.go(run.run_id).result(30)
+    session.start_or_resume(run.run_id).result(30)
     for n in range(60):
         text = TEXTS[n % 4]
         for item, value in ((CLEAN, "cobwebs" in text), (SERVICE, "staff" in text)):
             review.edit(session, run.run_id, f"d{n:02}", item, value)
     review.submit(session, run.run_id, [f"d{n:02}" for n in range(60)])
-    session.tutor.wait(60)
+    session.trainer.wait(60)
     return body(session)
 
 
@@ -66,7 +66,7 @@ def test_it_annotates_another_project_by_the_names_of_its_labels(
     assert (found.documents, found.known, found.strange) == (60, ("#service", "CLEANLINESS"), ("Noise",))
     assert import_.adopt(session, data, "hotel.skops") == found  # once more is no other one
     run = import_.annotate(session, found)
-    session.go(run.run_id).result(30)
+    session.start_or_resume(run.run_id).result(30)
     dirty, kind = (session.store.transcripts.verdict(run.run_id, id) for id in ("d60", "d61"))
     assert dirty is not None
     assert kind is not None
@@ -75,11 +75,11 @@ def test_it_annotates_another_project_by_the_names_of_its_labels(
     assert [value for item, value in kind.verdict.values.items() if item not in ("c1", "s1")] == [None]
     assert not standing(session).ready  # the project's own has learned nothing
     # Labels in another order here, and one that it does not know: each is told under its own.
-    opinion = session.tutor.opinion(found.hash, here, [HIDDEN])
+    opinion = session.trainer.opinion(found.hash, here, [HIDDEN])
     assert opinion is not None
     assert np.array_equal(opinion.values, [[np.nan, 0, 1]], equal_nan=True)
     assert np.array_equal(np.isnan(opinion.certainty), [[True, False, False]])
-    assert session.tutor.opinion(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
+    assert session.trainer.opinion(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
 
 
 def test_what_is_no_student_or_knows_nothing_here_is_refused(workspace: Workspace, tmp_path: Path, data: bytes) -> None:
@@ -108,7 +108,7 @@ def test_whether_it_can_be_believed_here_is_told_against_what_people_settle(
     here = Codebook(labels=(Label(name="Service", id="s1"), Label(name="Cleanliness", id="c1")))
     session = filled(workspace, tmp_path / "here.duckdb", here)
     run = import_.annotate(session, import_.adopt(session, data, "hotel.skops"))
-    session.go(run.run_id).result(30)
+    session.start_or_resume(run.run_id).result(30)
     for n in range(8):
         for item, value in (("c1", "cobwebs" in TEXTS[n % 4]), ("s1", "staff" in TEXTS[n % 4])):
             review.edit(session, run.run_id, f"d{n:02}", item, value)

@@ -61,7 +61,7 @@ def test_every_protocol_does_every_sample(workspace: Workspace, sample: sample_p
         return
     settings = planning.settle(plan, version.codebook, version.version, session.models)
     (row,) = planning.create(session, settings, session.store.documents.ids()[: plan.limit])
-    assert session.go(row.run_id).result(60).state == "done"
+    assert session.start_or_resume(row.run_id).result(60).state == "done"
     report = evaluate.report(session, row.run_id)
     ended = session.store.runs.get(row.run_id)
     assert ended is not None

@@ -14,7 +14,7 @@ def session(tmp_path):
     with Project.open(tmp_path / "p.duckdb") as project:
         sample_world.build(project, {})
         session = sample_world.session_on(project)
-        session.under_way = tuple
+        session.active_runs = tuple
         yield session
 
 
@@ -30,7 +30,7 @@ def test_what_was_worked_out_ahead_is_not_worked_out_again(session, monkeypatch)
 
 def test_nothing_is_worked_out_ahead_while_a_run_moves(session, monkeypatch):
     monkeypatch.setattr(scoring, "evaluation", lambda *_: pytest.fail("a run moves"))
-    session.under_way = lambda: ("r0001",)
+    session.active_runs = lambda: ("r0001",)
     assert evaluated.first(session) is None
     evaluated.rest(session, looked.runs(session)[-1], "gold")
 

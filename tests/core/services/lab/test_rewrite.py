@@ -92,7 +92,7 @@ def test_an_example_that_is_taken_takes_its_document_out_of_the_test(tmp_path):
         assert "porter" in found[0].text or "helped" in found[0].text
         example = next(one for one in found if one.part == "include")
         (later,) = make(session, planning.Plan(limit=1))
-        session.go(later.run_id).result(30)
+        session.start_or_resume(later.run_id).result(30)
         assert suggestions.judged(session) == later.run_id
         assert suggestions.suggestions(session) != found
         assert suggestions.suggestions(session, trial.after_run) == found  # of the run that was chosen

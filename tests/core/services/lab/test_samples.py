@@ -51,7 +51,7 @@ def test_a_sample_is_kept_and_never_held_out(tmp_path):
         assert set(first.ids) <= set(development)
         assert 8 <= len(held) <= 28  # three of ten, by hash
         (run,) = make(session)
-        session.go(run.run_id).result()
+        session.start_or_resume(run.run_id).result()
         assert samples.sample(session, 10, seed=3) == first  # a later run does not change who is in it
         assert samples.sample(session, 10, seed=4).run_id == run.run_id
         assert set(samples.held_out(session).ids) == set(held)

@@ -31,7 +31,7 @@ def world(tmp_path_factory: pytest.TempPathFactory):
     version = session.store.codebooks.save(BOOK)
     settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
     (made,) = planning.create(session, settings, session.store.documents.ids())
-    session.go(made.run_id).result(60)
+    session.start_or_resume(made.run_id).result(60)
     row = session.store.runs.get(made.run_id)
     assert row is not None
     yield session, row.model_copy(update={"created_at": 1_763_000_000.0})  # fixes which documents are drawn
@@ -91,7 +91,7 @@ def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> N
         version = session.store.codebooks.save(BOOK)
         settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
         (made,) = planning.create(session, settings, session.store.documents.ids())
-        session.go(made.run_id).result(60)
+        session.start_or_resume(made.run_id).result(60)
         run = session.store.runs.get(made.run_id)
         assert run is not None
         review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])

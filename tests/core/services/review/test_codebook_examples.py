@@ -49,7 +49,7 @@ def _run(session: ProjectSession) -> RunRow:
     assert latest is not None
     settings = planning.settle(planning.Plan(protocol="single"), latest.codebook, latest.version, session.models)
     (made,) = planning.create(session, settings, session.store.documents.ids())
-    session.go(made.run_id).result(60)
+    session.start_or_resume(made.run_id).result(60)
     row = session.store.runs.get(made.run_id)
     assert row is not None
     return row

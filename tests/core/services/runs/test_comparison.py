@@ -49,7 +49,7 @@ def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
     assert comparison.plans(session) == ()
     assert len({run.experiment_id for run in made}) == 2
     for run in made:
-        assert session.go(run.run_id).result(60).state == "done"
+        assert session.start_or_resume(run.run_id).result(60).state == "done"
     second = session.store.runs.get(made[1].run_id)
     assert second is not None
     assert (second.calls, second.cached_calls) == (4 * 3, 4 * 2)

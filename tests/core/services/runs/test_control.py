@@ -30,7 +30,7 @@ def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(session: ProjectSe
     assert session.state(second.run_id) == "queued"
     assert [row.run_id for row in control.queue(session)] == [second.run_id]
     control.pause(session, first.run_id)
-    until(lambda: not session.under_way())
+    until(lambda: not session.active_runs())
     assert (session.state(first.run_id), session.state(second.run_id)) == ("paused", "paused")
     assert control.standing(session, first.run_id).why == "user"
     assert control.standing(session, second.run_id).why == "on_hold"
@@ -45,7 +45,7 @@ def test_stopping_holds_the_queue_back_until_it_is_released(session: ProjectSess
     control.start(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
     control.stop(session, first.run_id)
-    until(lambda: not session.under_way())
+    until(lambda: not session.active_runs())
     assert [row.run_id for row in control.held(session)] == [second.run_id]
     control.release(session)
     until(lambda: session.state(second.run_id) == "done", 30)
@@ -56,12 +56,14 @@ def test_stopping_holds_the_queue_back_until_it_is_released(session: ProjectSess
 def test_a_pause_shows_before_the_calls_in_flight_have_ended(session: ProjectSession) -> None:
     (run,) = make(session, replace(SLOW, pace=4.0))
     control.start(session, [run])
-    until(lambda: (board := session.board(run.run_id)) is not None and board.holds("d0"))  # else nothing is in flight
+    until(
+        lambda: (board := session.live_run(run.run_id)) is not None and board.holds("d0")
+    )  # else nothing is in flight
     control.pause(session, run.run_id)
-    assert session.ending(run.run_id) == "paused"
+    assert session.pending_state(run.run_id) == "paused"
     control.stop(session, run.run_id)
-    until(lambda: not session.under_way())
-    assert session.ending(run.run_id) is None
+    until(lambda: not session.active_runs())
+    assert session.pending_state(run.run_id) is None
     assert session.state(run.run_id) == "stopped"
 
 
@@ -81,14 +83,14 @@ def test_a_paused_run_is_stopped_where_it_stands_and_a_done_one_stays_done(sessi
     control.start(session, [run])
     until(lambda: session.state(run.run_id) == "running")
     control.pause(session, run.run_id)
-    until(lambda: not session.under_way())
+    until(lambda: not session.active_runs())
     control.stop(session, run.run_id)
-    board = session.board(run.run_id)
+    board = session.live_run(run.run_id)
     assert board is not None
     assert board.status is not None
     assert (session.state(run.run_id), board.status.state) == ("stopped", "stopped")
     (other,) = make(session)
-    session.go(other.run_id).result(30)
+    session.start_or_resume(other.run_id).result(30)
     control.pause(session, other.run_id)
     control.stop(session, other.run_id)
     assert session.state(other.run_id) == "done"
@@ -100,7 +102,9 @@ def test_an_interrupted_run_says_how_far_it_came(tmp_path: Path) -> None:
         control.start(session, [run])
         until(
             lambda: (
-                (board := session.board(run.run_id)) is not None and board.status is not None and board.status.calls > 1
+                (board := session.live_run(run.run_id)) is not None
+                and board.status is not None
+                and board.status.calls > 1
             )
         )
         path = session.path

@@ -11,7 +11,7 @@ import pytest
 from core.documents import Document
 from core.llm.connections import connection
 from core.llm.reply import estimated
-from core.runs import Engine, RoleModel, Sampling
+from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.runs import planning
 from core.services.runs.estimates import REPLY_TOKENS, Estimate, estimate
 from core.services.runs.preview import first_messages
@@ -56,7 +56,7 @@ def test_a_list_price_times_the_rendered_prompts(session: ProjectSession) -> Non
 
 def test_a_batch_costs_half(session: ProjectSession) -> None:
     plan = planning.Plan(everyone=RoleModel(connection="openai", model="gpt-4.1-mini"))
-    live, batch = of(session, plan), of(session, replace(plan, engine=Engine(name="batch")))
+    live, batch = of(session, plan), of(session, replace(plan, engine=EngineSettings(name="batch")))
     assert live.cost_usd is not None
     assert batch.cost_usd == pytest.approx(live.cost_usd / 2)
     assert batch.basis.endswith("In batches, at half of that.")
@@ -76,7 +76,7 @@ def test_an_unknown_price_is_said_and_not_guessed(session: ProjectSession) -> No
 
 def test_an_earlier_run_with_the_same_role_models_is_the_measure(session: ProjectSession) -> None:
     (run,) = make(session)
-    session.go(run.run_id).result(30)
+    session.start_or_resume(run.run_id).result(30)
     turns = session.store.ended.usage(run.run_id)
     assert turns["judge"][0] == 4
     told = of(session, planning.Plan(), documents=100)
@@ -98,7 +98,7 @@ def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length
 
 def test_what_was_measured_on_other_documents_is_taken_to_their_length(session: ProjectSession) -> None:
     (run,) = make(session, planning.Plan(protocol="single"))
-    session.go(run.run_id).result(30)
+    session.start_or_resume(run.run_id).result(30)
     measured = session.store.ended.usage(run.run_id)["annotator"][1].prompt_tokens
     assert of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
     before = session.store.documents.mean_length()

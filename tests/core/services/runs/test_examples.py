@@ -10,7 +10,8 @@ import pytest
 from core.documents import Document
 from core.engine.ports import no_precedents
 from core.runs import RunRow
-from core.services.runs import examples, planning
+from core.services import examples
+from core.services.runs import planning
 from core.services.session import ProjectSession
 from tests.core.services.sessions import BOOK, studio
 
@@ -82,7 +83,7 @@ def test_a_run_on_everything_that_is_labelled_is_said_to_have_none(session: Proj
 
 def test_the_trial_shows_them_and_pays_a_reason_once(session: ProjectSession) -> None:
     run = run_of(session, "g0", "g2", judges=1, trials="all")
-    assert session.go(run.run_id).result(60).state == "done"
+    assert session.start_or_resume(run.run_id).result(60).state == "done"
     clerk = [turn for turn in session.store.transcripts.of(run.run_id, ["g0", "g2"]) if turn.role == "clerk"]
     assert clerk
     assert len({turn.reply.key for turn in clerk}) < len(clerk)

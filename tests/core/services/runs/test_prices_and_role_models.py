@@ -142,7 +142,7 @@ def test_records_come_from_the_first_speakers_of_real_runs(opened: tuple[Workspa
     session.store.documents.replace_gold({f"d{number}": {"gold": values} for number, values in enumerate(true)})
     for protocol in ("ecj", "single"):
         (run,) = make(session, planning.Plan(protocol=protocol))
-        session.go(run.run_id).result(30)
+        session.start_or_resume(run.run_id).result(30)
     (found,) = role_models.records(session)
     assert (found.spec, found.runs) == ("builtin/lexical", 2)
     assert found.n == 2 * 4

@@ -23,7 +23,7 @@ from core.codebook import Codebook
 from core.documents import Document, Value
 from core.hashing import digest
 from core.runs import BUILTIN, RunSettings
-from core.services.classifier import model_card
+from core.services import model_card
 from core.store.classifiers import Decided, StoredClassifier
 from core.store.store import Store
 
