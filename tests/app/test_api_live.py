@@ -29,7 +29,7 @@ class Source:
     def __init__(self) -> None:
         self.board_ = LiveRunState(RUN)
 
-    def board(self, run_id: str) -> LiveRunState | None:
+    def live_run(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == RUN else None
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:

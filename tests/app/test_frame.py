@@ -42,7 +42,7 @@ class ProjectSession:
     def saved_at(self) -> float | None:
         return 1_700_000_000.0
 
-    def board(self, run_id: str) -> LiveRunState | None:
+    def live_run(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == "r1" else None
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:

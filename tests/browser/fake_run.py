@@ -214,7 +214,7 @@ class FakeSession:
     def saved_at(self) -> float | None:
         return time.time()
 
-    def board(self, run_id: str) -> LiveRunState | None:
+    def live_run(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == RUN else None
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
