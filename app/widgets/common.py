@@ -18,8 +18,7 @@ def styles() -> None:
 
 def room_link(room: str, label: str, *, icon: str | None = None) -> None:
     """A link to another room; nothing while there is no such screen."""
-    if (APP / "screens" / f"{room}.py").exists():
-        st.page_link(f"screens/{room}/page.py", label=label, icon=icon or ":material/arrow_forward:")
+    st.page_link(f"screens/{room}/page.py", label=label, icon=icon or ":material/arrow_forward:")
 
 
 def bound(key: str, value: Any) -> str:
