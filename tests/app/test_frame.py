@@ -30,7 +30,7 @@ class ProjectSession:
     def name(self) -> str:
         return self.path.stem
 
-    def under_way(self) -> Sequence[str]:
+    def active_runs(self) -> Sequence[str]:
         return ["r1"]
 
     def latest_run(self) -> str | None:

@@ -40,7 +40,7 @@ def session(project):
         run_name=lambda run: f"Run {run}",
         saved_at=lambda: project.saved_at,
         replay=lambda run, document: run_view.replay(project.store, run, document),
-        under_way=tuple,
+        active_runs=tuple,
         ahead=SimpleNamespace(work=lambda what: what()),
     )
     context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))

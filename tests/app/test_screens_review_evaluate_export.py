@@ -39,8 +39,8 @@ def session(project):
         run_name=lambda run: f"Run {run}",
         saved_at=lambda: project.saved_at,
         replay=lambda run, document: run_view.replay(project.store, run, document),
-        tutor=SimpleNamespace(notice=lambda: None),
-        under_way=tuple,
+        trainer=SimpleNamespace(notice=lambda: None),
+        active_runs=tuple,
         ahead=SimpleNamespace(work=lambda what: what()),
     )
     context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))

@@ -202,7 +202,7 @@ class FakeSession:
         return self
 
     # -- the desk
-    def under_way(self) -> Sequence[str]:
+    def active_runs(self) -> Sequence[str]:
         return [RUN] if self.state == "running" else []
 
     def latest_run(self) -> str | None:

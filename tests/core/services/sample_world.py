@@ -74,9 +74,9 @@ def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
 
 def session_on(project: Project) -> ProjectSession:
     """As much of a desk as the three rooms use."""
-    tutor = SimpleNamespace(notice=lambda: None)
+    trainer = SimpleNamespace(notice=lambda: None)
     path = Path("/projects/small.duckdb")
     session = SimpleNamespace(
-        store=project.store, name="small", path=path, tutor=tutor, saved_at=lambda: project.saved_at
+        store=project.store, name="small", path=path, trainer=trainer, saved_at=lambda: project.saved_at
     )
     return cast(ProjectSession, session)
