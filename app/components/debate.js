@@ -49,7 +49,7 @@ export class Debate {
 
   answers(turn) {
     const own = this.turns.get(turn);
-    if (own && Array.isArray(own.answers)) return heardOf(own, this.board.roles);
+    if (own && Array.isArray(own.replies_to)) return heardOf(own, this.board.roles);
     const before = [...new Set(this.ordered.filter((t) => t.turn < turn).map((t) => t.role))];
     const others = before.filter((role) => own && role !== own.role);
     if (!others.length) return "";

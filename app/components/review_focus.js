@@ -410,7 +410,7 @@ class FocusView {
       el("div", "phead", el("span", "mono b", doc.id), el("span", "t2 sm ell", doc.note), el("span", "row end badges", ...badges)),
       el("div", "scroll",
         doc.hidden ? el("div", "veil", icon("eye"), "Blind: the verdict is shown after you have decided every label.") : null,
-        doc.fault ? el("div", "veil wrong", doc.fault) : null,
+        doc.error ? el("div", "veil wrong", doc.error) : null,
         textOf(doc, book.labels, disputed), doc.hidden ? null : evidenceOf(doc, book.labels, book.roles, book.kind)),
       this.foldRoom);
   }

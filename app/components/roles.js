@@ -43,8 +43,8 @@ export function roleOf(book, role) {
 
 // Whom a turn has heard, in words: "answers the critic", "weighs both", "hears A, B and C".
 export function heardOf(turn, roles) {
-  const others = turn.answers.filter((role) => role !== turn.role);
-  if (!others.length) return turn.answers.length ? "goes over its own words" : "";
+  const others = turn.replies_to.filter((role) => role !== turn.role);
+  if (!others.length) return turn.replies_to.length ? "goes over its own words" : "";
   const names = others.map((role) => roleOf(roles, role).name);
   if (roleColour(turn.role) === "judge" && others.length === 2) return "weighs both";
   if (names.length === 1) return `answers ${names[0]}`;

@@ -7,7 +7,7 @@ import { labelOf, present, tag } from "./labels.js";
 export function ruling(verdict, labels, kind) {
   const row = el("div", "dec");
   row.style.marginTop = "0";
-  if (verdict.status === "failed") row.append(el("span", "badge wrong", icon("fail"), "failed"), el("span", "wrong", verdict.fault || ""));
+  if (verdict.status === "failed") row.append(el("span", "badge wrong", icon("fail"), "failed"), el("span", "wrong", verdict.error || ""));
   else {
     const decided = verdict.status === "verdict";
     row.append(el("span", `badge ${decided ? "right" : "unres"}`, icon(decided ? "done" : "help"), decided ? "verdict" : "unresolved"));

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from core.baseline.scan import clauses_of, locate, window
 from core.codebook import Codebook
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document, Value
 
 NAME = "student"
@@ -45,7 +45,7 @@ Lookup: TypeAlias = Callable[[str], ClassifierModel | None]
 """The student with a hash; with an empty one, the latest."""
 
 
-def answer(ask: Ask, codebook: Codebook, document: Document, pupil: ClassifierModel) -> str:
+def answer(ask: Request, codebook: Codebook, document: Document, pupil: ClassifierModel) -> str:
     """The reply to an ask, in the formats that the parser reads."""
     said = pupil.judge(codebook, document)
     opening = f"Student, no language model, taught on {pupil.documents} reviewed documents:"
@@ -53,7 +53,7 @@ def answer(ask: Ask, codebook: Codebook, document: Document, pupil: ClassifierMo
     return "\n".join([opening, *lines, *_decision(ask, codebook, said)])
 
 
-def _decision(ask: Ask, codebook: Codebook, said: Sequence[Prediction]) -> list[str]:
+def _decision(ask: Request, codebook: Codebook, said: Sequence[Prediction]) -> list[str]:
     names = {label.id: label.name for label in codebook.labels}
     if codebook.kind == "choice":
         chosen = said[0].value if said else None

@@ -15,7 +15,7 @@ from core.baseline.lexicon import lexicon_of
 from core.baseline.roles import Voice
 from core.baseline.scan import scan
 from core.codebook import Codebook
-from core.debate.turns import Ask, Reply, Statement, family
+from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
 VERSION = "3"
@@ -32,7 +32,7 @@ _DECIDING = frozenset({"judge", "refiner"})
 _CHALLENGING = frozenset({"critic", "reviewer"})
 
 
-def answer(ask: Ask, codebook: Codebook, document: Document) -> str:
+def answer(ask: Request, codebook: Codebook, document: Document) -> str:
     """The reply to an ask, in the formats that the parser reads. Pure: the same arguments give the same text.
 
     What a role does follows from what it is given (a position to argue for) or its name where that tells it (an
@@ -43,7 +43,7 @@ def answer(ask: Ask, codebook: Codebook, document: Document) -> str:
     for chore in (persona_extraction.answer, panel_roles.chair, panel_roles.clerk):
         if (text := chore(ask)) is not None:
             return text
-    voice = Voice(ask.narrowed(codebook), ask.document or document, panel_roles.concern(ask))
+    voice = Voice(ask.narrow(codebook), ask.document or document, panel_roles.concern(ask))
     if panel_roles.is_persona(ask):
         return panel_roles.speak(ask, voice)
     if (argument := panel_roles.answer(ask, voice.view)) is not None:
@@ -96,5 +96,5 @@ def _heard(inputs: Mapping[str, Any]) -> Iterator[Reply]:
         if isinstance(value, Reply):
             yield value
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            yield from {each.role: each.reply for each in value if isinstance(each, Statement)}.values()
+            yield from {each.role: each.reply for each in value if isinstance(each, AttributedReply)}.values()
             yield from (each for each in value if isinstance(each, Reply))

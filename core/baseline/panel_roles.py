@@ -12,28 +12,28 @@ from core.baseline.match import NAMES, View
 from core.baseline.roles import Voice
 from core.debate.personas import FAMILY
 from core.debate.reading import parse
-from core.debate.turns import Ask, Reply, Statement, family
+from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Value
 
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 NO_MORE = "NO MORE COMMENTS"
 
 
-def concern(ask: Ask) -> str:
+def concern(ask: Request) -> str:
     """What the persona who is asked looks for, in its own words; empty for anybody else."""
     persona = ask.inputs.get("persona")
     return str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
 
 
-def is_persona(ask: Ask) -> bool:
+def is_persona(ask: Request) -> bool:
     """Whether a persona of a panel is asked."""
     return family(ask.role) == FAMILY and isinstance(ask.inputs.get("persona"), Mapping)
 
 
-def speak(ask: Ask, voice: Voice) -> str:
+def speak(ask: Request, voice: Voice) -> str:
     """A persona alone, in the debate, or asked for what it owes."""
     history = _history(ask)
-    if not history or ask.expects != "text":
+    if not history or ask.form != "text":
         return voice.propose(final=True)
     own = next((said.reply for said in history if said.role == ask.role), None)
     others = _latest(said for said in history if said.role != ask.role)
@@ -44,7 +44,7 @@ def speak(ask: Ask, voice: Voice) -> str:
     return f"{NO_MORE}\n{voice.propose(final=True)}"
 
 
-def chair(ask: Ask) -> str | None:
+def chair(ask: Request) -> str | None:
     """The first of those who may speak; None when this is no coordinator's ask."""
     waiting = ask.inputs.get("waiting")
     if ask.role != COORDINATOR or not isinstance(waiting, Sequence) or not waiting:
@@ -52,12 +52,12 @@ def chair(ask: Ask) -> str | None:
     return f"Next: {waiting[0]}"
 
 
-def clerk(ask: Ask) -> str | None:
+def clerk(ask: Request) -> str | None:
     """The figures, and who ended apart; None when this is no aggregator's ask."""
     lines = ask.inputs.get("averages")
     if ask.role != AGGREGATOR or not isinstance(lines, Sequence):
         return None
-    finals = [said for said in ask.inputs.get("finals", ()) if isinstance(said, Statement)]
+    finals = [said for said in ask.inputs.get("finals", ()) if isinstance(said, AttributedReply)]
     apart = [said.speaker for said in finals if any(_differ(said.reply, other.reply) for other in finals)]
     if not apart:
         agreement = "all of them end with the same decision."
@@ -67,14 +67,14 @@ def clerk(ask: Ask) -> str | None:
     return "\n".join([f"{NAMES}, which lists and does not weigh: {agreement}", *(f"- {line}" for line in lines)])
 
 
-def _history(ask: Ask) -> tuple[Statement, ...]:
+def _history(ask: Request) -> tuple[AttributedReply, ...]:
     said = ask.inputs.get("history", ())
-    return tuple(each for each in said if isinstance(each, Statement))
+    return tuple(each for each in said if isinstance(each, AttributedReply))
 
 
-def _latest(history: Iterator[Statement]) -> list[Statement]:
+def _latest(history: Iterator[AttributedReply]) -> list[AttributedReply]:
     """The last word of each that holds a decision."""
-    last: dict[str, Statement] = {}
+    last: dict[str, AttributedReply] = {}
     for said in history:
         if said.reply.reading.readable and said.reply.reading.values:
             last[said.role] = said
@@ -90,7 +90,7 @@ def _differ(one: Reply, other: Reply) -> bool:
 _NEGATED = (" not present", " absent", " not there")
 
 
-def answer(ask: Ask, view: View) -> str | None:
+def answer(ask: Request, view: View) -> str | None:
     """The argument for the ``position`` that an ask states; None when it states none."""
     position = ask.inputs.get("position")
     if not isinstance(position, str):

@@ -15,7 +15,7 @@ import orjson
 
 from core.baseline.words import words
 from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, Found
-from core.debate.turns import Ask
+from core.debate.turns import Request
 
 PEOPLE = words(
     """
@@ -39,7 +39,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 _LEAST, _LONGEST = 25, 320
 
 
-def answer(ask: Ask) -> str | None:
+def answer(ask: Request) -> str | None:
     """The reply of a scout, a merger or an author; None when the ask is none of theirs."""
     source, found, group = (ask.inputs.get(name) for name in ("source", "found", "group"))
     if ask.role == SCOUT and isinstance(source, str):

@@ -18,25 +18,25 @@ from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import evidence
 from core.debate.reading import parse
 from core.debate.reading.markers import spoken
-from core.debate.turns import Ask, Expect, Fault, Reply, Statement, Step, T, Verdict, family
+from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Value
 from core.hashing import digest
 from core.prompts.messages import Message
 from core.runs import RunSettings
 
 Protocol: TypeAlias = "Callable[[DebateContext], Step[Verdict]]"
-Heard: TypeAlias = Reply | Sequence[Statement]
+Heard: TypeAlias = Reply | Sequence[AttributedReply]
 """What a role is told of others: one reply, or who said what in which round."""
 
-FORMS: Mapping[Kind, Expect] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
+FORMS: Mapping[Kind, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
 """The form of a decision on each kind of codebook."""
 
 
 class _GaveUp(Exception):
     """A reply that a protocol cannot do without has a fault. Never leaves ``conduct``."""
 
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
+    def __init__(self, fault: ReplyError) -> None:
+        self.error = fault
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class DebateContext:
         return whole.without(self.left_out) if self.left_out else whole
 
     @property
-    def form(self) -> Expect:
+    def form(self) -> ReplyForm:
         """What a reply that decides must hold."""
         return FORMS[self.settings.codebook.kind]
 
@@ -92,9 +92,9 @@ class DebateContext:
         role: str,
         *,
         template: str = "",
-        expects: Expect = "text",
+        form: ReplyForm = "text",
         round: int = 0,
-        answers: Sequence[str] = (),
+        replies_to: Sequence[str] = (),
         extra: Mapping[str, Any] | None = None,
         **heard: Heard,
     ) -> Step[Reply]:
@@ -102,11 +102,11 @@ class DebateContext:
 
         Gives the last reply, whose ``reading.problem`` tells whether it can be read. A fault ends the debate.
         """
-        ask = self.compose(role, template=template, expects=expects, round=round, answers=answers, extra=extra, **heard)
+        ask = self.compose(role, template=template, form=form, round=round, replies_to=replies_to, extra=extra, **heard)
         (reply,) = yield from self.ask_all((ask,))
         return self.needed(reply)
 
-    def ask_all(self, asks: Iterable[Ask]) -> Step[tuple[Reply, ...]]:
+    def ask_all(self, asks: Iterable[Request]) -> Step[tuple[Reply, ...]]:
         """Ask in parallel; replies come in the order of the asks. Those that cannot be read are asked for once more,
         again in parallel. Faults are handed to the protocol as replies."""
         asked = tuple(asks)
@@ -122,8 +122,8 @@ class DebateContext:
 
     def needed(self, reply: Reply) -> Reply:
         """The reply, when the debate cannot go on without it: a fault in it ends the debate as ``failed``."""
-        if reply.fault is not None:
-            raise _GaveUp(reply.fault)
+        if reply.error is not None:
+            raise _GaveUp(reply.error)
         return reply
 
     def compose(
@@ -131,12 +131,12 @@ class DebateContext:
         role: str,
         *,
         template: str = "",
-        expects: Expect = "text",
+        form: ReplyForm = "text",
         round: int = 0,
-        answers: Sequence[str] = (),
+        replies_to: Sequence[str] = (),
         extra: Mapping[str, Any] | None = None,
         **heard: Heard,
-    ) -> Ask:
+    ) -> Request:
         """The ask for a role who has heard the given replies, rendered from the run's frozen templates.
 
         ``template`` is that of the role's family when it is not given; ``extra`` are further variables of it, which
@@ -146,13 +146,13 @@ class DebateContext:
         for name, words in heard.items():
             values[name] = _told(words)
         values |= extra or {}
-        return Ask(
+        return Request(
             role=role,
             messages=prompts.render(self.settings.templates[template or family(role)], values),
             inputs={**heard, **(extra or {})},
-            expects=expects,
+            form=form,
             round=round,
-            answers=tuple(dict.fromkeys(answers)),
+            replies_to=tuple(dict.fromkeys(replies_to)),
             item=self.item,
             without=self.left_out,
         )
@@ -183,7 +183,7 @@ class DebateContext:
         values: dict[str, Value | None] = {item: part.values.get(item) for item, part in parts.items()}
         reasons = {item: part.reasons[item] for item, part in parts.items() if item in part.reasons}
         notes = dict.fromkeys(note for part in parts.values() for note in part.notes)
-        fault = next((part.fault for part in parts.values() if part.fault is not None), None)
+        fault = next((part.error for part in parts.values() if part.error is not None), None)
         if fault is not None:
             return self.failed(fault)
         return Verdict(values=values, reasons=reasons, notes=tuple(notes))
@@ -193,9 +193,9 @@ class DebateContext:
         items = self.codebook.items
         return Verdict(values=dict.fromkeys(items), reasons=dict.fromkeys(items, reason))
 
-    def failed(self, fault: Fault) -> Verdict:
+    def failed(self, fault: ReplyError) -> Verdict:
         """A verdict after a provider fault."""
-        return replace(self.unresolved(fault.message), fault=fault)
+        return replace(self.unresolved(fault.message), error=fault)
 
     def _keep_to(
         self, named: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
@@ -221,9 +221,9 @@ class DebateContext:
     def _names(self, reply: Reply) -> Iterable[str]:
         if not reply.reading.readable:
             return parse.mentions(reply.text, self.codebook)
-        return reply.reading.named
+        return reply.reading.selected
 
-    def _again(self, ask: Ask, reply: Reply) -> Ask:
+    def _again(self, ask: Request, reply: Reply) -> Request:
         request = prompts.render_text(self.settings.templates[prompts.REASK], {"problem": reply.reading.problem})
         said = (Message("assistant", reply.text),) if reply.text.strip() else ()
         return replace(ask, messages=(*ask.messages, *said, Message("user", request)), retry=ask.retry + 1)
@@ -244,9 +244,9 @@ def _told(words: Heard) -> str:
     return "\n\n".join(lines)
 
 
-def owes_decision(ask: Ask, reply: Reply) -> bool:
+def owes_decision(ask: Request, reply: Reply) -> bool:
     """Whether the reply lacks the decision that the ask expects and may be asked for again."""
-    return ask.expects != "text" and reply.fault is None and not reply.reading.readable and ask.retry == 0
+    return ask.form != "text" and reply.error is None and not reply.reading.readable and ask.retry == 0
 
 
 def conduct(protocol: Protocol, case: DebateContext) -> Step[Verdict]:
@@ -254,34 +254,34 @@ def conduct(protocol: Protocol, case: DebateContext) -> Step[Verdict]:
     try:
         return (yield from protocol(case))
     except _GaveUp as gave_up:
-        return case.failed(gave_up.fault)
+        return case.failed(gave_up.error)
 
 
-def interpret(ask: Ask, reply: Reply, codebook: Codebook, document: Document) -> Reply:
+def interpret(ask: Request, reply: Reply, codebook: Codebook, document: Document) -> Reply:
     """The reply with its reading and evidence. Drivers call this on every reply before they send it on.
 
     Where the ask is about a part of the codebook the reply is read as if there were no other labels; evidence is looked
     for in the document under debate alone, so words on a precedent offer none.
     """
-    if reply.fault is not None:
+    if reply.error is not None:
         return reply
-    codebook = ask.narrowed(codebook)
+    codebook = ask.narrow(codebook)
     reading = parse.read(reply.text, reading_form(ask, codebook), codebook, finish=reply.finish)
     quotes = evidence.gather(reply.text, codebook, document.fields) if ask.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)
 
 
-def reading_form(ask: Ask, codebook: Codebook) -> Expect:
+def reading_form(ask: Request, codebook: Codebook) -> ReplyForm:
     """What to look for in a reply: what the ask expects, and for plain text the codebook's own form, as a list in it is
     welcome."""
-    return ask.expects if ask.expects != "text" else FORMS[codebook.kind]
+    return ask.form if ask.form != "text" else FORMS[codebook.kind]
 
 
 def together(*steps: Step[T]) -> Step[tuple[T, ...]]:
     """Child protocols in parallel, stage by stage: the asks of all that still speak go out as one, results come back in
     the order of the steps."""
     results: dict[int, T] = {}
-    waiting: dict[int, tuple[Ask, ...]] = {}
+    waiting: dict[int, tuple[Request, ...]] = {}
 
     def advance(index: int, replies: tuple[Reply, ...] | None) -> None:
         waiting.pop(index, None)

@@ -1,6 +1,6 @@
-"""What happens in a run, as one stream. The board, the command line and the tests all read this and nothing else.
+"""Events of a run, in one stream that the live page, the command line and the tests read.
 
-Events are frozen and carry a literal ``kind``; ``Event`` is their union. ``to_json`` is the form on the wire.
+Events are frozen and carry a literal ``kind``; ``Event`` is their union. ``to_json`` returns the form on the wire.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from core.runs import State, StopCode
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """A role begins to speak in the debate on one document. ``turn`` counts from 0 within the debate, ``round`` from 0
-    where a protocol goes round; ``answers`` are the roles it has heard, ``item`` the one label it is about, if any."""
+    """The start of a role's turn in the debate on one document.
+
+    ``turn`` counts from 0 within the debate, ``round`` from 0 in protocols with rounds. ``replies_to`` are the roles
+    whose replies the request contains, ``item`` the one label in question, if any.
+    """
 
     run_id: str
     document_id: str
@@ -24,15 +27,17 @@ class TurnStarted:
     model: str
     cached: bool = False
     round: int = 0
-    answers: tuple[str, ...] = ()
+    replies_to: tuple[str, ...] = ()
     item: str = ""
     kind: Literal["turn_started"] = "turn_started"
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """More text of a turn, to be put at character ``offset``. Offset 0 in mid-turn means that the try before was cut
-    and the text starts again."""
+    """More text of a turn, to be inserted at character ``offset``.
+
+    Offset 0 in the middle of a turn means that the attempt before was cut off and the text starts again.
+    """
 
     run_id: str
     document_id: str
@@ -45,7 +50,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class TurnWaiting:
-    """A turn is not speaking: it waits before another try. ``seconds`` until then, ``reason`` in words."""
+    """A pause before another attempt at a turn: ``seconds`` until then, ``reason`` in words."""
 
     run_id: str
     document_id: str
@@ -57,11 +62,11 @@ class TurnWaiting:
 
 @dataclass(frozen=True, slots=True)
 class TurnDone:
-    """A turn has ended and its reply is committed. ``text`` is the whole reply.
+    """The end of a turn, after its reply was committed. ``text`` is the whole reply.
 
-    ``labels`` are the label ids that the role's own list names or chooses (None: it gave no readable one), ``values``
-    are what it says of each item; ``evidence`` rows have the fields of ``Evidence``. ``round``, ``answers`` and
-    ``item`` are as in ``TurnStarted``.
+    ``labels`` are the label ids that the role's own reply selects, None if it has no readable decision. ``values`` map
+    each item to the reply's value. ``evidence`` rows are ``{item, quote, field, start, end, match}``. ``round``,
+    ``replies_to`` and ``item`` are as in ``TurnStarted``.
     """
 
     run_id: str
@@ -80,7 +85,7 @@ class TurnDone:
     problem: str = ""
     reasoning: str = ""
     round: int = 0
-    answers: tuple[str, ...] = ()
+    replies_to: tuple[str, ...] = ()
     item: str = ""
     values: Mapping[str, Any] | None = None
     kind: Literal["turn_done"] = "turn_done"
@@ -88,7 +93,7 @@ class TurnDone:
 
 @dataclass(frozen=True, slots=True)
 class VerdictReached:
-    """A debate has ended and its verdict is committed. ``values`` maps label id to its value or None."""
+    """The end of a debate, after its verdict was committed. ``values`` maps label id to its value or None."""
 
     run_id: str
     document_id: str
@@ -96,17 +101,17 @@ class VerdictReached:
     values: Mapping[str, Any]
     reasons: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    fault: str = ""
+    error: str = ""
     kind: Literal["verdict"] = "verdict"
 
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Where a run stands. Sent on every change of state and at most a few times a second while it moves.
+    """The state and the totals of a run, sent on every change of state and at most a few times a second in between.
 
-    ``rate`` is documents a minute over the last minute, ``eta_seconds`` None while unknown; ``cost_usd`` None when a
-    price is unknown. ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches.
-    ``reason`` is why it stands, ``message`` the words for that.
+    ``rate`` is documents per minute over the last minute. ``eta_seconds`` is None while unknown, ``cost_usd`` None if
+    a price is unknown. ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches.
+    ``reason`` is why the run is not running, ``message`` the same in words.
     """
 
     run_id: str
@@ -134,5 +139,5 @@ Event: TypeAlias = TurnStarted | Delta | TurnWaiting | TurnDone | VerdictReached
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """The event as plain data for JSON, ``kind`` included."""
+    """Return the event as plain data for JSON, ``kind`` included."""
     return asdict(event)

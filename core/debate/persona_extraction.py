@@ -24,7 +24,7 @@ from core.debate.evidence import Haystack
 from core.debate.personas import Group, Persona, PersonaSet, Quote
 from core.debate.reading.json_blocks import blocks_in, lookup
 from core.debate.reading.markers import spoken
-from core.debate.turns import Ask, Reply, Step
+from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
 from core.prompts.messages import Message
 from core.runs import Template
@@ -136,12 +136,12 @@ def pieces_of(text: str) -> Iterator[str]:
         yield piece
 
 
-def _asked(asks: tuple[Ask, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:
+def _asked(asks: tuple[Request, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:
     """Replies in the order of the asks; one without JSON is asked for once more."""
     if not asks:
         return ()
     replies = list((yield asks))
-    again = [n for n, reply in enumerate(replies) if reply.fault is None and _json(reply) is None]
+    again = [n for n, reply in enumerate(replies) if reply.error is None and _json(reply) is None]
     if again:
         seconds = yield tuple(_again(asks[n], replies[n], templates) for n in again)
         for n, second in zip(again, seconds, strict=True):
@@ -149,19 +149,21 @@ def _asked(asks: tuple[Ask, ...], templates: Mapping[str, Template]) -> Step[tup
     return tuple(replies)
 
 
-def _again(ask: Ask, reply: Reply, templates: Mapping[str, Template]) -> Ask:
+def _again(ask: Request, reply: Reply, templates: Mapping[str, Template]) -> Request:
     problem = "there is no JSON of that shape in it"
     request = prompts.render_text(templates[prompts.REASK], {"problem": problem})
     said = (Message("assistant", reply.text),) if reply.text.strip() else ()
     return replace(ask, messages=(*ask.messages, *said, Message("user", request)), retry=ask.retry + 1)
 
 
-def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Ask:
+def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
     values = {"assignment": prompts.delimited(task), "document": prompts.delimited(text)}
-    return Ask(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
+    return Request(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
 
 
-def _merger(found: Sequence[Found], task: str, templates: Mapping[str, Template], groups: int, dimensions: int) -> Ask:
+def _merger(
+    found: Sequence[Found], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
+) -> Request:
     listed = "\n".join(
         f"{number}. {one.stakeholder}: {one.dimension}" + (f" ({one.characteristics})" if one.characteristics else "")
         for number, one in enumerate(found, 1)
@@ -172,10 +174,10 @@ def _merger(found: Sequence[Found], task: str, templates: Mapping[str, Template]
         "most_groups": groups,
         "most_dimensions": dimensions,
     }
-    return Ask(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})
+    return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})
 
 
-def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Ask:
+def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
     values = {
         "assignment": prompts.delimited(task),
         "group": kept.group,
@@ -185,7 +187,7 @@ def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str
         "taken": tuple(taken),
     }
     inputs = {"group": kept.group, "dimension": kept.dimension, "taken": tuple(taken)}
-    return Ask(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
+    return Request(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
 
 
 def _personas(kept: Sequence[_Kept], task: str, templates: Mapping[str, Template]) -> Step[tuple[Persona, ...]]:

@@ -1,4 +1,4 @@
-"""Ask, Reply, Reading, Verdict: the values that a debate is made of. No I/O, no clock."""
+"""Values of a debate: Role, Request, Reply, Reading, Verdict. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -12,62 +12,67 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 from core.prompts.messages import Message
 
-_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")
+_FAMILY_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")
 
 
 def family(role: str) -> str:
-    """Return the family of a role: ``annotator`` of ``annotator_b``, ``judge`` of ``judge_2``; else the role itself.
+    """Return the family of a role: ``annotator`` for ``annotator_b``, ``judge`` for ``judge_2``, else the role itself.
 
     Members of a family share their templates and can be given a model with one word.
     """
-    match = _MEMBER.match(role)
+    match = _FAMILY_MEMBER.match(role)
     return match["family"] if match else role
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role of a protocol. ``does`` says in a few words what the role is for, ``group`` which group it belongs to."""
+    """A role of a protocol. ``description`` says in a few words what the role does, ``group`` is its group of roles."""
 
     name: str
     title: str
-    does: str
+    description: str
     group: str = ""
 
     @property
     def family(self) -> str:
-        """The role's family; its own name when it has none."""
+        """The role's family; the role's own name if it has no family."""
         return family(self.name)
 
 
-Expect: TypeAlias = Literal["text", "labels", "choice", "ratings"]
-"""What a reply must hold. ``text`` can always be read; a list in it is welcome but optional."""
+ReplyForm: TypeAlias = Literal["text", "labels", "choice", "ratings"]
+"""The decision that a reply must contain. ``text`` needs no decision; one in it is read but optional."""
 
 DecisionPath: TypeAlias = Literal["", "short", "audited", "full"]
-"""How far an adaptive debate went: decided on what was said first; debated in full although it could have been decided
-so, to see what is lost; debated in full as it had to be."""
+"""Length of an adaptive debate: ``short`` is decided on the first replies, ``full`` is debated because it had to be.
+
+``audited`` could have been short and was debated in full, to measure what a short debate loses.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request that a protocol makes of a role.
+class Request:
+    """A request of a protocol to a role.
 
-    ``messages`` is what a language model gets; ``inputs`` are the structured values they were rendered from, which the
-    built-in model reads instead. ``retry`` is 1 for the second try after an unreadable reply.
+    ``messages`` are sent to a language model. ``inputs`` are the structured values that the messages were rendered
+    from; the built-in model reads those. ``form`` is the decision that the reply must contain. ``retry`` is 1 for the
+    second attempt after an unreadable reply. The other fields are not part of the text that is sent:
 
-    ``round`` counts from 0 where a protocol goes round; ``answers`` are the roles whose words it has heard; ``item`` is
-    the one label (or dimension) that it is about, empty for the whole codebook; ``without`` is a label that it leaves
-    out. ``sample`` tells several samples of one request apart for servers that take a seed. ``document`` is set when
-    the ask is about another document than the one under debate (a precedent). ``assigned`` is set when the answer that
-    is spoken for was given to the role. None of these is part of the request.
+    - ``round`` counts from 0 in protocols with rounds.
+    - ``replies_to`` are the roles whose replies the messages contain.
+    - ``item`` is the one label or dimension in question, empty for the whole codebook.
+    - ``without`` is a label that the request leaves out.
+    - ``sample`` distinguishes several samples of one request, for servers that accept a seed.
+    - ``document`` is set if the request is about another document than the debated one (a precedent).
+    - ``assigned`` is set if the role was given the position that it argues for.
     """
 
     role: str
     messages: tuple[Message, ...]
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    expects: Expect = "text"
+    form: ReplyForm = "text"
     retry: int = 0
     round: int = 0
-    answers: tuple[str, ...] = ()
+    replies_to: tuple[str, ...] = ()
     item: str = ""
     without: str = ""
     sample: int = 0
@@ -75,13 +80,12 @@ class Ask:
     assigned: bool = False
 
     @property
-    def aside(self) -> bool:
-        """Whether the reply is nobody's own view of the document under debate before the whole codebook or one label
-        of it: nothing is annotated by it."""
+    def is_auxiliary(self) -> bool:
+        """True if the reply is not the role's own view of this document and codebook, so it gives no annotations."""
         return self.document is not None or bool(self.without) or self.assigned
 
-    def narrowed(self, codebook: Codebook) -> Codebook:
-        """The part of the run's codebook that the reply is read with."""
+    def narrow(self, codebook: Codebook) -> Codebook:
+        """Return the part of the run's codebook that the reply is read with."""
         if self.item:
             return codebook.only(self.item)
         return codebook.without(self.without) if self.without else codebook
@@ -89,8 +93,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one reply. ``cached_tokens`` are the prompt tokens that the server took from its prefix cache and
-    ``reasoning_tokens`` are part of ``completion_tokens``. ``estimated`` is set when the server reported nothing."""
+    """Tokens of one reply.
+
+    ``cached_tokens`` are the prompt tokens that the server took from its prefix cache. ``reasoning_tokens`` are part
+    of ``completion_tokens``. ``estimated`` is set if the server reported no usage.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -100,7 +107,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ReplyError:
     """A provider error that outlasted the retries, as a value: ``kind`` is ``ModelError.kind``."""
 
     kind: str
@@ -109,12 +116,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a parser made of a reply.
+    """The parsed decision of a reply.
 
-    ``values`` maps item (label id; ``"label"`` for a choice) to its value and holds an entry for each item that could
-    be read; ``undecided`` maps the items that the agent itself left open to the reason. ``unknown`` are names that are
-    not in the codebook, reported and never mapped to a near one. ``problem`` says why nothing could be read; it is
-    empty when the reading counts.
+    ``values`` maps each item that could be read (label id; ``"label"`` for a choice) to its value. ``undecided`` maps
+    the items that the role itself left open to the reason. ``unknown`` are names that are not in the codebook: they
+    are reported and never mapped to a similar name. ``problem`` says why the reply could not be read; it is empty if
+    the reading counts.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -124,7 +131,7 @@ class Reading:
 
     @property
     def readable(self) -> bool:
-        """Whether the reply held a decision."""
+        """True if the reply contains a decision."""
         return not self.problem
 
     @property
@@ -133,37 +140,37 @@ class Reading:
         return tuple(item for item, value in self.values.items() if value is True)
 
     @property
-    def named(self) -> tuple[str, ...]:
-        """The ids of the labels that it names: those present, or the one chosen. Ratings name none."""
+    def selected(self) -> tuple[str, ...]:
+        """Ids of the labels that the reply selects: those present, or the chosen one. Empty for ratings."""
         chosen = self.values.get(CHOICE_ITEM)
         return (chosen,) if isinstance(chosen, str) else self.present
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to an ask: text or a fault, never an exception.
+    """The reply to a request: text or an error, never an exception.
 
-    ``finish`` is ``length`` when the output limit cut the text. ``reading`` and ``evidence`` are made from the text by
-    this project's parsers and can be made again at no cost.
+    ``finish`` is ``length`` if the output limit cut the text. ``reading`` and ``evidence`` are parsed from the text
+    and can be parsed again at no cost.
     """
 
     text: str = ""
     reasoning: str = ""
     finish: Literal["stop", "length"] = "stop"
     usage: Usage = Usage()
-    fault: Fault | None = None
+    error: ReplyError | None = None
     reading: Reading = Reading()
     evidence: tuple[Evidence, ...] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether there is no text because the provider failed."""
-        return self.fault is not None
+        """True if there is no text because the provider failed."""
+        return self.error is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A reply as others hear it: who said it, under the name that they know the speaker by, and in which round."""
+class AttributedReply:
+    """A reply as other roles see it: with its role, the displayed name of the speaker, and the round."""
 
     role: str
     speaker: str
@@ -173,27 +180,27 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a debate ends in.
+    """The result of a debate.
 
-    ``values`` has an entry for every item of the codebook, None where it could not be read, with the reason in
+    ``values`` has an entry for every item of the codebook: None if it could not be read, with the reason in
     ``reasons``. ``notes`` report what a reader should know (a name outside the codebook, a label the judge added).
-    ``course`` is empty where every debate of the run is full length.
+    ``path`` is empty if all debates of the run have full length.
     """
 
     values: Mapping[str, Value | None]
     reasons: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    fault: Fault | None = None
-    course: DecisionPath = ""
+    error: ReplyError | None = None
+    path: DecisionPath = ""
 
     @property
     def status(self) -> Literal["verdict", "unresolved", "failed"]:
-        """``verdict`` when every item has a value, ``failed`` after a fault, else ``unresolved``."""
-        if self.fault is not None:
+        """``failed`` after an error, ``verdict`` if every item has a value, else ``unresolved``."""
+        if self.error is not None:
             return "failed"
         return "unresolved" if any(value is None for value in self.values.values()) else "verdict"
 
 
 T = TypeVar("T")
-Step: TypeAlias = Generator[tuple[Ask, ...], tuple[Reply, ...], T]
-"""A protocol in motion: yields asks that may run in parallel, is sent their replies in the same order, returns T."""
+Step: TypeAlias = Generator[tuple[Request, ...], tuple[Reply, ...], T]
+"""A running protocol: yields requests that may run in parallel, receives their replies in that order, returns T."""

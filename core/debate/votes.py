@@ -49,11 +49,11 @@ def council(case: DebateContext, replies: Sequence[Reply], middle: Middle = "med
     It stands when more than half of them gave a readable decision; those vote. Otherwise the document is failed if one
     of the missing met a provider fault (asking again may help), else unresolved.
     """
-    heard = [reply for reply in replies if reply.fault is None and reply.reading.readable]
+    heard = [reply for reply in replies if reply.error is None and reply.reading.readable]
     if not quorum(len(heard), len(replies)):
         for reply in replies:
-            if reply.fault is not None:
-                return case.failed(reply.fault)
+            if reply.error is not None:
+                return case.failed(reply.error)
         problems = dict.fromkeys(reply.reading.problem for reply in replies if reply.reading.problem)
         return case.unresolved(f"{len(heard)} of {len(replies)} could be read: {'; '.join(problems)}")
     values, reasons = elect([reply.reading.values for reply in heard], case.codebook, middle)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from core.debate.turns import Expect, Fault, Usage
+from core.debate.turns import ReplyError, ReplyForm, Usage
 from core.engine import serialize
 from core.engine.debate import Placed
 from core.engine.engine import LOADED_AT_ONCE
@@ -49,7 +49,7 @@ class _Asker:
     """Who waits for a reply: the role that asks for it, and in the debates on which documents."""
 
     role: str
-    expects: Expect
+    form: ReplyForm
     characters: int
     reserved: float
     documents: dict[str, None] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class BatchEngine(ReplayingEngine):
                 self._deferred[placed.document.id] = None
                 return
             characters = sum(len(message.content) for message in placed.ask.messages)
-            asker = self._askers[key] = _Asker(placed.ask.role, placed.ask.expects, characters, most)
+            asker = self._askers[key] = _Asker(placed.ask.role, placed.ask.form, characters, most)
             if key not in self._out_keys:
                 body = self._batches.body(placed.role_model, placed.ask, self.settings)
                 await outbox.add(key, placed.role_model, line(key, body))
@@ -312,10 +312,8 @@ class BatchEngine(ReplayingEngine):
         for key, row in rows:
             asker = self._askers.get(key)
             try:
-                expects: Expect = asker.expects if asker else "labels"
-                reply = self._batches.reply(
-                    job.role_model, row, self.settings, expects, asker.characters if asker else 0
-                )
+                form: ReplyForm = asker.form if asker else "labels"
+                reply = self._batches.reply(job.role_model, row, self.settings, form, asker.characters if asker else 0)
             except ModelError as error:
                 self._note_fault(job, key, error)
                 continue
@@ -335,7 +333,7 @@ class BatchEngine(ReplayingEngine):
         self.progress.billed(usage, cost)
         self.budget.spent += cost or 0.0
         if not error.retryable or self._tries[key] >= MOST_TRIES:
-            self._faults[key] = Fault(error.kind, str(error))
+            self._faults[key] = ReplyError(error.kind, str(error))
         if (asker := self._askers.get(key)) is not None:
             self.sink.attempt(
                 AttemptRow(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from core.annotations import Precedents
 from core.debate import protocols
 from core.debate.context import DebateContext, conduct, interpret
-from core.debate.turns import Ask, Reply, Step, Verdict
+from core.debate.turns import Reply, Request, Step, Verdict
 from core.documents import Document
 from core.engine.keys import reply_key, request_hash
 from core.engine.ports import Models, StoredReply, TurnStore
@@ -25,7 +25,7 @@ class Placed:
 
     document: Document
     turn: int
-    ask: Ask
+    ask: Request
     role_model: RoleModel
     request: str
     occurrence: int
@@ -88,7 +88,7 @@ class Debate:
 
     def _conclude(self, verdict: Verdict) -> None:
         """Take the verdict, or begin anew on less of a document that did not fit, as the run was told."""
-        on_long, fault = self._settings.handling.on_long, verdict.fault
+        on_long, fault = self._settings.handling.on_long, verdict.error
         if fault is not None and fault.kind == ContextTooLong.kind and on_long != "fail":
             if on_long == "skip":
                 verdict = skipped(verdict)
@@ -98,11 +98,11 @@ class Debate:
                 self._step = self._begun(shorter)
                 self._advance(None)
                 return
-        if self._cuts and verdict.fault is None:
+        if self._cuts and verdict.error is None:
             verdict = replace(verdict, notes=(*verdict.notes, note_of_cut(self.document, self._read)))
         self.verdict = verdict
 
-    def _placed(self, ask: Ask) -> Placed:
+    def _placed(self, ask: Request) -> Placed:
         role_model = self._settings.role_models[ask.role]
         salt = self._models.salt(role_model, ask, self._settings)
         request = request_hash(role_model, ask, salt, self._settings.iteration)
@@ -122,7 +122,7 @@ async def look_up(store: TurnStore, placed: Placed, settings: RunSettings, retri
         if stored is None:
             break
         reply = heard(stored, placed, settings)
-        if retry == retries or placed.ask.expects == "text" or reply.reading.readable:
+        if retry == retries or placed.ask.form == "text" or reply.reading.readable:
             return Found(key, stored, reply)
     return Found(key)
 
@@ -189,4 +189,4 @@ def note_of_cut(whole: Document, cut: Document) -> str:
 def skipped(verdict: Verdict) -> Verdict:
     """The verdict on a document that is left to a person: nothing failed, and nothing was decided."""
     reason = "too long for the model's context: skipped, as this run was told to"
-    return replace(verdict, fault=None, reasons=dict.fromkeys(verdict.values, reason))
+    return replace(verdict, error=None, reasons=dict.fromkeys(verdict.values, reason))

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from core.debate.events import RunStatus, TurnStarted
-from core.debate.turns import Fault, Reply, Usage, Verdict
+from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document
 from core.engine import serialize
 from core.engine.debate import Debate, Placed
@@ -161,7 +161,7 @@ class Engine(ABC):
             self.publish(
                 TurnStarted(
                     self.run_id, placed.document.id, placed.turn, ask.role, placed.role_model.model, cached=True,
-                    round=ask.round, answers=ask.answers, item=ask.item,
+                    round=ask.round, replies_to=ask.replies_to, item=ask.item,
                 )
             )  # fmt: skip
         self.publish(serialize.turn_done(self.run_id, placed, reply, stored, cached=cached))
@@ -171,12 +171,12 @@ class Engine(ABC):
         """Write a verdict. Equal faults of the provider are held back until another debate ends well; when there are
         too many in a row, their documents are not failed but undone, and the run pauses."""
         row = serialize.verdict_row(self.run_id, document, verdict, at=time.time())
-        if self._streak.saw(verdict.fault.kind if verdict.fault else None):
+        if self._streak.saw(verdict.error.kind if verdict.error else None):
             self._held.clear()
-            fault = verdict.fault or Fault("provider", "")
+            fault = verdict.error or ReplyError("provider", "")
             self.pause(StopReason("errors", f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}"))
             return
-        if verdict.fault is not None and self._streak.length:
+        if verdict.error is not None and self._streak.length:
             self._held.append(row)
             return
         await self._commit_held()

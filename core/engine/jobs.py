@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from core.debate.turns import Ask, Expect, Usage
+from core.debate.turns import ReplyForm, Request, Usage
 from core.llm.batches import BatchServer
 from core.llm.reply import ModelReply
 from core.runs import RoleModel, RunSettings
@@ -52,7 +52,7 @@ class Batches(Protocol):
     async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
         """Who takes the files for a seat: its connection's Batch API, or with ``folder`` files answered by hand."""
 
-    def body(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, Any]:
+    def body(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, Any]:
         """The request for an ask."""
 
     def reply(
@@ -60,7 +60,7 @@ class Batches(Protocol):
         role_model: RoleModel,
         row: Mapping[str, Any],
         settings: RunSettings,
-        expects: Expect,
+        form: ReplyForm,
         prompt_characters: int,
     ) -> ModelReply:
         """What a row of an output file says, at what a batch costs. Raises a ModelError."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.hashing import digest
 from core.runs import RoleModel
 
 
-def request_hash(role_model: RoleModel, ask: Ask, salt: Mapping[str, object], iteration: int) -> str:
+def request_hash(role_model: RoleModel, ask: Request, salt: Mapping[str, object], iteration: int) -> str:
     """Equal for asks that would put the same request to the same model, within one iteration."""
     return digest(
         {
@@ -18,7 +18,7 @@ def request_hash(role_model: RoleModel, ask: Ask, salt: Mapping[str, object], it
             # Whether this very ask is held to a schema is in the salt: the seat's rule for it decides no reply.
             "sampling": role_model.sampling.model_dump(mode="json", exclude={"json_schema"}),
             "messages": [[message.role, message.content] for message in ask.messages],
-            "expects": ask.expects,
+            "form": ask.form,
             "iteration": iteration,
             "salt": dict(salt),
         }

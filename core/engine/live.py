@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from core.debate.turns import Fault, Reply
+from core.debate.turns import Reply, ReplyError
 from core.documents import Document
 from core.engine.debate import Placed, heard, look_up
 from core.engine.engine import Engine
@@ -76,7 +76,7 @@ class LiveEngine(Engine):
             try:
                 stored, cached = await self._caller.paid(found.key, placed.ask, place)
             except ModelError as error:
-                return Reply(fault=Fault(error.kind, str(error)))
+                return Reply(error=ReplyError(error.kind, str(error)))
             reply = heard(stored, placed, self.settings)
         self._turn(placed, reply, stored, cached=cached)
         return reply

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
-from core.debate.turns import Ask, Usage
+from core.debate.turns import Request, Usage
 from core.documents import Document
 from core.engine.limits import Budget, Settle, retried
 from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
@@ -136,7 +136,7 @@ class ModelCaller:
     def __post_init__(self) -> None:
         self._screen = DeltaBatcher(self.publish)
 
-    async def paid(self, key: str, ask: Ask, place: CallContext) -> tuple[StoredReply, bool]:
+    async def paid(self, key: str, ask: Request, place: CallContext) -> tuple[StoredReply, bool]:
         """The reply of a call made now, committed, and whether it was another debate that made it. Debates that want
         the same key share the call, which is cancelled only when the last of them goes. Raises ModelError, BudgetSpent.
         """
@@ -154,7 +154,7 @@ class ModelCaller:
                 flight.task.cancel()
                 await asyncio.gather(flight.task, return_exceptions=True)
 
-    async def _call(self, key: str, ask: Ask, place: CallContext) -> StoredReply:
+    async def _call(self, key: str, ask: Request, place: CallContext) -> StoredReply:
         words = StreamBuffer(place, self._screen)
 
         def waits(kind: str, seconds: float) -> None:
@@ -162,7 +162,7 @@ class ModelCaller:
 
         return await retried(lambda: self._attempt(key, ask, place, words), on_wait=waits)
 
-    async def _attempt(self, key: str, ask: Ask, place: CallContext, words: StreamBuffer) -> StoredReply:
+    async def _attempt(self, key: str, ask: Request, place: CallContext, words: StreamBuffer) -> StoredReply:
         lane = self._lane(place.role_model)
         prompt = sum(len(message.content) for message in ask.messages) // CHARACTERS_PER_TOKEN
         await lane.enter(
@@ -174,7 +174,7 @@ class ModelCaller:
                 self.publish(
                     TurnStarted(
                         place.run_id, place.document.id, place.turn, place.role, place.role_model.model,
-                        round=ask.round, answers=ask.answers, item=ask.item,
+                        round=ask.round, replies_to=ask.replies_to, item=ask.item,
                     )
                 )  # fmt: skip
                 reply = await self._asked(key, ask, place, words, settle)
@@ -193,7 +193,9 @@ class ModelCaller:
         lane.took()
         return stored
 
-    async def _asked(self, key: str, ask: Ask, place: CallContext, words: StreamBuffer, settle: Settle) -> ModelReply:
+    async def _asked(
+        self, key: str, ask: Request, place: CallContext, words: StreamBuffer, settle: Settle
+    ) -> ModelReply:
         """The model's reply. A try that comes to none is recorded with what it was billed all the same."""
         began = time.monotonic()
 

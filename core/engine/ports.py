@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from core.annotations import Annotation, Precedents
 from core.debate.events import Event
-from core.debate.turns import Ask, Usage, Verdict
+from core.debate.turns import Request, Usage, Verdict
 from core.documents import Document
 from core.llm.limits import Limits
 from core.llm.reply import ModelReply, OnDelta
@@ -57,7 +57,7 @@ class TurnRow:
     annotations: tuple[Annotation, ...] = ()
     """What the role's own list says, one row an item; empty when it gave none."""
     round: int = 0
-    answers: tuple[str, ...] = ()
+    replies_to: tuple[str, ...] = ()
     item: str = ""
     """As in ``Ask``: the round, the roles that were heard, the one label it is about."""
 
@@ -127,20 +127,20 @@ class Models(Protocol):
     """Whoever can be asked."""
 
     async def ask(
-        self, role_model: RoleModel, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
+        self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         """One request, one reply; raises a ModelError. No retries in here."""
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Dollars for these tokens, None when no price is known."""
 
-    def dearest(self, role_model: RoleModel, ask: Ask) -> float:
+    def dearest(self, role_model: RoleModel, ask: Request) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
 
     def limits(self, role_model: RoleModel) -> Limits:
         """What the seat's connection may be asked."""
 
-    def salt(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
+    def salt(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, object]:
         """What besides the messages decides the reply and so belongs in the key (the built-in's version, say)."""
 
 

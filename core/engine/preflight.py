@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from core.codebook import Codebook, Label
 from core.debate.reading.parse import read
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.engine.limits import retried
 from core.engine.ports import Models
@@ -77,7 +77,7 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
     return Probe(role_model, tuple(roles), time.monotonic() - began, None, reading.readable, reply.dropped)
 
 
-def _tiny(codebook: Codebook) -> tuple[Ask, Document, Codebook]:
+def _tiny(codebook: Codebook) -> tuple[Request, Document, Codebook]:
     """A one-line question on a one-line text with one label, and the values it is made of."""
     label = Label(name="Weather", keywords=("rain", "sun"))
     tiny = Codebook(name="probe", unit=codebook.unit, labels=(label,))
@@ -87,4 +87,4 @@ def _tiny(codebook: Codebook) -> tuple[Ask, Document, Codebook]:
         "Answer with this line alone: The aspects present in this text are: #Weather (or: none)\n\n"
         f"{document.text}"
     )
-    return Ask(role="annotator", messages=(Message("user", question),), expects="labels"), document, tiny
+    return Request(role="annotator", messages=(Message("user", question),), form="labels"), document, tiny

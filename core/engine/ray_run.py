@@ -20,7 +20,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.debate.turns import Fault
+from core.debate.turns import ReplyError
 from core.engine.engine import LOADED_AT_ONCE
 from core.engine.ports import Ports, StoredReply, Work
 from core.engine.ray_worker import STOP, document_text, precedents_text
@@ -148,8 +148,8 @@ class RayEngine(ReplayingEngine):
             for document in await self.ports.documents(list(ended)):
                 row = ended[document.id]
                 wanted = await self._replay(document)
-                if wanted and row["fault"]:
-                    self._faults |= {key: Fault(row["fault"], row["message"]) for key, _ in wanted}
+                if wanted and row["error"]:
+                    self._faults |= {key: ReplyError(row["error"], row["message"]) for key, _ in wanted}
                     wanted = await self._replay(document)
                 if not wanted:
                     left.discard(document.id)

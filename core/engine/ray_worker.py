@@ -73,11 +73,11 @@ class Debater:
             self._store.refresh()
             ended = asyncio.run(self._debate(documents, shown))
         rows = [ended.get(id) for id in ids]
-        faults = [row.verdict.fault if row else None for row in rows]
+        faults = [row.verdict.error if row else None for row in rows]
         return {
             "id": ids,
             "status": [row.status if row else "" for row in rows],
-            "fault": [fault.kind if fault else "" for fault in faults],
+            "error": [fault.kind if fault else "" for fault in faults],
             "message": [fault.message if fault else "" for fault in faults],
         }
 

@@ -37,7 +37,7 @@ def turn_row(
     """The row of a turn, with what the role's own list says of each item."""
     reading, ask = reply.reading, placed.ask
     whole = (ask.item,) if ask.item else codebook.items
-    items = whole if reading.readable and not ask.aside else ()
+    items = whole if reading.readable and not ask.is_auxiliary else ()
     return TurnRow(
         run_id=run_id,
         document_id=placed.document.id,
@@ -60,7 +60,7 @@ def turn_row(
             for item in items
         ),
         round=ask.round,
-        answers=ask.answers,
+        replies_to=ask.replies_to,
         item=ask.item,
     )
 
@@ -68,7 +68,7 @@ def turn_row(
 def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> TurnDone:
     """The event of a turn that has ended."""
     reading, ask = reply.reading, placed.ask
-    own = reading.readable and not ask.aside
+    own = reading.readable and not ask.is_auxiliary
     return TurnDone(
         run_id=run_id,
         document_id=placed.document.id,
@@ -76,17 +76,17 @@ def turn_done(run_id: str, placed: Placed, reply: Reply, stored: StoredReply, *,
         role=placed.ask.role,
         model=placed.role_model.model,
         text=reply.text,
-        labels=reading.named if own else None,
+        labels=reading.selected if own else None,
         evidence=tuple(asdict(found) for found in reply.evidence),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
         cost_usd=stored.cost_usd,
         seconds=stored.seconds,
         cached=cached,
-        problem=reading.problem if ask.expects != "text" else "",
+        problem=reading.problem if ask.form != "text" else "",
         reasoning=reply.reasoning,
         round=ask.round,
-        answers=ask.answers,
+        replies_to=ask.replies_to,
         item=ask.item,
         values=dict(reading.values) if own else None,
     )
@@ -117,5 +117,5 @@ def verdict_reached(row: VerdictRow) -> VerdictReached:
         values=verdict.values,
         reasons=verdict.reasons,
         notes=verdict.notes,
-        fault=verdict.fault.message if verdict.fault else "",
+        error=verdict.error.message if verdict.error else "",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from core.debate.turns import Fault, Reply
+from core.debate.turns import Reply, ReplyError
 from core.documents import Document
 from core.engine.debate import Placed, heard, look_up
 from core.engine.engine import Engine
@@ -19,7 +19,7 @@ class ReplayingEngine(Engine):
         super().__init__(work, ports)
         self._fresh: set[str] = set()
         """Keys of replies that came in this session and that no debate has heard yet."""
-        self._faults: dict[str, Fault] = {}
+        self._faults: dict[str, ReplyError] = {}
         """By key, faults that outlasted the tries."""
         self._recorded: set[tuple[str, str]] = set()
 
@@ -49,12 +49,12 @@ class ReplayingEngine(Engine):
         stored, reply, cached = found.stored, found.reply, found.key not in self._fresh
         if stored is None:
             if (fault := self._faults.get(found.key)) is not None:
-                return Reply(fault=fault)
+                return Reply(error=fault)
             try:
                 asked = await self._ask_now(found.key, placed)
             except ModelError as error:
-                fault = self._faults[found.key] = Fault(error.kind, str(error))
-                return Reply(fault=fault)
+                fault = self._faults[found.key] = ReplyError(error.kind, str(error))
+                return Reply(error=fault)
             if asked is None:
                 return found.key
             stored, cached = asked

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.debate.turns import Ask, Reply, Step, T
+from core.debate.turns import Reply, Request, Step, T
 from core.documents import Document, storable
 from core.engine.keys import reply_key, request_hash
 from core.engine.limits import retried
@@ -62,7 +62,7 @@ async def drive(
     counts: Counter[str] = Counter()
     spent, asked, slots = Spent(), 0, asyncio.Semaphore(AT_ONCE)
 
-    async def answered(ask: Ask) -> Reply:
+    async def answered(ask: Request) -> Reply:
         nonlocal spent
         request = request_hash(
             settings.role_models[ask.role], ask, models.salt(settings.role_models[ask.role], ask, settings), 0
@@ -98,7 +98,7 @@ def _reply(reply: Reply | BaseException) -> Reply:
     return reply
 
 
-async def _paid(key: str, ask: Ask, settings: RunSettings, models: Models) -> StoredReply:
+async def _paid(key: str, ask: Request, settings: RunSettings, models: Models) -> StoredReply:
     began = time.monotonic()
     role_model = settings.role_models[ask.role]
     reply: ModelReply = await retried(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from core import errors
-from core.debate.turns import Ask, Expect, Usage
+from core.debate.turns import ReplyForm, Request, Usage
 from core.errors import ModelError
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
@@ -281,7 +281,7 @@ class BatchLibrary:
             )
         return self._servers[name]
 
-    def body(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, Any]:
+    def body(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, Any]:
         """The request of a live call, as the server is known to take it, not streamed."""
         request = self._library.request(self._place(role_model), None, role_model, ask, settings)
         known = self._library.capabilities.of(request.place, role_model.model)
@@ -294,12 +294,12 @@ class BatchLibrary:
         role_model: RoleModel,
         row: Mapping[str, Any],
         settings: RunSettings,
-        expects: Expect,
+        form: ReplyForm,
         prompt_characters: int,
     ) -> ModelReply:
         """What a row says, at half the list price. Raises a ModelError."""
         place, key = self._place(role_model), self._keys.get(role_model.base_url)
-        request = self._library.request(place, key, role_model, Ask("", (), expects=expects), settings)
+        request = self._library.request(place, key, role_model, Request("", (), form=form), settings)
         growing = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:
             openai_chat.take(body_of(row, role_model), role_model, growing)

@@ -12,7 +12,7 @@ import aiohttp
 
 from core import baseline
 from core.baseline import classifier_model
-from core.debate.turns import Ask, Usage
+from core.debate.turns import Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import diagnose_tls, model_info, ollama_chat, openai_chat, probe, schemas, streaming, wire
@@ -22,7 +22,7 @@ from core.llm.failures import hide_key, redacted
 from core.llm.limits import Limits
 from core.llm.prices import Prices
 from core.llm.reply import ModelReply, OnDelta, estimated
-from core.llm.request import Request
+from core.llm.request import ModelRequest
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
 PLAIN = ("lexical",)
@@ -82,7 +82,7 @@ class ModelLibrary:
         return role_model.model_copy(update={"base_url": place.base_url})
 
     async def ask(
-        self, role_model: RoleModel, ask: Ask, settings: RunSettings, document: Document, on_delta: OnDelta
+        self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         """One request to whoever sits there; raises a ModelError. No retries in here."""
         place = self._place_of(role_model)
@@ -113,7 +113,7 @@ class ModelLibrary:
             return known
         own = settings.model_copy(update={"codebook": probe.BOOK})
 
-        async def send(ask: Ask, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply:
+        async def send(ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply:
             probed = role_model.model_copy(update={"sampling": sampling})
             return await self._send(place, probed, ask, own, lambda _text, _is_reasoning: None, more)
 
@@ -127,7 +127,7 @@ class ModelLibrary:
         self,
         place: Connection,
         role_model: RoleModel,
-        ask: Ask,
+        ask: Request,
         settings: RunSettings,
         on_delta: OnDelta,
         more: Mapping[str, Any] = _NOTHING,
@@ -159,13 +159,13 @@ class ModelLibrary:
         place: Connection,
         key: str | None,
         role_model: RoleModel,
-        ask: Ask,
+        ask: Request,
         settings: RunSettings,
         more: Mapping[str, Any] = _NOTHING,
-    ) -> Request:
+    ) -> ModelRequest:
         """An ask on its way to a server, with ``more`` parameters by name."""
         seed = role_model.sampling.seed
-        return Request(
+        return ModelRequest(
             place=place,
             key=key,
             role_model=role_model,
@@ -177,7 +177,7 @@ class ModelLibrary:
             more=more,
         )
 
-    def dearest(self, role_model: RoleModel, ask: Ask) -> float:
+    def dearest(self, role_model: RoleModel, ask: Request) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
         characters = sum(len(message.content) for message in ask.messages)
         usage = Usage(prompt_tokens=characters, completion_tokens=role_model.sampling.max_tokens)
@@ -195,7 +195,7 @@ class ModelLibrary:
         """What the seat's connection may be asked, as the person said."""
         return self.own_limits.get(role_model.connection, Limits())
 
-    def salt(self, role_model: RoleModel, ask: Ask, settings: RunSettings) -> Mapping[str, object]:
+    def salt(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, object]:
         """The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
         belong in the key; a server's reply depends on what was sent alone: the schema, where one was meant to be."""
         if role_model.connection != BUILTIN:
@@ -250,14 +250,14 @@ class ModelLibrary:
 
 
 async def _ask_builtin(
-    ask: Ask,
+    ask: Request,
     settings: RunSettings,
     document: Document,
     on_delta: OnDelta,
     pupil: classifier_model.ClassifierModel | None,
 ) -> ModelReply:
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
-    codebook = ask.narrowed(settings.codebook)
+    codebook = ask.narrow(settings.codebook)
     if pupil is None:
         text = await asyncio.to_thread(baseline.answer, ask, codebook, document)
     else:

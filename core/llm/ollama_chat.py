@@ -13,7 +13,7 @@ from core.llm import streaming
 from core.llm.capabilities import Known
 from core.llm.failures import from_event
 from core.llm.reply import count
-from core.llm.request import Request
+from core.llm.request import ModelRequest
 from core.llm.schemas import Schema
 from core.runs import RoleModel
 
@@ -30,7 +30,7 @@ _SURELY = 8
 """Characters that a token has at most, on the average of any text: beyond, a prompt cannot fit."""
 
 
-def optional(request: Request) -> dict[str, Any]:
+def optional(request: ModelRequest) -> dict[str, Any]:
     """The parameters that a server may refuse, as they are meant. How long it is to think is a level, for ``minimal``
     no; without an effort it is left to the model."""
     sampling = request.role_model.sampling
@@ -45,7 +45,7 @@ def optional(request: Request) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value is not None} | dict(request.more)
 
 
-def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
+def body(request: ModelRequest, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
     """What goes out. Raises ContextTooLong where the model's context is known and cannot hold the prompt."""
     limit = known.limited(request.role_model.sampling.max_tokens)
     made: dict[str, Any] = {
@@ -78,7 +78,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, growi
         growing.wait(role_model)
 
 
-def _context(request: Request, limit: int, known: Known) -> int:
+def _context(request: ModelRequest, limit: int, known: Known) -> int:
     """Tokens of context to ask for: a power of two, and never less than was asked for before, as Ollama loads the model
     anew whenever it changes; at most what the model has."""
     least = request.characters // _SURELY

@@ -13,14 +13,14 @@ from core.llm import streaming
 from core.llm.capabilities import Known
 from core.llm.failures import from_event, plain
 from core.llm.reply import count
-from core.llm.request import Request
+from core.llm.request import ModelRequest
 from core.llm.schemas import NAME, Schema
 from core.runs import RoleModel
 
 PATH = "/chat/completions"
 
 
-def optional(request: Request) -> dict[str, Any]:
+def optional(request: ModelRequest) -> dict[str, Any]:
     """The parameters that a server may refuse, as they are meant."""
     sampling = request.role_model.sampling
     chosen = {
@@ -33,7 +33,7 @@ def optional(request: Request) -> dict[str, Any]:
     return {**meant, **request.more, "stream": True, "stream_options": {"include_usage": True}}
 
 
-def body(request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
+def body(request: ModelRequest, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
     """What goes out."""
     made = {"model": request.role_model.model, "messages": request.messages(known, schema), **optional}
     if "stream" not in made:

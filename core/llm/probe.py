@@ -9,24 +9,24 @@ from typing import Any
 import orjson
 
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.errors import ModelError
 from core.llm.capabilities import Known
 from core.llm.reply import ModelReply
 from core.prompts.messages import Message
 from core.runs import Sampling
 
-WORDS = Ask("annotator", (Message("user", "Write eight words that have nothing to do with each other."),))
-RAIN = Ask(
+WORDS = Request("annotator", (Message("user", "Write eight words that have nothing to do with each other."),))
+RAIN = Request(
     "annotator",
     (Message("user", "Does this text speak about the weather? Name it if so.\n\nIt rained all day."),),
-    expects="labels",
+    form="labels",
 )
 BOOK = Codebook(name="probe", labels=(Label(name="Weather"), Label(name="Food")))
 TOKENS = 400
 """Enough for a model that thinks before it says eight words."""
 
-Send = Callable[[Ask, Sampling, Mapping[str, Any]], Awaitable[ModelReply]]
+Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[ModelReply]]
 """(ask, sampling, further parameters) -> the reply; raises ModelError."""
 
 
@@ -53,7 +53,7 @@ async def examine(send: Send, known: Known) -> None:
         known.reasons = any(reply.reasoning for reply in replies)
 
 
-async def _tried(send: Send, ask: Ask, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply | None:
+async def _tried(send: Send, ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply | None:
     try:
         return await send(ask, sampling, more)
     except ModelError:

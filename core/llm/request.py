@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from core.debate.turns import Ask, Usage
+from core.debate.turns import Request, Usage
 from core.documents import storable
 from core.llm.capabilities import Known
 from core.llm.connections import Connection
@@ -18,7 +18,7 @@ from core.runs import RoleModel
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ModelRequest:
     """Where it goes, what it asks, and what the caller knows. ``seed`` is that of the iteration, ``schema`` what the
     reply is to be held to, ``silence`` the seconds without a byte after which the server is given up, ``price`` gives
     dollars for tokens or None."""
@@ -26,7 +26,7 @@ class Request:
     place: Connection
     key: str | None
     role_model: RoleModel
-    ask: Ask
+    ask: Request
     seed: int | None
     schema: Schema | None
     silence: float

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from core.codebook import Codebook, Scale
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.runs import Sampling
 
 Schema: TypeAlias = dict[str, Any]
@@ -29,18 +29,18 @@ INSTRUCTION = (
 )
 
 
-def wanted(sampling: Sampling, ask: Ask, codebook: Codebook) -> Schema | None:
+def wanted(sampling: Sampling, ask: Request, codebook: Codebook) -> Schema | None:
     """The schema that this ask is meant to go out with, None when it is to be answered in plain text."""
-    if ask.expects == "text" or not codebook.labels:
+    if ask.form == "text" or not codebook.labels:
         return None
     if sampling.json_schema == "on" or (sampling.json_schema == "auto" and ask.retry > 0):
         return schema_for(ask, codebook.only(ask.item) if ask.item else codebook)
     return None
 
 
-def schema_for(ask: Ask, codebook: Codebook) -> Schema:
+def schema_for(ask: Request, codebook: Codebook) -> Schema:
     """The schema of what an ask expects. Every key is required and no other allowed, as strict servers demand."""
-    match ask.expects:
+    match ask.form:
         case "choice":
             decision: Schema = {"quotes": _quotes(), "label": {"type": "string", "enum": list(codebook.names)}}
         case "ratings":

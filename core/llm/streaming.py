@@ -22,7 +22,7 @@ from core import errors
 from core.debate.turns import Usage
 from core.llm.failures import ADDRESS_REMEDY, from_status, plain
 from core.llm.reply import ModelReply, OnDelta, estimated
-from core.llm.request import Request, packed
+from core.llm.request import ModelRequest, packed
 from core.runs import RoleModel
 
 LAST_SECONDS = 5.0
@@ -265,7 +265,7 @@ class ReplyBuilder:
         """The text until now."""
         return "".join(self.text)
 
-    def finished(self, request: Request, dropped: tuple[str, ...]) -> ModelReply:
+    def finished(self, request: ModelRequest, dropped: tuple[str, ...]) -> ModelReply:
         """The whole reply.
 
         Raises CutStream when the server never said that it was done, Refused when a filter stopped it, EmptyReply, and
@@ -284,7 +284,7 @@ class ReplyBuilder:
             raise errors.Refused(f"{role_model.connection}: a content filter stopped {role_model.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
         finish = "length" if why in _AT_ITS_LIMIT else "stop"
-        if not text.strip() and finish == "length" and request.ask.expects == "text":
+        if not text.strip() and finish == "length" and request.ask.form == "text":
             limit = role_model.sampling.max_tokens
             raise errors.LengthLimit(
                 f"{role_model.spec} reached its output limit of {limit} tokens before it said a word."
@@ -300,7 +300,7 @@ async def post(
     session: aiohttp.ClientSession,
     url: str,
     body: dict[str, Any],
-    request: Request,
+    request: ModelRequest,
     growing: ReplyBuilder,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """POST as JSON and give the response once it is 200; every way in which this fails is raised as its ModelError."""

@@ -12,7 +12,7 @@ from core import errors
 from core.llm import streaming
 from core.llm.capabilities import Known
 from core.llm.reply import ModelReply, OnDelta
-from core.llm.request import Request
+from core.llm.request import ModelRequest
 from core.llm.schemas import Schema
 from core.runs import RoleModel
 
@@ -22,11 +22,11 @@ class Dialect(Protocol):
 
     PATH: str
 
-    def optional(self, request: Request) -> dict[str, Any]:
+    def optional(self, request: ModelRequest) -> dict[str, Any]:
         """The parameters that a server may refuse, as they are meant."""
 
     def body(
-        self, request: Request, known: Known, optional: Mapping[str, Any], schema: Schema | None
+        self, request: ModelRequest, known: Known, optional: Mapping[str, Any], schema: Schema | None
     ) -> dict[str, Any]:
         """What goes out; ``optional`` and ``schema`` hold what the server is not known to refuse."""
 
@@ -37,7 +37,7 @@ class Dialect(Protocol):
 
 
 async def ask(
-    session: aiohttp.ClientSession, dialect: Dialect, request: Request, known: Known, on_delta: OnDelta
+    session: aiohttp.ClientSession, dialect: Dialect, request: ModelRequest, known: Known, on_delta: OnDelta
 ) -> ModelReply:
     """Send one ask. What the server refuses is left out once, remembered in ``known``, and named in the reply's
     ``dropped``. Raises a ModelError."""
@@ -73,7 +73,7 @@ async def ask(
 async def _exchange(
     session: aiohttp.ClientSession,
     dialect: Dialect,
-    request: Request,
+    request: ModelRequest,
     body: dict[str, Any],
     growing: streaming.ReplyBuilder,
     unsent: tuple[str, ...],
@@ -97,7 +97,7 @@ async def _exchange(
 async def _without_schema(
     session: aiohttp.ClientSession,
     dialect: Dialect,
-    request: Request,
+    request: ModelRequest,
     known: Known,
     on_delta: OnDelta,
     fault: errors.ServerFault,

@@ -86,7 +86,7 @@ class _Turn:
     model: str = ""
     cached: bool = False
     round: int = 0
-    answers: tuple[str, ...] = ()
+    replies_to: tuple[str, ...] = ()
     item: str = ""
     text: str = ""
     tries: int = 0
@@ -107,7 +107,7 @@ class _Turn:
             "model": self.model,
             "cached": self.cached,
             "round": self.round,
-            "answers": list(self.answers),
+            "replies_to": list(self.replies_to),
             "item": self.item,
             "try": self.tries,
             "done": done is not None,
@@ -307,7 +307,7 @@ def _fold(turn: _Turn, event: TurnStarted | Delta | TurnWaiting | TurnDone, now:
     match event:
         case TurnStarted():
             turn.role, turn.model, turn.cached, turn.waiting = event.role, event.model, event.cached, ""
-            turn.round, turn.answers, turn.item = event.round, event.answers, event.item
+            turn.round, turn.replies_to, turn.item = event.round, event.replies_to, event.item
             turn.started = now
             if not event.cached:
                 turn.done = None
@@ -315,7 +315,7 @@ def _fold(turn: _Turn, event: TurnStarted | Delta | TurnWaiting | TurnDone, now:
             turn.waiting, turn.until = event.reason, now + event.seconds
         case TurnDone():
             turn.role, turn.model, turn.cached, turn.waiting = event.role, event.model, event.cached, ""
-            turn.round, turn.answers, turn.item = event.round, event.answers, event.item
+            turn.round, turn.replies_to, turn.item = event.round, event.replies_to, event.item
             turn.done = event
             if not event.text.startswith(turn.text):
                 turn.tries += 1
@@ -340,8 +340,8 @@ def _fold(turn: _Turn, event: TurnStarted | Delta | TurnWaiting | TurnDone, now:
 
 
 def _reason(verdict: VerdictReached) -> str:
-    if verdict.fault:
-        return verdict.fault
+    if verdict.error:
+        return verdict.error
     return next(iter(verdict.reasons.values()), "") if verdict.status == "unresolved" else ""
 
 

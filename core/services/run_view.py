@@ -83,7 +83,7 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         role=turn.role,
         model=turn.role_model.model,
         text=reply.text,
-        labels=reading.named if own else None,
+        labels=reading.selected if own else None,
         evidence=tuple(asdict(quote) for quote in turn.evidence),
         prompt_tokens=reply.usage.prompt_tokens,
         completion_tokens=reply.usage.completion_tokens,
@@ -93,7 +93,7 @@ def turn_event(run_id: str, turn: Turn, *, owing: bool = False) -> TurnDone:
         problem=reading.problem if owing else "",
         reasoning=reply.reasoning,
         round=turn.round,
-        answers=turn.answers,
+        replies_to=turn.replies_to,
         item=turn.item,
         values=dict(reading.values) if own else None,
     )
@@ -108,5 +108,5 @@ def verdict_event(run_id: str, document_id: str, verdict: Verdict) -> VerdictRea
         values=verdict.values,
         reasons=verdict.reasons,
         notes=verdict.notes,
-        fault=verdict.fault.message if verdict.fault else "",
+        error=verdict.error.message if verdict.error else "",
     )

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from core.annotations import Evidence
-from core.debate.turns import Fault
+from core.debate.turns import ReplyError
 from core.documents import Document, Value
 from core.store.connection import Connection, translated
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of
@@ -67,7 +67,7 @@ class DocumentRecord:
     values: Mapping[str, Value | None]
     unread: Mapping[str, str]
     notes: tuple[str, ...]
-    fault: Fault | None
+    error: ReplyError | None
     roles: Mapping[str, Mapping[str, Value]]
     evidence: Mapping[str, tuple[Evidence, ...]]
     reviews: Mapping[str, Review]
@@ -129,7 +129,7 @@ class DocumentRecords:
 
 def _dossier(row: Sequence[Any]) -> DocumentRecord:
     id, position, field, text, context, source, group, order, gold, status, verdict, roles, reviews, standing = row
-    said = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "fault": None}
+    said = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     return DocumentRecord(
         document=Document(
             id=id,
@@ -144,7 +144,7 @@ def _dossier(row: Sequence[Any]) -> DocumentRecord:
         values=said["values"],
         unread=said["reasons"],
         notes=tuple(said["notes"]),
-        fault=Fault(**said["fault"]) if said["fault"] else None,
+        error=ReplyError(**said["error"]) if said["error"] else None,
         roles={role["role"]: load(role["says"]) for role in roles or () if role["says"] is not None},
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
         reviews={cells[0]: _review(cells) for cells in reviews or ()},

@@ -96,7 +96,7 @@ class EndedDebates:
         )
         counted: Counter[str] = Counter()
         for verdict, count in rows:
-            fault = verdict_of(verdict).fault
+            fault = verdict_of(verdict).error
             counted[fault.message if fault else ""] += count
         return counted.most_common(most)
 

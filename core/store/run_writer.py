@@ -19,7 +19,7 @@ from core.store.writer import Writer
 
 _TURN = (
     "run_id", "document_id", "turn", "key", "role", "retry", "role_model", "messages", "cached", "reading", "says",
-    "evidence", "evidence_total", "evidence_supported", "superseded", "round", "answers", "item",
+    "evidence", "evidence_total", "evidence_supported", "superseded", "round", "replies_to", "item",
 )  # fmt: skip
 _ATTEMPT = (
     "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "cost_usd",
@@ -127,7 +127,7 @@ def _turn_row(turn: TurnRow) -> tuple[Any, ...]:
         turn.run_id, turn.document_id, turn.turn, turn.key, turn.role, turn.retry,
         dump(turn.role_model.model_dump(mode="json")), dump(messages), turn.cached, dump(turn.reading),
         _says(turn.annotations) if turn.annotations else None, dump(turn.evidence), len(turn.evidence), supported,
-        False, turn.round, dump(turn.answers), turn.item,
+        False, turn.round, dump(turn.replies_to), turn.item,
     )  # fmt: skip
 
 
@@ -147,8 +147,8 @@ def _verdict_row(row: VerdictRow) -> tuple[Any, ...]:
         "values": row.verdict.values,
         "reasons": row.verdict.reasons,
         "notes": row.verdict.notes,
-        "fault": row.verdict.fault,
-        "course": row.verdict.course,
+        "error": row.verdict.error,
+        "path": row.verdict.path,
     }
     return row.run_id, row.document_id, row.status, dump(verdict), _says(_decided(row)), row.at
 

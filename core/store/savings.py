@@ -41,9 +41,9 @@ FROM (
 ) WHERE NOT paid
 """
 
-_COURSES = """
+_DECISION_PATHS = """
 WITH ended AS (
-    SELECT document_id, says, json_extract_string(verdict, '$.course') AS course FROM verdicts WHERE run_id = $run
+    SELECT document_id, says, json_extract_string(verdict, '$.path') AS path FROM verdicts WHERE run_id = $run
 ), opened AS (
     SELECT document_id, arg_min(says, turn) AS says FROM turns
     WHERE run_id = $run AND role = 'extractor' AND NOT superseded AND says IS NOT NULL GROUP BY document_id
@@ -52,10 +52,10 @@ WITH ended AS (
     FROM turns JOIN replies USING (key)
     WHERE turns.run_id = $run AND NOT superseded AND role NOT LIKE 'extractor%' GROUP BY document_id
 )
-SELECT count(*) FILTER (course = 'short'), count(*) FILTER (course = 'audited'), count(*) FILTER (course = 'full'),
-       count(*) FILTER (course = 'audited' AND ended.says <> opened.says),
-       avg(calls) FILTER (course IN ('audited', 'full')),
-       CASE WHEN bool_or(priceless) THEN NULL ELSE avg(cost) FILTER (course IN ('audited', 'full')) END
+SELECT count(*) FILTER (path = 'short'), count(*) FILTER (path = 'audited'), count(*) FILTER (path = 'full'),
+       count(*) FILTER (path = 'audited' AND ended.says <> opened.says),
+       avg(calls) FILTER (path IN ('audited', 'full')),
+       CASE WHEN bool_or(priceless) THEN NULL ELSE avg(cost) FILTER (path IN ('audited', 'full')) END
 FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (document_id)
 """
 
@@ -73,4 +73,4 @@ class Savings:
 
     def courses(self, run_id: str) -> DecisionPaths:
         """How far the debates of a run went; zeros for one that is not adaptive."""
-        return DecisionPaths(*self._connection.rows(_COURSES, {"run": run_id})[0])
+        return DecisionPaths(*self._connection.rows(_DECISION_PATHS, {"run": run_id})[0])

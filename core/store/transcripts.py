@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.annotations import Evidence
-from core.debate.turns import Fault, Reading, Usage, Verdict
+from core.debate.turns import Reading, ReplyError, Usage, Verdict
 from core.documents import Value
 from core.engine.ports import AttemptRow, StoredReply, VerdictRow
 from core.prompts.messages import Message
@@ -29,7 +29,7 @@ _TURN = (
     "evidence",
     "superseded",
     "round",
-    "answers",
+    "replies_to",
     "item",
 )
 
@@ -52,7 +52,7 @@ class Turn:
     superseded: bool
     reply: StoredReply
     round: int = 0
-    answers: tuple[str, ...] = ()
+    replies_to: tuple[str, ...] = ()
     item: str = ""
 
 
@@ -124,14 +124,14 @@ class Transcripts:
 def verdict_of(text: str) -> Verdict:
     """The verdict whose JSON text this is."""
     data = load(text)
-    fault = Fault(**data["fault"]) if data["fault"] else None
-    return Verdict(data["values"], data["reasons"], tuple(data["notes"]), fault, data.get("course", ""))
+    fault = ReplyError(**data["error"]) if data["error"] else None
+    return Verdict(data["values"], data["reasons"], tuple(data["notes"]), fault, data.get("path", ""))
 
 
 def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
     (
         document_id, turn, role, retry, role_model, messages, cached, reading, says, evidence, superseded,
-        round, answers,
+        round, replies_to,
         item,
     ) = row[: len(_TURN)]  # fmt: skip
     return Turn(
@@ -148,7 +148,7 @@ def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
         superseded=superseded,
         reply=reply_of(row[len(_TURN) :]),
         round=round,
-        answers=tuple(load(answers)),
+        replies_to=tuple(load(replies_to)),
         item=item,
     )
 

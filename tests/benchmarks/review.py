@@ -63,7 +63,7 @@ def fill(project: Project, count: int) -> str:
     for turn, role in enumerate(("extractor", "critic", "judge")):
         cursor.execute(
             f"""INSERT INTO turns BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id, {turn} AS turn,
-            'k{turn}-' || n AS key, '{role}' AS role, 0 AS round, '[]' AS answers,
+            'k{turn}-' || n AS key, '{role}' AS role, 0 AS round, '[]' AS replies_to,
             '' AS item, 0 AS retry,
             '{{"connection": "builtin", "model": "lexical"}}' AS seat, '[]' AS messages, false AS cached,
             '{{}}' AS reading, {says(role)} AS says, '{quote}' AS evidence, 1 AS evidence_total,
@@ -85,7 +85,7 @@ def fill(project: Project, count: int) -> str:
     cursor.execute(
         f"""INSERT INTO verdicts BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id,
         if(hash(n * 13) % 50 = 0, 'unresolved', 'verdict') AS status, {says("judge")} AS says, 1.7e9 AS unix_time,
-        '{{"values": ' || {says("judge")} || ', "reasons": {{}}, "notes": [], "fault": null}}' AS verdict {rows}"""
+        '{{"values": ' || {says("judge")} || ', "reasons": {{}}, "notes": [], "error": null}}' AS verdict {rows}"""
     )
     cursor.execute(
         """INSERT INTO gold SELECT document_id, 'gold', item,

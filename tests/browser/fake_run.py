@@ -148,7 +148,7 @@ class Debate:
 
     def verdict(self) -> VerdictReached:
         if self.failed:
-            return VerdictReached(RUN, self.id, "failed", {}, fault="server fault: 503 from the server, five times")
+            return VerdictReached(RUN, self.id, "failed", {}, error="server fault: 503 from the server, five times")
         if self.unresolved:
             ids = [label.id for label in CODEBOOK.labels]
             return VerdictReached(

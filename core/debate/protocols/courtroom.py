@@ -37,7 +37,7 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, conduct, together
 from core.debate.few_shot import stated
 from core.debate.spec import PER_CHOICE, Asks, Param, Params, Preset, ProtocolSpec, Treatment, exactly
-from core.debate.turns import Ask, Reply, Role, Statement, Step, Verdict
+from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import council
 from core.documents import Document, Value
 from core.prompts.messages import Message
@@ -57,7 +57,7 @@ class _Sides:
 
 def debate(case: DebateContext) -> Step[Verdict]:
     """The hearing, and a trial on what it leaves in doubt."""
-    first = yield from case.ask("magistrate", expects=case.form)
+    first = yield from case.ask("magistrate", form=case.form)
     if not first.reading.readable:
         return case.verdict(first)
     return (yield from (_choice(case, first) if case.codebook.kind == "choice" else _labels(case, first)))
@@ -92,8 +92,8 @@ def _labels(case: DebateContext, first: Reply) -> Step[Verdict]:
     verdicts = yield from together(*(conduct(partial(_trial, sides=side), case.about(side.item)) for side in sides))
     whole = case.verdict(first)
     tried = case.merged(dict(zip(contested, verdicts, strict=True)))
-    if tried.fault is not None:
-        return case.failed(tried.fault)
+    if tried.error is not None:
+        return case.failed(tried.error)
     names = ", ".join(f"'{case.codebook.label(item).name}'" for item in contested)
     return Verdict(
         values={**whole.values, **tried.values},
@@ -131,13 +131,13 @@ class _Bench:
     arguments: Sequence[Reply]
     precedents: list[dict[str, str]]
 
-    def ask(self, number: int, earlier: Sequence[Statement]) -> Ask:
+    def ask(self, number: int, earlier: Sequence[AttributedReply]) -> Request:
         """The ask for one judge, who has heard those before."""
         prosecution, defence = self.arguments
         ask = self.case.compose(
             f"judge_{number + 1}",
-            expects=self.case.form,
-            answers=("prosecutor", "defender", *(said.role for said in earlier)),
+            form=self.case.form,
+            replies_to=("prosecutor", "defender", *(said.role for said in earlier)),
             extra={
                 "position_prosecutor": self.positions[0],
                 "position_defender": self.positions[1],
@@ -152,27 +152,25 @@ class _Bench:
 
 def _in_sequence(case: DebateContext, bench: _Bench) -> Step[Verdict]:
     """The last judge decides; one before it who fails or cannot be read is not heard by those after."""
-    earlier: list[Statement] = []
+    earlier: list[AttributedReply] = []
     ruling = Reply()
     for number in range(case.params["judges"]):
         (ruling,) = yield from case.ask_all((bench.ask(number, earlier),))
-        if ruling.fault is None and ruling.reading.readable:
-            earlier.append(Statement(f"judge_{number + 1}", f"Judge {number + 1}", ruling))
+        if ruling.error is None and ruling.reading.readable:
+            earlier.append(AttributedReply(f"judge_{number + 1}", f"Judge {number + 1}", ruling))
     return case.verdict(case.needed(ruling))
 
 
-def _second(case: DebateContext, first: Reply, chosen: str) -> Ask:
-    ask = case.without(chosen).compose(
-        "magistrate", template="magistrate_second", expects=case.form, round=1, first=first
-    )
+def _second(case: DebateContext, first: Reply, chosen: str) -> Request:
+    ask = case.without(chosen).compose("magistrate", template="magistrate_second", form=case.form, round=1, first=first)
     return replace(ask, assigned=True)
 
 
-def _argument(case: DebateContext, role: str, position: str) -> Ask:
+def _argument(case: DebateContext, role: str, position: str) -> Request:
     return replace(case.compose(role, extra={"position": position, "length": _length(case)}), assigned=True)
 
 
-def _within_length(case: DebateContext, asks: Sequence[Ask], replies: Sequence[Reply]) -> Step[list[Reply]]:
+def _within_length(case: DebateContext, asks: Sequence[Request], replies: Sequence[Reply]) -> Step[list[Reply]]:
     """The arguments as the judges hear them: what is too long is asked for once more, then cut."""
     most = case.params["sentences"]
     heard = list(replies)
@@ -184,7 +182,7 @@ def _within_length(case: DebateContext, asks: Sequence[Ask], replies: Sequence[R
     return heard
 
 
-def _shorter(case: DebateContext, ask: Ask, reply: Reply) -> Ask:
+def _shorter(case: DebateContext, ask: Request, reply: Reply) -> Request:
     counted = {
         "sentences": len(sentences(reply.text)), "words": len(reply.text.split()), "length": _length(case)
     }  # fmt: skip
@@ -193,7 +191,7 @@ def _shorter(case: DebateContext, ask: Ask, reply: Reply) -> Ask:
     return replace(ask, messages=(*ask.messages, *more), retry=ask.retry + 1)
 
 
-def _reason(case: DebateContext, precedent: Precedent) -> Ask:
+def _reason(case: DebateContext, precedent: Precedent) -> Request:
     """Why a precedent is labelled as it is: an ask about that document and no other, the same in every debate."""
     ask = case.compose(
         "clerk",
@@ -210,7 +208,7 @@ def _rows(case: DebateContext, precedents: Sequence[Precedent], reasons: Sequenc
         {
             "label": stated(case.codebook, one.values),
             "text": prompts.delimited(one.text, "precedent"),
-            "reason": "" if reason.fault is not None else prompts.delimited(cut(reason.text, 2), "analysis"),
+            "reason": "" if reason.error is not None else prompts.delimited(cut(reason.text, 2), "analysis"),
         }
         for one, reason in zip(precedents, reasons, strict=True)
     ]

@@ -21,7 +21,7 @@ from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext
 from core.debate.spec import PER_CHOICE, PER_DIMENSION, PER_LABEL, Asks, Param, Params, ProtocolSpec, Treatment
-from core.debate.turns import Reply, Role, Statement, Step, Verdict, family
+from core.debate.turns import AttributedReply, Reply, Role, Step, Verdict, family
 from core.debate.votes import council, in_consensus
 from core.errors import UsageError
 from core.prompts.checking import check
@@ -34,7 +34,7 @@ def debate(case: DebateContext) -> Step[Verdict]:
     """Everybody speaks in the order that is described; then who is to decide has decided."""
     told = read(str(case.params[SCRIPT]))
     titles = {one.name: one.title for one in told.speakers}
-    said: list[Statement] = []
+    said: list[AttributedReply] = []
     last: dict[str, Reply] = {}
     times: dict[str, int] = {}
     for rounds in told.order:
@@ -43,9 +43,9 @@ def debate(case: DebateContext) -> Step[Verdict]:
                 asks = [
                     case.compose(
                         role,
-                        expects=case.form if role in told.bound else "text",
+                        form=case.form if role in told.bound else "text",
                         round=times.get(role, 0),
-                        answers=[one.role for one in _heard(told, role, said)],
+                        replies_to=[one.role for one in _heard(told, role, said)],
                         heard=_heard(told, role, said),
                     )
                     for role in stage.roles
@@ -55,8 +55,8 @@ def debate(case: DebateContext) -> Step[Verdict]:
                     number, times[role] = times.get(role, 0), times.get(role, 0) + 1
                     if _readable(reply) or role not in last or not _readable(last[role]):
                         last[role] = reply
-                    if reply.fault is None:
-                        said.append(Statement(role, titles[role], reply, number))
+                    if reply.error is None:
+                        said.append(AttributedReply(role, titles[role], reply, number))
             if rounds.until_agreed and _agreed(case, rounds, last):
                 break
     if len(told.decides) == 1:
@@ -64,7 +64,7 @@ def debate(case: DebateContext) -> Step[Verdict]:
     return council(case, [last[role] for role in told.decides])
 
 
-def _heard(told: Description, role: str, said: Sequence[Statement]) -> tuple[Statement, ...]:
+def _heard(told: Description, role: str, said: Sequence[AttributedReply]) -> tuple[AttributedReply, ...]:
     wanted = told.hears[role]
     return tuple(one for one in said if wanted is None or one.role in wanted)
 
@@ -75,7 +75,7 @@ def _agreed(case: DebateContext, rounds: Rounds, last: dict[str, Reply]) -> bool
 
 
 def _readable(reply: Reply) -> bool:
-    return reply.fault is None and reply.reading.readable
+    return reply.error is None and reply.reading.readable
 
 
 def card(script: str = "") -> ProtocolSpec:

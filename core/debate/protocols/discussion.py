@@ -22,7 +22,7 @@ from string import ascii_lowercase
 from core.codebook import Codebook
 from core.debate.context import DebateContext
 from core.debate.spec import PER_CHOICE, PER_DIMENSION, PER_LABEL, Asks, Param, Params, Preset, ProtocolSpec
-from core.debate.turns import Ask, Reply, Role, Statement, Step, Verdict
+from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import council, in_consensus, quorum
 
 
@@ -30,7 +30,7 @@ def debate(case: DebateContext) -> Step[Verdict]:
     """Label alone, then discuss until all agree or the rounds are over, then vote."""
     role_models = _roles(case.params)
     last: dict[str, Reply] = {}
-    history: list[Statement] = []
+    history: list[AttributedReply] = []
     number = 0
     while True:
         replies = yield from case.ask_all(
@@ -39,8 +39,8 @@ def debate(case: DebateContext) -> Step[Verdict]:
         for role_model, reply in zip(role_models, replies, strict=True):
             if _readable(reply) or role_model.name not in last or not _readable(last[role_model.name]):
                 last[role_model.name] = reply
-            if reply.fault is None:
-                history.append(Statement(role_model.name, role_model.title, reply, number))
+            if reply.error is None:
+                history.append(AttributedReply(role_model.name, role_model.title, reply, number))
         ballots = [reply.reading.values for reply in last.values() if _readable(reply)]
         agreed = quorum(len(ballots), len(role_models)) and in_consensus(ballots, case.codebook, case.params["within"])
         if agreed or not ballots or number == case.params["rounds"]:
@@ -54,25 +54,25 @@ def debate(case: DebateContext) -> Step[Verdict]:
 
 
 def _ask(
-    case: DebateContext, role_models: Sequence[Role], place: int, history: Sequence[Statement], number: int
-) -> Ask:
+    case: DebateContext, role_models: Sequence[Role], place: int, history: Sequence[AttributedReply], number: int
+) -> Request:
     """An annotator's ask in a round. In the first all get the same, so that letters make no difference to it."""
     role_model = role_models[place]
     if not history:
-        return replace(case.compose(role_model.name, expects=case.form), round=number, sample=place)
+        return replace(case.compose(role_model.name, form=case.form), round=number, sample=place)
     return case.compose(
         role_model.name,
         template="discuss",
-        expects=case.form,
+        form=case.form,
         round=number,
-        answers=[said.role for said in history],
+        replies_to=[said.role for said in history],
         extra={"own": role_model.title},
         history=tuple(history),
     )
 
 
 def _readable(reply: Reply) -> bool:
-    return reply.fault is None and reply.reading.readable
+    return reply.error is None and reply.reading.readable
 
 
 def _roles(params: Params) -> tuple[Role, ...]:

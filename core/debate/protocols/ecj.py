@@ -27,7 +27,7 @@ from core.annotations import VERDICT
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, conduct, together
 from core.debate.spec import Asks, Param, Params, ProtocolSpec, Treatment, exactly
-from core.debate.turns import DecisionPath, Reply, Role, Statement, Step, Verdict
+from core.debate.turns import AttributedReply, DecisionPath, Reply, Role, Step, Verdict
 
 SECOND = "extractor_b"
 
@@ -53,7 +53,7 @@ def roles(params: Params) -> tuple[Role, ...]:
 def opening(case: DebateContext) -> Step[tuple[Reply, ...]]:
     """What the extractor says, and beside it the second one if there is one; without the first there is no debate."""
     names = ["extractor", *(role.name for role in roles(case.params))]
-    asks = [case.compose(name, template="extractor", expects=case.form) for name in names]
+    asks = [case.compose(name, template="extractor", form=case.form) for name in names]
     first, *others = yield from case.ask_all(asks)
     return (case.needed(first), *others)
 
@@ -68,16 +68,16 @@ def decision_path(case: DebateContext, opened: Sequence[Reply]) -> DecisionPath:
     return "audited" if drawn else "short"
 
 
-def took(verdict: Verdict, course: DecisionPath) -> Verdict:
+def took(verdict: Verdict, path: DecisionPath) -> Verdict:
     """The verdict with how far its debate went."""
-    return replace(verdict, course=course) if course else verdict
+    return replace(verdict, path=path) if path else verdict
 
 
 def doubt(opened: Sequence[Reply], codebook: Codebook) -> str:
     """Why what was said first does not decide, in words; empty when it does."""
     for reply in opened:
         reading = reply.reading
-        if reply.fault is not None or not reading.readable:
+        if reply.error is not None or not reading.readable:
             return "a reply could not be read"
         if reading.undecided or any(item not in reading.values for item in codebook.items):
             return "something was left open"
@@ -112,35 +112,35 @@ def _debate(case: DebateContext) -> Step[Verdict]:
     """The extractor claims, the critic objects or agrees, the judge rules among what they named."""
     opened = yield from opening(case)
     extraction = opened[0]
-    course = decision_path(case, opened)
-    if course == "short":
-        return took(case.verdict(extraction), course)
-    critique = yield from case.ask("critic", answers=("extractor",), extraction=extraction, earlier=())
-    said: list[Statement] = []
+    path = decision_path(case, opened)
+    if path == "short":
+        return took(case.verdict(extraction), path)
+    critique = yield from case.ask("critic", replies_to=("extractor",), extraction=extraction, earlier=())
+    said: list[AttributedReply] = []
     for number in range(case.params["extra_rounds"]):
         said += _sayings(extraction, critique, number)
         extraction = yield from case.ask(
             "extractor",
             template="extractor_again",
-            expects=case.form,
+            form=case.form,
             round=number + 1,
-            answers=_HEARD,
+            replies_to=_HEARD,
             earlier=tuple(said),
         )
         critique = yield from case.ask(
-            "critic", round=number + 1, answers=_HEARD, extraction=extraction, earlier=tuple(said)
+            "critic", round=number + 1, replies_to=_HEARD, extraction=extraction, earlier=tuple(said)
         )
     ruling = yield from case.ask(
-        "judge", expects=case.form, answers=_HEARD, extraction=extraction, critique=critique, earlier=tuple(said)
+        "judge", form=case.form, replies_to=_HEARD, extraction=extraction, critique=critique, earlier=tuple(said)
     )
     verdict = case.verdict(ruling, among=(extraction, critique, *(one.reply for one in said)))
-    return took(verdict, course)
+    return took(verdict, path)
 
 
-def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[Statement, Statement]:
+def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[AttributedReply, AttributedReply]:
     return (
-        Statement("extractor", "The extractor", extraction, number),
-        Statement("critic", "The critic", critique, number),
+        AttributedReply("extractor", "The extractor", extraction, number),
+        AttributedReply("critic", "The critic", critique, number),
     )
 
 

@@ -30,7 +30,7 @@ from core.debate.reading.label_names import Names
 from core.debate.reading.markers import spoken
 from core.debate.reading.normalise import fold
 from core.debate.spec import Asks, Param, Params, Preset, ProtocolSpec, Treatment, exactly
-from core.debate.turns import Ask, Reply, Role, Statement, Step, Verdict
+from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.documents import Value
 
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
@@ -130,15 +130,15 @@ def _persona(
     template: str,
     *,
     round: int,
-    history: Sequence[Statement] = (),
-) -> Ask:
+    history: Sequence[AttributedReply] = (),
+) -> Request:
     heard = {"history": tuple(history)} if history else {}
     return case.compose(
         member.role,
         template=template,
-        expects="text" if template == "turn" else case.form,
+        form="text" if template == "turn" else case.form,
         round=round,
-        answers=[said.role for said in history if said.role != member.role],
+        replies_to=[said.role for said in history if said.role != member.role],
         extra={
             "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
             "group": member.group.name,
@@ -154,13 +154,13 @@ def _coordinator(
     group: Group,
     waiting: Sequence[_Speaker],
     speakers: Sequence[_Speaker],
-    history: Sequence[Statement],
+    history: Sequence[AttributedReply],
     turn: int,
-) -> Ask:
+) -> Request:
     return case.compose(
         COORDINATOR,
         round=turn,
-        answers=[speaker.member.role for speaker in speakers],
+        replies_to=[speaker.member.role for speaker in speakers],
         extra={
             "group": group.name,
             "waiting": tuple(speaker.member.persona.name for speaker in waiting),
@@ -170,21 +170,23 @@ def _coordinator(
     )
 
 
-def _synthesis(case: DebateContext, cast: PersonaSet, groups: Sequence[Sequence[_Speaker]], averaged: Averaged) -> Ask:
+def _synthesis(
+    case: DebateContext, cast: PersonaSet, groups: Sequence[Sequence[_Speaker]], averaged: Averaged
+) -> Request:
     finals = tuple(
         _said(speaker, speaker.final) for speakers in groups for speaker in speakers if speaker.final is not None
     )
     return case.compose(
         AGGREGATOR,
-        answers=[said.role for said in finals],
+        replies_to=[said.role for said in finals],
         extra={"averages": averaged.lines, "groups": tuple(group.name for group in cast.groups)},
         finals=finals,
     )
 
 
-def _said(speaker: _Speaker, reply: Reply, round: int = 0) -> Statement:
+def _said(speaker: _Speaker, reply: Reply, round: int = 0) -> AttributedReply:
     member = speaker.member
-    return Statement(member.role, f"{member.persona.name} ({member.group.name})", reply, round)
+    return AttributedReply(member.role, f"{member.persona.name} ({member.group.name})", reply, round)
 
 
 def _values(reply: Reply | None) -> Mapping[str, Value]:

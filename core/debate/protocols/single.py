@@ -63,7 +63,7 @@ def debate(case: DebateContext) -> Step[Verdict]:
     method = case.params["method"]
     template = _TEMPLATES[method]
     if method in SAMPLED:
-        ask = case.compose("annotator", template=template, expects=case.form)
+        ask = case.compose("annotator", template=template, form=case.form)
         answers = yield from case.ask_all(replace(ask, sample=number) for number in range(case.params["k"]))
         return council(case, answers, "mean" if method == "form" else "median")
     if method == "self_refine":
@@ -71,16 +71,16 @@ def debate(case: DebateContext) -> Step[Verdict]:
     extra = {}
     if method == "few_shot":
         extra["precedents"] = rows(case.codebook, examples(case, case.params["shots"]))
-    answer = yield from case.ask("annotator", template=template, expects=case.form, extra=extra)
+    answer = yield from case.ask("annotator", template=template, form=case.form, extra=extra)
     return case.verdict(answer)
 
 
 def _refined(case: DebateContext) -> Step[Verdict]:
     own = ("annotator",)
-    draft = yield from case.ask("annotator", template="reasoner", expects=case.form)
-    review = yield from case.ask("annotator", template="review", round=1, answers=own, draft=draft)
+    draft = yield from case.ask("annotator", template="reasoner", form=case.form)
+    review = yield from case.ask("annotator", template="review", round=1, replies_to=own, draft=draft)
     final = yield from case.ask(
-        "annotator", template="refine", expects=case.form, round=2, answers=own, draft=draft, review=review
+        "annotator", template="refine", form=case.form, round=2, replies_to=own, draft=draft, review=review
     )
     return case.verdict(final)
 

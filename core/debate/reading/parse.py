@@ -24,20 +24,20 @@ from core.debate.reading.markers import Kind, MarkedReply, Marker, is_of_another
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of
 from core.debate.reading.yes_no import Answer, answer_in, answer_of
-from core.debate.turns import Expect, Reading
+from core.debate.turns import Reading, ReplyForm
 from core.documents import storable
 
 EMPTY = "the reply is empty"
 NO_DECISION = "no decision line"
 CUT = "cut by the output limit before the decision was complete"
 
-_FORMS: Mapping[str, Expect] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
-_KINDS: Mapping[Expect, frozenset[Kind]] = {
+_FORMS: Mapping[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
+_KINDS: Mapping[ReplyForm, frozenset[Kind]] = {
     "labels": frozenset({"aspects", "label", "final"}),
     "choice": frozenset({"aspects", "label", "final"}),
     "ratings": frozenset({"final", "ratings"}),
 }
-_KEYS: Mapping[Expect, tuple[str, ...]] = {
+_KEYS: Mapping[ReplyForm, tuple[str, ...]] = {
     "labels": ("labels", "aspects"),
     "choice": ("label", "aspect", "labels", "aspects"),
     "ratings": ("ratings",),
@@ -46,7 +46,7 @@ _KEYS: Mapping[Expect, tuple[str, ...]] = {
 Candidate: TypeAlias = Marker | Block
 
 
-def read(text: str, expects: Expect, codebook: Codebook, *, finish: str = "stop") -> Reading:
+def read(text: str, form: ReplyForm, codebook: Codebook, *, finish: str = "stop") -> Reading:
     """What a reply decides, in any form that this project ever asks for.
 
     The last decision wins; one that is quoted, denied, supposed or reported as another's is none. With ``finish`` equal
@@ -56,11 +56,11 @@ def read(text: str, expects: Expect, codebook: Codebook, *, finish: str = "stop"
     ``text`` the search is for announced decisions of the codebook's own kind and the problem may be ignored. Empty
     text, and text that is all thinking, is a problem like any other.
     """
-    form = _FORMS[codebook.kind] if expects == "text" else expects
+    decision_form = _FORMS[codebook.kind] if form == "text" else form
     page = open_page(text, codebook)
     if not page.text.strip():
         return Reading(problem=CUT if text.strip() and finish == "length" else EMPTY)
-    return _Reader(page, form, codebook, cut=finish == "length", asked=expects != "text").read()
+    return _Reader(page, decision_form, codebook, cut=finish == "length", asked=form != "text").read()
 
 
 def mentions(text: str, codebook: Codebook) -> frozenset[str]:
@@ -74,7 +74,7 @@ def mentions(text: str, codebook: Codebook) -> frozenset[str]:
 class _Reader:
     """One reading of one page."""
 
-    def __init__(self, page: MarkedReply, form: Expect, codebook: Codebook, *, cut: bool, asked: bool) -> None:
+    def __init__(self, page: MarkedReply, form: ReplyForm, codebook: Codebook, *, cut: bool, asked: bool) -> None:
         self.page, self.form, self.codebook, self.cut, self.asked = page, form, codebook, cut, asked
         self.names = names_of(codebook)
         self.items = tuple(label.id for label in codebook.labels)

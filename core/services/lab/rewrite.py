@@ -11,7 +11,7 @@ from typing import Any
 from core import prompts
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import blocks_in
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document, storable
 from core.engine.keys import reply_key, request_hash
 from core.engine.ports import StoredReply
@@ -71,7 +71,7 @@ def propose(
     asked = session.models.resolve(asked)
     book = codebooks.standing(session).codebook
     label = book.label(label_id)
-    ask = Ask("editor", prompts.render(prompts.shipped("lab")["definition"], _values(session, book, label, run_id)))
+    ask = Request("editor", prompts.render(prompts.shipped("lab")["definition"], _values(session, book, label, run_id)))
     settings = trials.base(session, planning.Plan(protocol=plan.protocol, everyone=asked))
     key = reply_key(request_hash(asked, ask, {}, 0), 0, 0)
     turns = session.project.turn_store

@@ -70,7 +70,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "skip": bool(marks.get("skip")),
         "history": len(session.store.reviews.history(document_id)),
         "ended": "hidden" if quiet else dossier.status or "open",
-        "verdict": {}, "unread": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "fault": "",
+        "verdict": {}, "unread": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
     }  # fmt: skip
     if quiet:
         return told
@@ -82,7 +82,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "evidence": [{**asdict(quote), "role": role} for role, quote in quotes.by_role(dossier)],
         "gold": agreed(dossier.document.gold, codebook.items),
         "reasons": _badges(found.line),
-        "fault": dossier.fault.message if dossier.fault else "",
+        "error": dossier.error.message if dossier.error else "",
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate import protocols
 from core.debate.context import DebateContext, conduct
-from core.debate.turns import Ask, Reading, Reply
+from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
 from core.prompts.messages import Message
 from core.runs import RunSettings
@@ -25,11 +25,11 @@ class Sent:
     messages: tuple[Message, ...]
 
 
-def asks_of(settings: RunSettings, document: Document) -> list[Ask]:
+def asks_of(settings: RunSettings, document: Document) -> list[Request]:
     """Every ask that a debate on the document makes when the replies are stand-ins that keep it going."""
     card = protocols.of(settings)
     titles = {role.name: role.title for role in card.roles(settings.params)}
-    made: list[Ask] = []
+    made: list[Request] = []
     step = conduct(card.debate, DebateContext(document, settings))
     try:
         asks = next(step)
@@ -70,7 +70,7 @@ def first_messages(settings: RunSettings, document: Document) -> dict[str, tuple
     return first
 
 
-def _stand_in(ask: Ask, title: str, codebook: Codebook, number: int) -> Reply:
+def _stand_in(ask: Request, title: str, codebook: Codebook, number: int) -> Reply:
     """A reply that can be read and differs from the one before, so that a protocol goes through all its stages."""
     codebook = codebook.only(ask.item) if ask.item else codebook
     values: dict[str, Value]

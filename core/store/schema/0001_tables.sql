@@ -71,7 +71,7 @@ CREATE TABLE turns (
     evidence VARCHAR NOT NULL, evidence_total INTEGER NOT NULL, evidence_supported INTEGER NOT NULL,
     superseded BOOLEAN NOT NULL,    -- the document was asked again later
     round INTEGER NOT NULL,         -- from 0, where a protocol goes round
-    answers VARCHAR NOT NULL,       -- the roles that were heard
+    replies_to VARCHAR NOT NULL,       -- roles whose replies the request contains
     item VARCHAR NOT NULL,          -- the one label it is about, empty for the whole codebook
     PRIMARY KEY (run_id, document_id, turn, key)
 );

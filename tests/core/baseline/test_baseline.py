@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core import baseline
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.context import interpret
-from core.debate.turns import Ask, Fault, Reading, Reply, Statement
+from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
 from core.documents import Document
 
 ROOT = Path(__file__).parents[3]
@@ -107,8 +107,8 @@ WITHOUT_KEYWORDS = load_yaml(
 )
 
 
-def ask(role: str, **heard: object) -> Ask:
-    return Ask(role=role, messages=(), inputs=heard, expects="text" if role == "critic" else "labels")
+def ask(role: str, **heard: object) -> Request:
+    return Request(role=role, messages=(), inputs=heard, form="text" if role == "critic" else "labels")
 
 
 def say(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> str:
@@ -118,7 +118,7 @@ def say(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> st
 def reply(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> Reply:
     """The reply as the engine hands it on."""
     document = Document("1", {"text": text})
-    request = Ask(role, (), heard, expects="choice" if codebook.kind == "choice" else "labels")
+    request = Request(role, (), heard, form="choice" if codebook.kind == "choice" else "labels")
     return interpret(request, Reply(text=baseline.answer(request, codebook, document)), codebook, document)
 
 
@@ -244,7 +244,7 @@ class TestJudge:
         assert present(made) == ["Food"]
 
     def test_without_a_readable_list_it_goes_by_the_words(self) -> None:
-        fault = Reply(fault=Fault("cut", "cut"))
+        fault = Reply(error=ReplyError("cut", "cut"))
         made = reply("judge", "Breakfast was fine.", extraction=fault, critique=Reply(text="?"))
         assert present(made) == ["Food"]
 
@@ -321,7 +321,7 @@ class TestRating:
     )
 
     def rated(self, role: str, document: Document, **heard: object) -> Mapping[str, object]:
-        asked = Ask(role, (), inputs=heard, expects="ratings")
+        asked = Request(role, (), inputs=heard, form="ratings")
         made = interpret(asked, Reply(baseline.answer(asked, self.BOOK, document)), self.BOOK, document)
         return {self.BOOK.label(item).name: value for item, value in made.reading.values.items()}
 
@@ -366,14 +366,14 @@ class TestRoles:
         food, bar = (Reply(reading=Reading(values=dict.fromkeys(HOTEL.items, False) | {HOTEL.items[n]: True}))
                      for n in (2, 3))  # fmt: skip
         history = (
-            Statement("annotator_a", "A", bar),
-            Statement("annotator_b", "B", food),
-            Statement("annotator_a", "A", food, 1),
+            AttributedReply("annotator_a", "A", bar),
+            AttributedReply("annotator_b", "B", food),
+            AttributedReply("annotator_a", "A", food, 1),
         )
         assert say("arbiter", "x", HOTEL, history=history).endswith("are: Food")
 
     def test_an_ask_about_one_label_speaks_of_no_other(self) -> None:
-        asked = Ask("stranger", (), expects="labels", item=HOTEL.items[0])
+        asked = Request("stranger", (), form="labels", item=HOTEL.items[0])
         text = baseline.answer(asked, HOTEL, Document("1", {"text": "Clean room, rude staff."}))
         assert "#Cleanliness" in text
         assert "Service" not in text
@@ -390,17 +390,17 @@ class TestRoles:
     )
     def test_counsel_argues_for_what_it_was_given_in_one_sentence(self, position: str, argument: str) -> None:
         text = baseline.answer(
-            Ask("prosecutor", (), inputs={"position": position}), HOTEL, Document("1", {"text": "Clean room."})
+            Request("prosecutor", (), inputs={"position": position}), HOTEL, Document("1", {"text": "Clean room."})
         )
         assert argument in text
         assert text.count(".") == 1
 
     def test_a_label_that_is_left_out_is_not_chosen(self) -> None:
-        asked = Ask("magistrate", (), inputs={"first": Reply("x")}, expects="choice", without=CHOICE.labels[0].id)
+        asked = Request("magistrate", (), inputs={"first": Reply("x")}, form="choice", without=CHOICE.labels[0].id)
         assert baseline.answer(asked, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith("Politics")
 
     def test_words_on_another_document_are_about_that_one(self) -> None:
-        asked = Ask("clerk", (), document=Document("2", {"text": "A rude waiter."}))
+        asked = Request("clerk", (), document=Document("2", {"text": "A rude waiter."}))
         assert "rude" in baseline.answer(asked, HOTEL, Document("1", {"text": "Clean."}))
 
 

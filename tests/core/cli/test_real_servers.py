@@ -117,7 +117,7 @@ def test_a_document_that_is_too_long_fails_alone(tmp_path: Path) -> None:
     assert (told.json["failed"], told.json["unresolved"] + told.json["verdicts"]) == (1, 4)
     assert told.json["status"] == "done"
     ((document, verdict),) = rows(tmp_path, "SELECT document_id, verdict FROM verdicts WHERE status = 'failed'")
-    assert (document, json.loads(verdict)["fault"]["kind"]) == ("d2", "context too long")
+    assert (document, json.loads(verdict)["error"]["kind"]) == ("d2", "context too long")
     assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(1,)], "what cannot be helped is not tried again"
 
 

@@ -9,7 +9,7 @@ import pytest
 from core.debate.context import DebateContext, interpret
 from core.debate.protocols import PROTOCOLS
 from core.debate.protocols.ecj import doubt
-from core.debate.turns import Ask, Fault, Reply
+from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from tests.core.cli.invoking import annotate, write
 from tests.core.debate.playing import CODEBOOKS, DOCUMENT, SERVICE, case_of, play, says
@@ -20,8 +20,8 @@ SURE = '- #Service: "The staff were kind"\nFinal Decision: The present aspects a
 
 def heard(text: str, kind: str = "multilabel") -> Reply:
     codebook = CODEBOOKS[kind]  # type: ignore[index]
-    expects = "choice" if kind == "choice" else "labels"
-    return interpret(Ask("extractor", (), expects=expects), Reply(text), codebook, DOCUMENT)  # type: ignore[arg-type]
+    form = "choice" if kind == "choice" else "labels"
+    return interpret(Request("extractor", (), form=form), Reply(text), codebook, DOCUMENT)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_counts_as_sure(texts: list[str], why: str) -> None:
 
 
 def test_a_second_extractor_that_fails_or_a_choice_without_words_is_not_sure() -> None:
-    assert doubt([heard(SURE), Reply(fault=Fault("server fault", "boom"))], CODEBOOKS["multilabel"])
+    assert doubt([heard(SURE), Reply(error=ReplyError("server fault", "boom"))], CODEBOOKS["multilabel"])
     assert not doubt([heard('Service: "staff were kind"\nThe label is Service', "choice")], CODEBOOKS["choice"])
     assert "no words" in doubt([heard("The label is Service", "choice")], CODEBOOKS["choice"])
 
@@ -53,13 +53,13 @@ def test_a_second_extractor_that_fails_or_a_choice_without_words_is_not_sure() -
 def test_the_sure_are_decided_at_once_the_others_and_the_audited_debated() -> None:
     case = case_of(ECJ, adaptive=True, audit=0)
     verdict, asked = play(ECJ, case, lambda _ask, _number: SURE)
-    assert ([ask.role for ask in asked], verdict.course, verdict.values[SERVICE]) == (["extractor"], "short", True)
+    assert ([ask.role for ask in asked], verdict.path, verdict.values[SERVICE]) == (["extractor"], "short", True)
     doubtful, asked = play(ECJ, case, lambda _ask, _number: says("multilabel", "Service"))
-    assert (len(asked), doubtful.course) == (3, "full")
+    assert (len(asked), doubtful.path) == (3, "full")
     audited, asked = play(ECJ, case_of(ECJ, adaptive=True, audit=1), lambda _ask, _number: SURE)
-    assert (len(asked), audited.course) == (3, "audited")
+    assert (len(asked), audited.path) == (3, "audited")
     plain, _ = play(ECJ, case_of(ECJ), lambda _ask, _number: SURE)
-    assert plain.course == ""
+    assert plain.path == ""
 
 
 def test_two_extractors_speak_at_once_from_one_template() -> None:
@@ -67,7 +67,7 @@ def test_two_extractors_speak_at_once_from_one_template() -> None:
     verdict, asked = play(ECJ, case, lambda _ask, _number: says("multilabel"))
     assert [ask.role for ask in asked] == ["extractor", "extractor_b"]
     assert asked[0].messages == asked[1].messages
-    assert (verdict.course, set(verdict.values.values())) == ("short", {False})
+    assert (verdict.path, set(verdict.values.values())) == ("short", {False})
 
 
 def test_the_audited_share_is_that_of_the_documents_and_the_same_whenever_it_is_drawn() -> None:
@@ -76,7 +76,7 @@ def test_the_audited_share_is_that_of_the_documents_and_the_same_whenever_it_is_
 
     def courses() -> list[str]:
         cases = [DebateContext(document, case.settings) for document in documents]
-        return [play(ECJ, one, lambda _ask, _number: SURE)[0].course for one in cases]
+        return [play(ECJ, one, lambda _ask, _number: SURE)[0].path for one in cases]
 
     drawn = courses()
     assert drawn == courses()

@@ -10,12 +10,12 @@ from core.annotations import Precedent
 from core.codebook import Codebook
 from core.debate.protocols import PROTOCOLS
 from core.debate.protocols.courtroom import cut, fits, sentences
-from core.debate.turns import Ask, Fault, Reply
+from core.debate.turns import Reply, ReplyError, Request
 from core.errors import UsageError
 from tests.core.debate.playing import LABELS, PRICE, ROOM, SERVICE, Hand, case_of, play, says
 
 CARD = PROTOCOLS["courtroom"]
-BOOM = Reply(fault=Fault("server fault", "boom"))
+BOOM = Reply(error=ReplyError("server fault", "boom"))
 BINARY = Codebook(kind="choice", unit="review", labels=LABELS[:2])
 SHOWN = {
     ("label", SERVICE): (Precedent("8", "Kind porters.", {"label": SERVICE}),),
@@ -28,7 +28,7 @@ def court(rulings: str = "SSS", first: str = "Service", second: str = "Price", a
     ``!`` a fault."""
     names = {"S": "Service", "P": "Price", "R": "Room"}
 
-    def hand(ask: Ask, _number: int) -> Reply | str:
+    def hand(ask: Request, _number: int) -> Reply | str:
         match ask.role.split("_")[0]:
             case "magistrate":
                 return says("choice", second if ask.round else first)
@@ -42,7 +42,7 @@ def court(rulings: str = "SSS", first: str = "Service", second: str = "Price", a
     return hand
 
 
-def roles(asked: list[Ask]) -> list[str]:
+def roles(asked: list[Request]) -> list[str]:
     return [ask.role for ask in asked if not ask.retry]
 
 
@@ -55,9 +55,9 @@ def test_the_stages_of_a_trial() -> None:
     prosecutor, defender = asked[2:4]
     assert "You argue that the label is Service." in prosecutor.messages[1].content
     assert "You argue that the label is Price." in defender.messages[1].content
-    assert prosecutor.answers == defender.answers == ()
+    assert prosecutor.replies_to == defender.replies_to == ()
     # Who speaks for an answer that was given to them says nothing of what they think themselves.
-    assert [ask.aside for ask in asked] == [False, True, True, True, True, True, False, False, False]
+    assert [ask.is_auxiliary for ask in asked] == [False, True, True, True, True, True, False, False, False]
     told = asked[6].messages[1].content
     for words in ("Kind porters.", "A fair bill.", "Because it says so."):
         assert words in told
@@ -72,7 +72,7 @@ def test_of_two_labels_the_other_one_is_the_second_answer() -> None:
 def test_the_second_answer_is_asked_for_without_the_first() -> None:
     _, asked = play(CARD, case_of(CARD, "choice"), court())
     assert asked[1].without == SERVICE
-    assert asked[1].aside
+    assert asked[1].is_auxiliary
     assert "- Service" not in asked[1].messages[0].content
     verdict, asked = play(CARD, case_of(CARD, "choice"), court(second="Service"))
     assert verdict.notes[0] == "the hearing gave no second answer: 'Price' was defended"
@@ -115,7 +115,7 @@ def test_in_sequence_the_last_judge_decides(rulings: str, label: str | None, sta
     verdict, asked = play(CARD, case_of(CARD, "choice", judges=3), court(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
     last = next(ask for ask in asked if ask.role == "judge_3")
-    assert len(last.answers) == 2 + heard
+    assert len(last.replies_to) == 2 + heard
 
 
 def test_one_judge_in_sequence_is_one_judge_in_parallel() -> None:
@@ -176,7 +176,7 @@ def test_a_first_answer_that_cannot_be_read_is_unresolved() -> None:
 
 
 def multi(first: tuple[str, ...], second: tuple[str, ...], present: bool) -> Hand:
-    def hand(ask: Ask, _number: int) -> str:
+    def hand(ask: Request, _number: int) -> str:
         if ask.role == "magistrate":
             return says("multilabel", *(second if ask.round else first))
         if not ask.role.startswith("judge"):

@@ -6,7 +6,7 @@ import pytest
 
 from core.debate.protocols import find
 from core.debate.protocols.custom import read
-from core.debate.turns import Fault, Reply
+from core.debate.turns import Reply, ReplyError
 from core.errors import UsageError
 from tests.core.debate.playing import PRICE, SERVICE, case_of, play, says
 
@@ -25,7 +25,7 @@ hears:
   last: [two]
 decides: last
 """
-BOOM = Reply(fault=Fault("server fault", "boom"))
+BOOM = Reply(error=ReplyError("server fault", "boom"))
 
 
 def held(script: str, *answers: Reply | str):
@@ -41,9 +41,9 @@ def test_it_runs_as_it_is_described() -> None:
     verdict, asked = held(TALK, S, P, S, S, P)
     assert [ask.role for ask in asked] == ["one", "two", "one", "two", "last"]
     assert verdict.values == {"label": PRICE}
-    assert asked[0].answers == ()
-    assert asked[2].answers == ("one", "two")
-    assert asked[4].answers == ("two",)
+    assert asked[0].replies_to == ()
+    assert asked[2].replies_to == ("one", "two")
+    assert asked[4].replies_to == ("two",)
     assert asked[4].messages[1].content.count("<analysis") == 2
     assert len(held(TALK, S)[1]) == 3  # agreed at once
     assert len(held(TALK, S, P, S, P, S, P, S)[1]) == 7

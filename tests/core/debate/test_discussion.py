@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
-from core.debate.turns import Ask, Fault, Reply
+from core.debate.turns import Reply, ReplyError, Request
 from tests.core.debate.playing import PRICE, SERVICE, Hand, case_of, play, says
 
 CARD = PROTOCOLS["discussion"]
-BOOM = Reply(fault=Fault("server fault", "boom"))
+BOOM = Reply(error=ReplyError("server fault", "boom"))
 
 
 def choosing(*rounds: str) -> Hand:
@@ -20,7 +20,7 @@ def choosing(*rounds: str) -> Hand:
     nothing that can be read, ``!`` a fault."""
     names = {"S": "Service", "P": "Price", "R": "Room"}
 
-    def hand(ask: Ask, _number: int) -> Reply | str:
+    def hand(ask: Request, _number: int) -> Reply | str:
         letter = rounds[ask.round]["abcdefghi".index(ask.role[-1])]
         if letter == "!":
             return BOOM
@@ -63,7 +63,7 @@ def test_everybody_hears_everybody_under_fixed_letters_oneself_included() -> Non
     assert len({ask.messages for ask in asked[:3]}) == 1
     for place, ask in enumerate(asked[3:6]):
         told = ask.messages[1].content
-        assert ask.answers == ("annotator_a", "annotator_b", "annotator_c")
+        assert ask.replies_to == ("annotator_a", "annotator_b", "annotator_c")
         for letter in "ABC":
             assert f"Annotator {letter}:" in told
         assert f"You are Annotator {'ABC'[place]}." in told

@@ -44,5 +44,5 @@ def test_others_speak_as_material_in_a_user_message() -> None:
     assert [message.role for message in judge.messages] == ["system", "user"]
     assert "<analysis" in judge.messages[1].content
     assert "Secret" not in judge.messages[1].content
-    assert judge.answers == ("extractor", "critic")
+    assert judge.replies_to == ("extractor", "critic")
     assert play(ECJ, case_of(ECJ))[0].values[SERVICE] is True

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.codebook import Kind
 from core.debate.personas import Group, Persona, PersonaSet, dump_yaml, load_yaml, read
 from core.debate.protocols import panel
-from core.debate.turns import Ask, Fault, Reply, Verdict
+from core.debate.turns import Reply, ReplyError, Request, Verdict
 from core.errors import UsageError
 from tests.core.debate.playing import CODEBOOKS, PRICE, ROOM, SERVICE, Hand, case_of, play, says
 
@@ -31,7 +31,9 @@ def cast_of(*sizes: int) -> PersonaSet:
     )
 
 
-def held(hand: Hand, kind: Kind = "rating", sizes: tuple[int, ...] = (2,), **params: Any) -> tuple[Verdict, list[Ask]]:
+def held(
+    hand: Hand, kind: Kind = "rating", sizes: tuple[int, ...] = (2,), **params: Any
+) -> tuple[Verdict, list[Request]]:
     return play(panel.CARD, case_of(panel.CARD, kind, personas=cast_of(*sizes).text, **params), hand)
 
 
@@ -42,14 +44,14 @@ def rating(points: Mapping[str, int] | int) -> str:
 def by(**ratings: int) -> Hand:
     """Every persona rates all dimensions the same, says so in the debate and has no more comments."""
 
-    def hand(ask: Ask, _number: int) -> str:
+    def hand(ask: Request, _number: int) -> str:
         points = ratings.get(ask.role, 3)
         return f"{DONE}{rating(points)}" if ask.round else rating(points)
 
     return hand
 
 
-def roles(asked: list[Ask]) -> list[str]:
+def roles(asked: list[Request]) -> list[str]:
     return [ask.role for ask in asked]
 
 
@@ -63,12 +65,12 @@ def test_no_more_comments_at_once() -> None:
 def test_turns_exhausted_leaves_decisions_owed() -> None:
     verdict, asked = held(lambda ask, _: "Hm." if ask.round in (1, 2, 3) else rating(4), turns=3)
     assert Counter(roles(asked)) == {"persona_1": 4, "persona_2": 3, "coordinator": 3, "aggregator": 1}
-    assert [ask.expects for ask in asked if ask.round == 4] == ["ratings", "ratings"]
+    assert [ask.form for ask in asked if ask.round == 4] == ["ratings", "ratings"]
     assert set(verdict.values.values()) == {4}
 
 
 def test_done_without_a_decision_is_out_of_the_debate_and_asked_for_it() -> None:
-    def hand(ask: Ask, _number: int) -> str:
+    def hand(ask: Request, _number: int) -> str:
         return DONE if ask.round in (1, 2) else rating(2 if ask.round else 5)
 
     verdict, asked = held(hand, turns=6)
@@ -77,7 +79,7 @@ def test_done_without_a_decision_is_out_of_the_debate_and_asked_for_it() -> None
 
 
 def test_a_final_decision_that_cannot_be_read_twice_is_left_out_and_noted() -> None:
-    def hand(ask: Ask, _number: int) -> str:
+    def hand(ask: Request, _number: int) -> str:
         return "I cannot say." if ask.role == "persona_2" else f"{DONE}{rating(4)}"
 
     verdict, asked = held(hand, turns=1, coordinator="order")
@@ -119,7 +121,7 @@ def test_a_name_within_a_longer_one_is_not_called(names: tuple[str, str], said: 
 
 
 def test_the_coordinator_is_followed_where_it_names_one_who_may_speak() -> None:
-    def hand(ask: Ask, number: int) -> str:
+    def hand(ask: Request, number: int) -> str:
         return "Ann was clear. Next: Bob" if ask.role == "coordinator" else by(persona_1=1, persona_2=5)(ask, number)
 
     assert roles(held(hand)[1])[3] == "persona_2"
@@ -143,7 +145,7 @@ def test_groups_speak_in_parallel_and_weigh_the_same() -> None:
     ],
 )
 def test_votes(kind: Kind, votes: tuple[str, ...], value: object) -> None:
-    def hand(ask: Ask, _number: int) -> str:
+    def hand(ask: Request, _number: int) -> str:
         return says(kind, votes[int(ask.role[-1]) - 1]) if ask.role.startswith("persona") else "Next: Ann"
 
     verdict, _ = held(hand, kind, (2, 2), turns=0)
@@ -168,7 +170,7 @@ def test_simple_roles_say_less_and_everything_hostile_is_delimited() -> None:
 
 
 def test_a_fault_of_the_aggregator_costs_no_more_than_its_words() -> None:
-    boom = Reply(fault=Fault("server fault", "boom"))
+    boom = Reply(error=ReplyError("server fault", "boom"))
     verdict, _ = held(lambda ask, n: boom if ask.role == "aggregator" else by()(ask, n))
     assert verdict.status == "verdict"
 
@@ -180,17 +182,17 @@ def test_asks_are_what_the_formula_says(data: st.DataObject) -> None:
     turns = data.draw(st.integers(0, 6))
     chair = data.draw(st.sampled_from(["model", "order"]))
 
-    def hand(ask: Ask, _number: int) -> str:
+    def hand(ask: Request, _number: int) -> str:
         if ask.role == "coordinator":
             return "Next: somebody"
         points = data.draw(st.integers(1, 5))
-        done = ask.expects == "text" and data.draw(st.booleans())
+        done = ask.form == "text" and data.draw(st.booleans())
         return f"{DONE if done else ''}{rating(points)}"
 
     case = case_of(panel.CARD, "rating", personas=cast_of(*sizes).text, turns=turns, coordinator=chair)
     verdict, asked = play(panel.CARD, case, hand)
     count = Counter("persona" if ask.role.startswith("persona") else ask.role for ask in asked)
-    held = sum(ask.expects == "text" and ask.role.startswith("persona") for ask in asked)
+    held = sum(ask.form == "text" and ask.role.startswith("persona") for ask in asked)
     owed = sum(ask.role.startswith("persona") and ask.round == turns + 1 for ask in asked if turns)
     chosen = count["coordinator"]
     assert len(asked) == 1 + sum(sizes) + held + chosen + owed

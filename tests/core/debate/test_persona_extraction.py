@@ -12,7 +12,7 @@ from core import baseline, prompts, resources
 from core.codebook import Codebook
 from core.debate import persona_extraction
 from core.debate.persona_extraction import Made, SourceDocument
-from core.debate.turns import Ask, Fault, Reply
+from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from core.errors import UsageError
 
@@ -20,9 +20,11 @@ TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Par
 TEMPLATES = prompts.shipped(persona_extraction.TEMPLATES)
 
 
-def drive(sources: list[SourceDocument], hand: Callable[[Ask], str | Reply], **limits: int) -> tuple[Made, list[Ask]]:
+def drive(
+    sources: list[SourceDocument], hand: Callable[[Request], str | Reply], **limits: int
+) -> tuple[Made, list[Request]]:
     step = persona_extraction.make(sources, "Rate questions.", TEMPLATES, **limits)
-    asked: list[Ask] = []
+    asked: list[Request] = []
     try:
         asks = next(step)
         while True:
@@ -60,7 +62,7 @@ MERGED = json.dumps(
 )
 
 
-def hand(ask: Ask, **other: Any) -> str | Reply:
+def hand(ask: Request, **other: Any) -> str | Reply:
     replies = {
         "scout": scouted(PARENTS, TEACHERS),
         "merger": MERGED,
@@ -97,9 +99,9 @@ def test_one_kind_of_stakeholder_needs_no_merger_and_limits_hold() -> None:
 
 @pytest.mark.parametrize(("role", "asks"), [("scout", 2), ("merger", 2), ("author", 3)])
 def test_a_reply_without_json_is_asked_for_once_more(role: str, asks: int) -> None:
-    heard: list[Ask] = []
+    heard: list[Request] = []
 
-    def shy(ask: Ask) -> str | Reply:
+    def shy(ask: Request) -> str | Reply:
         heard.append(ask)
         first = ask.role == role and not ask.retry and sum(one.role == role for one in heard) == 1
         return "Let me think." if first else hand(ask)
@@ -112,7 +114,7 @@ def test_a_reply_without_json_is_asked_for_once_more(role: str, asks: int) -> No
 
 def test_what_cannot_be_read_twice_is_done_without_and_noted() -> None:
     made, _ = drive(
-        [SourceDocument("a.md", TEXT)], lambda ask: hand(ask, merger="no", author=Reply(fault=Fault("x", "y")))
+        [SourceDocument("a.md", TEXT)], lambda ask: hand(ask, merger="no", author=Reply(error=ReplyError("x", "y")))
     )
     assert [group.name for group in made.cast.groups] == ["Parents", "Teachers"]
     assert "could not be merged" in made.notes[0]

@@ -13,7 +13,7 @@ from core.codebook import Codebook, Kind, Label
 from core.debate.context import DebateContext, together
 from core.debate.protocols import PROTOCOLS, find
 from core.debate.spec import ProtocolSpec
-from core.debate.turns import Fault, Reply, Step
+from core.debate.turns import Reply, ReplyError, Step
 from core.documents import Document
 from core.errors import UsageError
 from tests.core.debate.playing import CODEBOOKS, agreeing, case_of, play
@@ -48,7 +48,7 @@ CASES = [
     for kind in find(card.name, given).kinds
     if not card.check(card.settled(given), CODEBOOKS[kind])
 ]
-BOOM = Reply(fault=Fault("server fault", "boom"))
+BOOM = Reply(error=ReplyError("server fault", "boom"))
 each = pytest.mark.parametrize(("card", "kind", "given"), CASES)
 
 
@@ -78,7 +78,7 @@ def test_each_reply_failing_never_raises_and_is_never_a_label(
         assert verdict.status in ("failed", "verdict")
         if verdict.status == "failed":
             assert set(verdict.values.values()) == {None}
-            assert verdict.fault == BOOM.fault
+            assert verdict.error == BOOM.error
     verdict, _ = play(card, case, lambda _ask, _number: BOOM)
     assert verdict.status == "failed"
 
@@ -94,7 +94,7 @@ def test_each_reply_unreadable_is_asked_again_at_most_once(
 
         def hand(ask, number, mute=mute):
             same = (ask.role, ask.round, ask.item) == (mute.role, mute.round, mute.item)
-            return "Hard to say." if same and ask.expects != "text" else agreeing(kind)(ask, number)
+            return "Hard to say." if same and ask.form != "text" else agreeing(kind)(ask, number)
 
         verdict, asked = play(card, case, hand)
         assert max(ask.retry for ask in asked) <= 1
@@ -167,7 +167,7 @@ def test_children_run_in_parallel_stage_by_stage() -> None:
 def test_an_ask_about_one_label_is_read_as_if_there_were_no_other() -> None:
     book = Codebook(labels=(Label(name="Service"), Label(name="Price")))
     case = case_of(PROTOCOLS["single"], codebook=book).about(book.items[1])
-    ask = case.compose("annotator", expects=case.form)
+    ask = case.compose("annotator", form=case.form)
     assert ask.item == book.items[1]
     assert "#Price" in ask.messages[0].content
     assert "#Service" not in ask.messages[0].content

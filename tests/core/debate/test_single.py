@@ -7,11 +7,11 @@ import pytest
 from core.annotations import Precedent
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
-from core.debate.turns import Fault, Reply
+from core.debate.turns import Reply, ReplyError
 from tests.core.debate.playing import CODEBOOKS, PRICE, SERVICE, case_of, play, says
 
 CARD = PROTOCOLS["single"]
-BOOM = Reply(fault=Fault("server fault", "boom"))
+BOOM = Reply(error=ReplyError("server fault", "boom"))
 
 
 @pytest.mark.parametrize("kind", CODEBOOKS)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.debate.protocols import PROTOCOLS
-from core.debate.turns import Fault, Reading, Reply
+from core.debate.turns import Reading, Reply, ReplyError
 from core.debate.votes import council, elect, in_consensus, quorum
 from tests.core.debate.playing import CODEBOOKS, PRICE, ROOM, SERVICE, case_of
 
@@ -74,7 +74,7 @@ def test_more_than_half_must_be_readable() -> None:
     case = case_of(PROTOCOLS["discussion"], "choice")
     good = Reply("x", reading=Reading(values={"label": PRICE}))
     mute = Reply("x", reading=Reading(problem="no decision line"))
-    boom = Reply(fault=Fault("server fault", "boom"))
+    boom = Reply(error=ReplyError("server fault", "boom"))
     assert council(case, [good, good, boom]).values == {"label": PRICE}
     assert council(case, [good, good, boom]).notes == ("2 of 3 voted; the others gave nothing that can be read",)
     assert council(case, [good, mute, mute]).reasons == {"label": "1 of 3 could be read: no decision line"}

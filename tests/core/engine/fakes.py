@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.debate.events import Event
-from core.debate.turns import Ask, Usage
+from core.debate.turns import Request, Usage
 from core.documents import Document
 from core.engine.live import LiveEngine
 from core.engine.ports import AttemptRow, Ports, StoredReply, TurnRow, VerdictRow, Work
@@ -20,7 +20,7 @@ from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopRe
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
 ROLE_MODEL = RoleModel(connection="fake", model="m")
 
-Script = Callable[[Ask, Document, int], str | Exception]
+Script = Callable[[Request, Document, int], str | Exception]
 """(ask, document, how many times this very request was made before) -> reply text or error."""
 
 
@@ -37,7 +37,7 @@ def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
     ).model_copy(update=changes)
 
 
-def agreeing(ask: Ask, document: Document, _times: int) -> str:
+def agreeing(ask: Request, document: Document, _times: int) -> str:
     """Everybody finds Service."""
     if ask.role == "judge":
         return "Final Decision: The present aspects are: Service"
@@ -94,7 +94,7 @@ class World:
         return [Document(one, {"text": f"Text of {one}. The staff were kind."}) for one in ids]
 
     async def ask(
-        self, role_model: RoleModel, ask: Ask, run_settings: RunSettings, document: Document, on_delta: OnDelta
+        self, role_model: RoleModel, ask: Request, run_settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> ModelReply:
         key = f"{document.id}/{ask.role}/{len(ask.messages)}"
         times = self.seen.get(key, 0)
@@ -118,13 +118,13 @@ class World:
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         return self.price and self.price * (usage.prompt_tokens + usage.completion_tokens)
 
-    def dearest(self, role_model: RoleModel, ask: Ask) -> float:
+    def dearest(self, role_model: RoleModel, ask: Request) -> float:
         return self.price or 0.0
 
     def limits(self, role_model: RoleModel) -> Limits:
         return self.limited
 
-    def salt(self, role_model: RoleModel, ask: Ask, run_settings: RunSettings) -> Mapping[str, object]:
+    def salt(self, role_model: RoleModel, ask: Request, run_settings: RunSettings) -> Mapping[str, object]:
         return {}
 
     def known(self, key: str) -> bool:

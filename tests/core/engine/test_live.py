@@ -8,7 +8,7 @@ import pytest
 
 from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, VerdictReached
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.engine import limits
 from core.engine.engine import OUT_OF_BUDGET
@@ -80,7 +80,7 @@ def test_identical_documents_share_one_call() -> None:
 
 
 def test_an_unreadable_reply_is_asked_again_once_and_then_unresolved() -> None:
-    def mumbling(ask: Ask, document: Document, times: int) -> str:
+    def mumbling(ask: Request, document: Document, times: int) -> str:
         return "On balance, hard to say." if ask.role == "judge" else agreeing(ask, document, times)
 
     world = World(script=mumbling)
@@ -95,7 +95,7 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_unresolved() -> None:
 def test_retrying_the_unresolved_asks_only_what_could_not_be_read() -> None:
     tries = iter(["mumble", "mumble", "Final Decision: The present aspects are: Price, Service"])
 
-    def at_last(ask: Ask, document: Document, times: int) -> str:
+    def at_last(ask: Request, document: Document, times: int) -> str:
         return next(tries) if ask.role == "judge" else agreeing(ask, document, times)
 
     world = World(script=at_last)
@@ -108,7 +108,7 @@ def test_retrying_the_unresolved_asks_only_what_could_not_be_read() -> None:
 
 
 def test_a_fault_is_retried_recorded_and_then_the_document_fails() -> None:
-    def refusing(ask: Ask, document: Document, times: int) -> str | Exception:
+    def refusing(ask: Request, document: Document, times: int) -> str | Exception:
         if document.id == "d1":
             return errors.ServerFault("boom", "")
         return agreeing(ask, document, times)
@@ -117,11 +117,11 @@ def test_a_fault_is_retried_recorded_and_then_the_document_fails() -> None:
     status = drive(world)
     assert (status.verdicts, status.failed) == (2, 1)
     assert len(world.attempts) == limits.ATTEMPTS
-    assert world.verdicts["d1"].verdict.fault is not None
+    assert world.verdicts["d1"].verdict.error is not None
 
 
 def test_what_can_be_helped_by_a_retry_is_helped() -> None:
-    def flaky(ask: Ask, document: Document, times: int) -> str | Exception:
+    def flaky(ask: Request, document: Document, times: int) -> str | Exception:
         return errors.CutStream("cut", "") if times == 0 else agreeing(ask, document, times)
 
     world = World(script=flaky)
@@ -205,7 +205,7 @@ def test_an_error_of_the_store_ends_the_run_and_is_raised() -> None:
 
 
 def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
-    def adding(ask: Ask, document: Document, times: int) -> str:
+    def adding(ask: Request, document: Document, times: int) -> str:
         if ask.role == "judge":
             return "Final Decision: The present aspects are: Service, Price"
         return agreeing(ask, document, times)
@@ -241,7 +241,7 @@ def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> No
 def test_a_reply_without_a_word_is_paid_for_all_the_same() -> None:
     """Nothing of it is kept but what it cost: the next try is another call."""
 
-    def empty_at_first(ask: Ask, document: Document, times: int) -> str | Exception:
+    def empty_at_first(ask: Request, document: Document, times: int) -> str | Exception:
         if ask.role == "critic" and times == 0:
             error = EmptyReply("not a word")
             error.billed = (30, 20)
@@ -258,7 +258,7 @@ def test_a_reply_without_a_word_is_paid_for_all_the_same() -> None:
 
 
 def test_replies_without_a_word_use_up_the_budget() -> None:
-    def empty(_ask: Ask, _document: Document, _times: int) -> Exception:
+    def empty(_ask: Request, _document: Document, _times: int) -> Exception:
         error = EmptyReply("not a word")
         error.billed = (30, 20)
         return error

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from core import errors
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.engine import engine, limits, rate_limit
 from core.engine.rate_limit import ServerLimiter
@@ -170,7 +170,7 @@ def test_a_run_behind_a_server_that_takes_few_at_once_gets_through(monkeypatch: 
     monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run is over before the usual first word on it
     world = World(slow=0.005)
 
-    def few(ask: Ask, document: Document, times: int) -> str | Exception:
+    def few(ask: Request, document: Document, times: int) -> str | Exception:
         return agreeing(ask, document, times) if world.at_once < 4 else errors.RateLimited("slow down")
 
     world.script = few

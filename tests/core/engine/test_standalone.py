@@ -7,18 +7,18 @@ from collections.abc import Generator
 
 import pytest
 
-from core.debate.turns import Ask, Reply
+from core.debate.turns import Reply, Request
 from core.engine import standalone
 from core.errors import Unauthorised
 from core.prompts.messages import Message
 from tests.core.engine.fakes import World, settings
 
 
-def talk() -> Generator[tuple[Ask, ...], tuple[Reply, ...], str]:
+def talk() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
     """Two at once who are asked the very same, then one that hears both."""
-    same = Ask("extractor", (Message("user", "same"),))
+    same = Request("extractor", (Message("user", "same"),))
     one, two = yield (same, same)
-    (last,) = yield (Ask("judge", (Message("user", one.text + two.text),)),)
+    (last,) = yield (Request("judge", (Message("user", one.text + two.text),)),)
     return last.text
 
 

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from core import errors
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.engine.debate import HALF, share_that_fits, shortened
 from core.runs import Handling, OnLong
@@ -53,14 +53,14 @@ def test_the_longest_text_is_cut_at_its_end_and_a_short_one_not_at_all() -> None
     assert shortened(Document("1", {"text": "short"}), "too long") is None
 
 
-def prompt_tokens(ask: Ask) -> int:
+def prompt_tokens(ask: Request) -> int:
     return sum(len(message.content) for message in ask.messages) // 4
 
 
 def small(context: int, *, numbers: bool = True):
     """A server with this context, by four characters a token."""
 
-    def script(ask: Ask, document: Document, times: int) -> str | Exception:
+    def script(ask: Request, document: Document, times: int) -> str | Exception:
         if (asked := prompt_tokens(ask)) <= context:
             return agreeing(ask, document, times)
         told = (
@@ -85,8 +85,8 @@ def test_it_fails_alone_unless_told_otherwise() -> None:
     status = run("fail", world)
     assert (status.verdicts, status.failed) == (1, 1)
     verdict = world.verdicts["d0"].verdict
-    assert verdict.fault is not None
-    assert "on_long" in verdict.fault.message
+    assert verdict.error is not None
+    assert "on_long" in verdict.error.message
 
 
 def test_skipped_it_is_left_to_a_person() -> None:

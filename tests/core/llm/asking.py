@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask, Expect
+from core.debate.turns import ReplyForm, Request
 from core.documents import Document
 from core.llm.capabilities import Known
 from core.llm.connections import Dialect, connection
@@ -44,7 +44,7 @@ def ask(
     dialect: Dialect = "openai",
     times: int = 1,
     book: Codebook = BOOK,
-    expects: Expect = "labels",
+    form: ReplyForm = "labels",
     retry: int = 0,
     silence: float | None = None,
     before: Callable[[Known], None] = lambda _known: None,
@@ -60,7 +60,7 @@ def ask(
         settings = RunSettings(
             protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )
-        request = Ask("annotator", MESSAGES, expects=expects, retry=retry)
+        request = Request("annotator", MESSAGES, form=form, retry=retry)
         told = Told(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
         before(told.known)
         try:

@@ -10,7 +10,7 @@ import pytest
 
 from core import errors
 from core.codebook import Codebook
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.llm import diagnose_tls, streaming
 from core.llm.connections import connection
@@ -40,7 +40,7 @@ def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.Mod
         role_model = models.resolve(RoleModel(connection="local", model="m"))
         models.capabilities.of(models.place("local"), "m").at = 1.0 if before else 0.0
         settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
-        ask = Ask("annotator", (Message("user", "Text."),), expects="labels")
+        ask = Request("annotator", (Message("user", "Text."),), form="labels")
         try:
             with pytest.raises(errors.ModelError) as caught:
                 await models.ask(role_model, ask, settings, Document("1", {"text": "T"}), lambda *_: None)

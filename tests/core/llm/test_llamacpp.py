@@ -9,7 +9,7 @@ import pytest
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.llm.catalogue import list_models
 from core.llm.connections import connection
@@ -39,7 +39,7 @@ def ask(url: str, text: str = "Say something.", **sampling: object) -> ModelRepl
             role_models={"annotator": role_model},
             templates={},
         )
-        request = Ask("annotator", (Message("user", text),), expects="labels")
+        request = Request("annotator", (Message("user", text),), form="labels")
         try:
             return await models.ask(role_model, request, settings, Document("1", {"text": text}), lambda *_: None)
         finally:

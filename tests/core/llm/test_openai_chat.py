@@ -10,7 +10,7 @@ from aiohttp import web
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.llm import streaming
 from core.llm.connections import connection
@@ -21,7 +21,7 @@ from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
 
-ASK = Ask("annotator", (Message("system", "You label."), Message("user", "Text.")), expects="labels")
+ASK = Request("annotator", (Message("system", "You label."), Message("user", "Text.")), form="labels")
 
 
 def ask(
@@ -69,7 +69,7 @@ def test_a_reply_is_streamed_with_its_usage() -> None:
 
 
 def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(
             request,
             event({**piece(reasoning_content="hmm "), "model": "m-2026-11"}),
@@ -86,7 +86,7 @@ def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
 
 
 def test_a_server_that_does_not_stream_is_understood() -> None:
-    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(
             {
                 "choices": [{"message": {"content": "whole"}, "finish_reason": "length"}],
@@ -100,14 +100,14 @@ def test_a_server_that_does_not_stream_is_understood() -> None:
 
 
 def status(code: int, body: Any, **headers: str) -> Behaviour:
-    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(body, status=code, headers=headers)
 
     return behave
 
 
 def sending(*events: bytes, drop: bool = False) -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(request, *events, drop=drop)
 
     return behave
@@ -175,7 +175,7 @@ def test_silence_in_mid_stream_is_a_stall_and_before_it_a_time_out(monkeypatch: 
     monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
 
     def silent(*events: bytes) -> Behaviour:
-        async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
             if events:
                 response = web.StreamResponse()
                 await response.prepare(request)
@@ -198,7 +198,7 @@ def test_retry_after_is_read() -> None:
 
 
 def test_refused_parameters_are_dropped_once_remembered_and_reported() -> None:
-    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, body: dict[str, Any]) -> web.StreamResponse:
         if "max_tokens" in body:
             return web.json_response(
                 {"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}},
@@ -227,7 +227,7 @@ def test_the_key_goes_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch
 
 
 def test_ollama_speaks_its_own_dialect() -> None:
-    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, body: dict[str, Any]) -> web.StreamResponse:
         assert body["options"]["num_predict"] == 1024
         return await stream(
             request,
@@ -259,7 +259,7 @@ def test_a_connection_whose_end_comes_soon_after_the_last_word_serves_the_next_c
     """An end that is long in coming is not waited for."""
     seen: set[int] = set()
 
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         assert request.transport is not None
         seen.add(request.transport.get_extra_info("peername")[1])
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
@@ -308,7 +308,7 @@ def test_a_connection_that_was_closed_after_its_reply_is_replaced_without_a_faul
 def test_a_connection_that_goes_before_its_first_answer_is_a_fault_at_once() -> None:
     seen: list[int] = []
 
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         seen.append(1)
         assert request.transport is not None
         request.transport.abort()

@@ -178,7 +178,7 @@ def test_a_limit_that_is_hit_before_a_word_is_said_fails_who_may_just_speak() ->
     """Where a decision is owed, it is a reply that cannot be read: the parser says so and the label stays open."""
     behave = sending(event(piece(reasoning_content="hm " * 9)), event(piece(finish="length")))
     with pytest.raises(errors.LengthLimit, match="output limit of 8 tokens") as caught:
-        ask(behave, expects="text", max_tokens=8)
+        ask(behave, form="text", max_tokens=8)
     assert "max_tokens" in caught.value.remedy
     told = ask(behave, max_tokens=8)
     assert (told.reply.text, told.reply.finish) == ("", "length")
@@ -187,7 +187,7 @@ def test_a_limit_that_is_hit_before_a_word_is_said_fails_who_may_just_speak() ->
 def test_a_shorter_patience_is_kept() -> None:
     import asyncio
 
-    from core.debate.turns import Ask
+    from core.debate.turns import Request
     from core.documents import Document
     from core.llm.connections import connection
     from core.llm.models import ModelLibrary
@@ -205,7 +205,7 @@ def test_a_shorter_patience_is_kept() -> None:
             protocol="single", codebook=BOOK, role_models={}, templates={}, handling=Handling(silence=0.1)
         )
         try:
-            await models.ask(role_model, Ask("a", MESSAGES), run, Document("1", {"text": "T"}), lambda *_: None)
+            await models.ask(role_model, Request("a", MESSAGES), run, Document("1", {"text": "T"}), lambda *_: None)
         finally:
             await models.close()
 

@@ -12,7 +12,7 @@ from core import errors
 from core.codebook import Codebook, Label, Scale
 from core.debate.evidence import gather
 from core.debate.reading.parse import read
-from core.debate.turns import Ask, Expect
+from core.debate.turns import ReplyForm, Request
 from core.engine.keys import request_hash
 from core.llm.models import ModelLibrary
 from core.llm.schemas import schema_for, wanted, without_bounds
@@ -25,8 +25,8 @@ CHOICE = Codebook(kind="choice", labels=(Label(name="Good"), Label(name="Bad")))
 RATING = Codebook(kind="rating", labels=(Label(name="Clarity"),), scale=Scale(min=1, max=3))
 
 
-def asking(expects: Expect, retry: int = 0) -> Ask:
-    return Ask("judge", MESSAGES, expects=expects, retry=retry)
+def asking(form: ReplyForm, retry: int = 0) -> Request:
+    return Request("judge", MESSAGES, form=form, retry=retry)
 
 
 def test_it_is_asked_for_as_the_role_model_says_and_only_where_a_decision_is_owed() -> None:

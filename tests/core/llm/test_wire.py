@@ -19,23 +19,23 @@ from hypothesis import strategies as st
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Ask
+from core.debate.turns import Request
 from core.documents import Document
 from core.llm import ollama_chat, openai_chat, streaming
 from core.llm.connections import Dialect, connection
 from core.llm.failures import from_event, from_status, redacted, retry_after
 from core.llm.models import ModelLibrary
 from core.llm.reply import ModelReply
-from core.llm.request import Request
+from core.llm.request import ModelRequest
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
 ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
 KEY = "sk-secret-Zx81kq0Pw7"
-REQUEST = Request(
+REQUEST = ModelRequest(
     place=connection("local", ROLE_MODEL.base_url), key=None, role_model=ROLE_MODEL,
-    ask=Ask("annotator", (Message("user", "Text."),)),
+    ask=Request("annotator", (Message("user", "Text."),)),
     seed=None, schema=None, silence=1.0, price=lambda _usage: None,
 )  # fmt: skip
 JUNK = st.recursive(
@@ -54,7 +54,7 @@ def ask(
         role_model = models.resolve(RoleModel(connection="local", model="m"))
         book = Codebook(labels=(Label(name="A"),))
         run = RunSettings(protocol="single", codebook=book, role_models={"annotator": role_model}, templates={})
-        request = Ask("annotator", (Message("user", "Text."),), expects="labels")
+        request = Request("annotator", (Message("user", "Text."),), form="labels")
         try:
             return await models.ask(
                 role_model, request, run, Document("1", {"text": "T"}), on_delta or (lambda *_: None)
@@ -67,7 +67,7 @@ def ask(
 
 
 def sending(*events: bytes) -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(request, *events)
 
     return behave
@@ -95,7 +95,7 @@ def test_lines_end_and_begin_as_servers_like_it() -> None:
 def pausing(*events: bytes, drop: bool = False) -> Behaviour:
     """The first event, and the others so soon after it that they wait for company."""
 
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
         for data in events:
@@ -144,7 +144,7 @@ def test_comments_that_keep_a_stream_alive_are_no_words(monkeypatch: pytest.Monk
     monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.3)
 
     def pinging(*first: bytes, last: bytes = b"") -> Behaviour:
-        async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
             response = web.StreamResponse()
             await response.prepare(request)
             for data in (*first, *[b": PROCESSING\n\n"] * (3 if last else 40)):
@@ -209,7 +209,7 @@ def test_any_error_body_gives_a_model_error(status: int, body: bytes) -> None:
 
 
 def test_a_web_page_is_no_reply_and_hints_at_the_address() -> None:
-    async def page(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def page(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(text="<!doctype html><p>Welcome", content_type="text/html")
 
     for dialect in ("openai", "ollama"):
@@ -218,7 +218,7 @@ def test_a_web_page_is_no_reply_and_hints_at_the_address() -> None:
 
 
 def test_an_error_object_in_the_place_of_a_reply_is_an_error() -> None:
-    async def vllm(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def vllm(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response({"object": "error", "message": "maximum context length is 9", "code": 400})
 
     with pytest.raises(errors.ContextTooLong):
@@ -228,7 +228,7 @@ def test_an_error_object_in_the_place_of_a_reply_is_an_error() -> None:
 def test_white_space_that_pasting_brought_into_a_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", f" {KEY[:9]}\n  {KEY[9:]}\r\n")
 
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         assert request.headers["authorization"] == f"Bearer {KEY}"
         return await stream(request, event(piece("yes", finish="stop")))
 

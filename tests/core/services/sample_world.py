@@ -23,7 +23,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from core.codebook import Codebook, Label
-from core.debate.turns import Fault
+from core.debate.turns import ReplyError
 from core.documents import Document
 from core.services.session import ProjectSession
 from core.store.project import Project
@@ -66,7 +66,7 @@ def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
         heard = {"extractor": both("a"), "critic": both("a"), "judge": None}
         await hold_debate(project, run.run_id, "d4", heard, {"a": None, "b": False})
         nothing = {"a": None, "b": None}
-        await hold_debate(project, run.run_id, "d6", {}, nothing, fault=Fault("stalled", "silence"))
+        await hold_debate(project, run.run_id, "d6", {}, nothing, error=ReplyError("stalled", "silence"))
 
     asyncio.run(debates())
     return run.run_id

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from core.annotations import VERDICT, Annotation, Evidence
 from core.codebook import Codebook, Label
 from core.debate import protocols
-from core.debate.turns import Fault, Usage, Verdict
+from core.debate.turns import ReplyError, Usage, Verdict
 from core.documents import Document, Value
 from core.engine.ports import StoredReply, TurnRow, VerdictRow
 from core.runs import RoleModel, RunSettings
@@ -80,10 +80,10 @@ def make_turn(
 
 
 def make_verdict(
-    run_id: str, document_id: str, values: Mapping[str, Value | None], *, fault: Fault | None = None
+    run_id: str, document_id: str, values: Mapping[str, Value | None], *, error: ReplyError | None = None
 ) -> VerdictRow:
     reasons = {item: "could not be read" for item, value in values.items() if value is None}
-    verdict = Verdict(values, reasons, ("a note",), fault)
+    verdict = Verdict(values, reasons, ("a note",), error)
     rows = tuple(Annotation(document_id, item, value, VERDICT, reasons.get(item, "")) for item, value in values.items())
     return VerdictRow(run_id, document_id, verdict.status, verdict, time.time(), rows)
 
@@ -101,7 +101,7 @@ async def hold_debate(
     values: Mapping[str, Value | None],
     *,
     quotes: Mapping[str, Sequence[str]] | None = None,
-    fault: Fault | None = None,
+    error: ReplyError | None = None,
     retry: int = 0,
     served: str = "",
 ) -> None:
@@ -111,7 +111,7 @@ async def hold_debate(
         await project.turn_store.commit(make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served=served))
         row = make_turn(run_id, document_id, number, role, key, says=says, quotes=(quotes or {}).get(role, ()))
         project.sink.turn(row)
-    await project.sink.verdict(make_verdict(run_id, document_id, values, fault=fault))
+    await project.sink.verdict(make_verdict(run_id, document_id, values, error=error))
 
 
 def random_world(project: Project, seed: int, count: int = 40) -> tuple[str, Codebook]:
@@ -134,15 +134,15 @@ def random_world(project: Project, seed: int, count: int = 40) -> tuple[str, Cod
         for document_id in project.store.runs.document_ids(run.run_id):
             if rng.random() < 0.1:
                 continue
-            fault = Fault("stalled", "silence") if rng.random() < 0.1 else None
+            error = ReplyError("stalled", "silence") if rng.random() < 0.1 else None
             await hold_debate(
                 project,
                 run.run_id,
                 document_id,
                 {"extractor": values(1), "critic": values(1) if rng.random() < 0.8 else None, "judge": None},
-                {item: None if fault or rng.random() < 0.05 else rng.random() < 0.4 for item in items},
+                {item: None if error or rng.random() < 0.05 else rng.random() < 0.4 for item in items},
                 quotes={"extractor": [rng.choice(["exact", "missing"]) for _ in range(rng.randrange(3))]},
-                fault=fault,
+                error=error,
             )
 
     asyncio.run(debates())

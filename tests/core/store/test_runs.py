@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from core.debate.turns import Fault
+from core.debate.turns import ReplyError
 from core.errors import UsageError
 from core.runs import StopReason
 from core.store.project import Project
@@ -68,7 +68,7 @@ def test_counts_tell_what_was_paid_and_what_came_from_the_store(project, run_id)
             project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", cached=cached))
         await project.sink.verdict(make_verdict(run_id, "d0", GOOD))
         await project.sink.verdict(make_verdict(run_id, "d1", OPEN))
-        await project.sink.verdict(make_verdict(run_id, "d2", OPEN, fault=Fault("stalled", "silence")))
+        await project.sink.verdict(make_verdict(run_id, "d2", OPEN, error=ReplyError("stalled", "silence")))
 
     asyncio.run(turns())
     written(project)
@@ -141,7 +141,7 @@ def test_a_run_under_way_is_paused_when_its_process_is_gone(path):
 def test_a_resumed_run_skips_what_has_ended_and_hears_turns_once(project, run_id):
     debate(project, run_id, "d0")
     debate(project, run_id, "d1", OPEN)
-    debate(project, run_id, "d2", OPEN, fault=Fault("stalled", "silence"))
+    debate(project, run_id, "d2", OPEN, error=ReplyError("stalled", "silence"))
     before = project.store.runs.get(run_id)
     debate(project, run_id, "d0", OPEN)
     assert project.store.runs.get(run_id) == before
@@ -153,7 +153,7 @@ def test_a_resumed_run_skips_what_has_ended_and_hears_turns_once(project, run_id
 def test_asking_unresolved_documents_again_keeps_what_was_said(project, run_id):
     for document_id, values in (("d0", GOOD), ("d1", OPEN), ("d2", OPEN)):
         debate(project, run_id, document_id, values)
-    debate(project, run_id, "d3", OPEN, fault=Fault("stalled", "silence"))
+    debate(project, run_id, "d3", OPEN, error=ReplyError("stalled", "silence"))
     work = project.store.runs.work(run_id, retry_unresolved=True)
     assert (work.todo, work.retry, work.run.calls) == (("d1", "d2"), 1, 8)
     assert (work.run.verdicts, work.run.unresolved, work.run.failed) == (1, 0, 1)
@@ -173,7 +173,7 @@ def test_asking_unresolved_documents_again_keeps_what_was_said(project, run_id):
 def test_asking_failed_documents_again_takes_up_their_paid_turns(project, run_id):
     for document_id in ("d0", "d1", "d2"):
         debate(project, run_id, document_id)
-    debate(project, run_id, "d3", OPEN, fault=Fault("stalled", "silence"))
+    debate(project, run_id, "d3", OPEN, error=ReplyError("stalled", "silence"))
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ()
     work = project.store.runs.work(run_id, retry_failed=True)
     assert (work.todo, work.retry, work.run.failed) == (("d3",), 0, 0)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, parse_codebook
 from core.debate.reading.parse import CUT, NO_DECISION, read
 from core.debate.reading.yes_no import answer_in, answer_of
-from core.debate.turns import Expect, Reading
+from core.debate.turns import Reading, ReplyForm
 
 STAY = parse_codebook({"kind": "multilabel", "labels": [{"name": name} for name in ("Food", "Service", "Q: Price")]})
 TONE = parse_codebook({"kind": "choice", "labels": [{"name": "Warm", "code": 1}, {"name": "Cold", "code": 2}]})
 SUMMARY = parse_codebook({"kind": "rating", "labels": [{"name": "Fluency"}, {"name": "Effect"}]})
-EXPECTS: dict[str, Expect] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
+EXPECTS: dict[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
 
 
 def reading(text: str, codebook: Codebook = STAY, finish: str = "stop") -> Reading:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, normalise, parse_codebook
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, mentions, read
-from core.debate.turns import Expect, Reading
+from core.debate.turns import Reading, ReplyForm
 
 ASPECTS = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
 
@@ -46,8 +46,8 @@ def names(text: str, codebook: Codebook = HOTEL, *, finish: str = "stop") -> set
     return present(read(text, "labels", codebook, finish=finish), codebook)
 
 
-def problem(text: str, codebook: Codebook = HOTEL, *, finish: str = "stop", expects: Expect = "labels") -> str:
-    reading = read(text, expects, codebook, finish=finish)
+def problem(text: str, codebook: Codebook = HOTEL, *, finish: str = "stop", form: ReplyForm = "labels") -> str:
+    reading = read(text, form, codebook, finish=finish)
     assert not reading.values
     assert not reading.readable
     return reading.problem
@@ -474,7 +474,7 @@ def test_choice(text: str, expected: str) -> None:
     ],
 )
 def test_no_choice(text: str, said: str) -> None:
-    assert said in problem(text, CLAUSES, expects="choice")
+    assert said in problem(text, CLAUSES, form="choice")
 
 
 STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
@@ -508,7 +508,7 @@ def test_choice_left_open() -> None:
 
 
 def test_choice_cut() -> None:
-    assert problem("The label is 1. So the label is 1", CLAUSES, finish="length", expects="choice") == CUT
+    assert problem("The label is 1. So the label is 1", CLAUSES, finish="length", form="choice") == CUT
     assert choice("The label is 1\nbeca", finish="length") == "Non-compete"
 
 
@@ -584,21 +584,21 @@ def test_ratings_missing_unknown_and_left_open() -> None:
     assert reading.values == {effect: 2}
     assert reading.undecided == {fluency: "left open by the agent", pio: "no rating given"}
     assert reading.unknown == ("Overall",)
-    assert "no dimension has a rating" in problem("Final ratings:\nFluency: high", SUMMARY, expects="ratings")
-    assert problem("Fluency: 4", SUMMARY, expects="ratings") == NO_DECISION
-    assert "not in the codebook" in problem('{"ratings": {"Tone": 4}}', SUMMARY, expects="ratings")
+    assert "no dimension has a rating" in problem("Final ratings:\nFluency: high", SUMMARY, form="ratings")
+    assert problem("Fluency: 4", SUMMARY, form="ratings") == NO_DECISION
+    assert "not in the codebook" in problem('{"ratings": {"Tone": 4}}', SUMMARY, form="ratings")
 
 
 def test_json_numbers_that_are_none() -> None:
     text = '{"ratings": {"Fluency": true, "Effect Direction": null, "PIO Consistency": NaN}}'
-    assert "no dimension has a rating" in problem(text, SUMMARY, expects="ratings")
-    assert "outside" in problem('{"ratings": {"Fluency": ' + "9" * 5000 + "}}", SUMMARY, expects="ratings")
+    assert "no dimension has a rating" in problem(text, SUMMARY, form="ratings")
+    assert "outside" in problem('{"ratings": {"Fluency": ' + "9" * 5000 + "}}", SUMMARY, form="ratings")
 
 
 def test_ratings_cut() -> None:
     whole = "Final ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2"
-    assert problem(whole, SUMMARY, finish="length", expects="ratings") == CUT
-    assert problem(whole[:-20], SUMMARY, finish="length", expects="ratings") == CUT
+    assert problem(whole, SUMMARY, finish="length", form="ratings") == CUT
+    assert problem(whole[:-20], SUMMARY, finish="length", form="ratings") == CUT
     assert len(ratings(whole + "\n", finish="length")) == 3
 
 
@@ -665,17 +665,17 @@ REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=25).map("".
 @settings(max_examples=400, deadline=None)
 @given(REPLIES, st.sampled_from([HOTEL, CLAUSES, SUMMARY]), st.sampled_from(["stop", "length"]), st.data())
 def test_any_text_can_be_read(text: str, codebook: Codebook, finish: str, data: st.DataObject) -> None:
-    expects = data.draw(st.sampled_from(["text", "labels", "choice", "ratings"]))
-    reading = read(text, expects, codebook, finish=finish)
-    assert reading == read(text, expects, codebook, finish=finish)
+    form = data.draw(st.sampled_from(["text", "labels", "choice", "ratings"]))
+    reading = read(text, form, codebook, finish=finish)
+    assert reading == read(text, form, codebook, finish=finish)
     assert not set(reading.values) & set(reading.undecided)
     if reading.problem:
         assert not reading.values
         assert "\n" not in reading.problem
-    elif expects == "labels":
+    elif form == "labels":
         assert set(reading.values) | set(reading.undecided) == {label.id for label in codebook.labels}
         assert all(isinstance(value, bool) for value in reading.values.values())
-    elif expects == "choice":
+    elif form == "choice":
         assert set(reading.values) | set(reading.undecided) == {"label"}
     for name in reading.unknown:
         name.encode()
