@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from core.cli.console import DOLLARS, INCOMPLETE, OK, SOME_FAILED, ProgressLines, print_json, say, wait
-from core.cli.opening import open_workspace
+from core.cli.console import DOLLARS, INCOMPLETE, OK, SOME_FAILED, ProgressLines, open_workspace, print_json, say, wait
 from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
@@ -18,8 +17,8 @@ from core.runs import RoleModel, RunRow, RunSettings
 from core.services import engines, examples, personas, pipeline
 from core.services.data.file_import import SourceFile, read_source
 from core.services.review import ambiguity
-from core.services.runs import context_limits, control, custom_protocols, planning, rerun
-from core.services.runs.context_limits import limit_words
+from core.services.runs import control, planning, preview, rerun
+from core.services.runs.preview import describe_truncation
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
@@ -48,7 +47,7 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
         role: RoleModel.parse(spec, sampling=sampling)
         for role, spec in pipeline.parse_pairs(options["roles"], "--role").items()
     }
-    protocol, described = custom_protocols.chosen(options["protocol"])
+    protocol, described = planning.load_protocol(options["protocol"])
     return planning.Plan(
         **limits,
         protocol=protocol,
@@ -71,12 +70,12 @@ def annotate_file(
     """Read, check, probe, and only then write: import and debate. Any error before that leaves nothing behind."""
     imported = read_source(source, codebook)
     plan, sources = personas.given(plan)
-    settings = planning.settle(plan, codebook, 0, workspace.models)
+    settings = planning.build_settings(plan, codebook, 0, workspace.models)
     if path.exists():
         workspace.open(path, create=False)  # a locked or foreign file is found out before anything is asked
     if plan.ambiguous:
         ambiguity.rates(workspace.open(path, create=False), plan.ambiguous)  # no pre-pass, nothing written
-    for note in (*imported.notes, *planning.warnings(settings)):
+    for note in (*imported.notes, *planning.baseline_warnings(settings)):
         say(f"moot: {note}")
     if imported.rejected:
         rejected = len(imported.rejected)
@@ -84,8 +83,8 @@ def annotate_file(
         for row in imported.rejected[:SHOWN_REJECTED]:
             say(f"moot:   {row}")
     _preflight(workspace, settings)
-    for found in context_limits.too_long(
-        settings, workspace.models, lambda: context_limits.longest(imported.documents)
+    for found in preview.context_overflows(
+        settings, workspace.models, lambda: preview.longest_document(imported.documents)
     ):
         say(f"moot: {found.sentence(settings)}")
     session = workspace.open(path)
@@ -93,7 +92,7 @@ def annotate_file(
     for words in said:
         say(f"moot: {words}")
     rows = pipeline.begin(session, imported, source.path.name, codebook, plan, lambda note: say(f"moot: {note}"))
-    for note in examples.notes(session.store, settings, session.store.runs.document_ids(rows[0].run_id)):
+    for note in examples.example_warnings(session.store, settings, session.store.runs.document_ids(rows[0].run_id)):
         say(f"moot: {note}")
     return _drive(session, [row.run_id for row in rows])
 
@@ -121,12 +120,12 @@ def told_what_stays(workspace: Workspace, path: Path, run_id: str, options: Mapp
     """Say which of the ``given`` options a run that goes on does not take up, as it was frozen when it began."""
     before = pipeline.known_run(workspace.open(path, create=False), run_id).settings
     try:
-        wanted = planning.settle(
+        wanted = planning.build_settings(
             plan_of(options), pipeline.read_codebook(options["codebook_file"]), 0, workspace.models
         )
     except MootError:
         return  # they do not describe a run, which is nothing to a run that has its settings
-    stay = [option for option in rerun.differing(before, wanted) if option in given]
+    stay = [option for option in rerun.differing_options(before, wanted) if option in given]
     if stay:
         say(
             f"moot: {run_id} goes on as it was begun, whatever {', '.join(stay)} {'say' if len(stay) > 1 else 'says'} "
@@ -154,17 +153,17 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
         raise UsageError(f"--param {next(iter(strangers))} cannot change in a rerun.", "Make a new run with annotate.")
     role_models = pipeline.parse_pairs(options["roles"], "--role")
     prompts = pipeline.parse_pairs(options["prompts"], "--prompt")
-    changes = rerun.Changes(
+    changes = rerun.RunChanges(
         role_models={role: RoleModel.parse(spec, sampling=sampling) for role, spec in role_models.items()},
         prompts={role: rerun.read_prompt(Path(file)) for role, file in prompts.items()},
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
         engine=engine if options["engine"] else None,
     )
-    settings = rerun.settings_again(before.settings, changes, workspace.models)
+    settings = rerun.changed_settings(before.settings, changes, workspace.models)
     _require_connections(workspace, settings, run_id)
     _preflight(workspace, settings)
-    return _drive(session, [rerun.run_again(session, before, settings, options["limit"]).run_id])
+    return _drive(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
 
 
 def _require_connections(workspace: Workspace, settings: RunSettings, run_id: str) -> None:
@@ -219,7 +218,7 @@ def _drive(
             break
     rows = tuple(row for row in (session.store.runs.get(run_id) for run_id in run_ids) if row is not None)
     for row in rows:
-        if told := limit_words(row, session.store.ended.at_their_limit(row.run_id)):
+        if told := describe_truncation(row, session.store.ended.at_their_limit(row.run_id)):
             say(f"moot: {row.run_id}: {told}")
         for why, count in session.store.ended.faults(row.run_id) if row.failed else ():
             say(f"moot: {row.run_id}: {count} failed: {why}")

@@ -11,8 +11,7 @@ from click.core import ParameterSource
 
 from core import __version__
 from core.cli.annotate import rerun_command
-from core.cli.console import DOLLARS, Explaining, print_json, say
-from core.cli.opening import open_session, open_workspace
+from core.cli.console import DOLLARS, Explaining, open_session, open_workspace, print_json, say
 from core.errors import UsageError
 
 PROJECT = click.Path(dir_okay=False, path_type=Path)

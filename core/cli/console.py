@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import orjson
 
 from core.debate.events import Event, RunStatus
-from core.errors import MootError
+from core.errors import MootError, StorageFull
 
 T = TypeVar("T")
 
@@ -152,3 +153,30 @@ def wait(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
+    """A workspace with these connections, closed at the end. A disk without room for the project's checkpoint is told,
+    and changes nothing else: what was acknowledged is in its log."""
+    from core.services.pipeline import parse_pairs
+    from core.services.workspace import Workspace
+
+    places = parse_pairs(connections, "--connection")
+    workspace = Workspace()
+    try:
+        for name, url in places.items():
+            workspace.use_connection(name, url)
+        yield workspace
+    finally:
+        try:
+            workspace.close()
+        except StorageFull as full:
+            say(f"moot: {full}")
+
+
+@contextmanager
+def open_session(project: Path) -> Iterator[Any]:
+    """The desk of a project that is there already."""
+    with open_workspace() as workspace:
+        yield workspace.open(project, create=False)

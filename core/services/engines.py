@@ -39,7 +39,7 @@ def parse_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, 
 
 def make_engine(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Engine:
     """The driver that a run's settings name, over the project's store."""
-    library = examples.library(project.store, models, documents, work.run)
+    library = examples.example_library(project.store, models, documents, work.run)
     ports = Ports(documents, models, project.turn_store, project.sink, publish, library)
     match work.run.settings.engine.name:
         case "live":

@@ -21,39 +21,39 @@ from core.runs import RunRow, RunSettings
 from core.store.lab import SPLIT
 from core.store.store import Store
 
-LIKENESS = "likeness"
+SIMILARITY_PARAM = "likeness"
 """The parameter that says how texts are compared."""
-LOADED_AT_ONCE = 512
+LOAD_BATCH = 512
 
 
-def library(store: Store, models: ModelLibrary, documents: Documents, run: RunRow) -> Library:
+def example_library(store: Store, models: ModelLibrary, documents: Documents, run: RunRow) -> Library:
     """What a run's driver finds precedents by; one that finds none when its protocol shows none. Blocks at first, while
     the pool is frozen. Raises UsageError when texts cannot be compared in the way that the run says."""
     shots = protocols.of(run.settings).shots(run.settings.params)
     if shots == 0:
         return no_precedents
-    embed = embeddings.embedder(str(run.settings.params.get(LIKENESS, "")), models.connections)
-    return _Shelf(pool(store, run), documents, embed, shots).find
+    embed = embeddings.embedder(str(run.settings.params.get(SIMILARITY_PARAM, "")), models.connections)
+    return _ExampleIndex(example_pool(store, run), documents, embed, shots).find
 
 
-def pool(store: Store, run: RunRow) -> dict[str, dict[str, Value]]:
+def example_pool(store: Store, run: RunRow) -> dict[str, dict[str, Value]]:
     """What is known of each document that the run may show; frozen now if it was not yet."""
     kept = store.precedents.frozen(run.run_id)
     if kept is None:
         kept = store.precedents.outside(run.run_id, run.settings.codebook.items)
-        for held in _held_out(store):
+        for held in _held_out_ids(store):
             kept.pop(held, None)
         store.precedents.freeze(run.run_id, kept)
     debated = set(store.runs.document_ids(run.run_id))  # a run may get further documents later
     return {document: labels for document, labels in kept.items() if document not in debated}
 
 
-def notes(store: Store, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
+def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
     """What to know before a run on these documents: that it wants precedents and will find none."""
     if protocols.of(settings).shots(settings.params) == 0:
         return []
     known = store.precedents.known(settings.codebook.items)
-    if known.keys() - set(document_ids) - set(_held_out(store)):
+    if known.keys() - set(document_ids) - set(_held_out_ids(store)):
         return []
     return [
         "No labelled document lies outside this run, so it goes without precedents. A run on fewer documents leaves "
@@ -61,12 +61,12 @@ def notes(store: Store, settings: RunSettings, document_ids: Sequence[str]) -> l
     ]
 
 
-def _held_out(store: Store) -> Sequence[str]:
+def _held_out_ids(store: Store) -> Sequence[str]:
     split = store.settings.get(SPLIT)
     return () if split is None else store.lab.known(str(split["seed"]), float(split["share"]), held_out=True)
 
 
-class _Shelf:
+class _ExampleIndex:
     """The index over a run's pool, made when the first document asks for it. Its work is done in threads."""
 
     def __init__(
@@ -96,8 +96,8 @@ class _Shelf:
     async def _made(self) -> Index:
         texts: dict[str, str] = {}
         ids = list(self._known)
-        for start in range(0, len(ids), LOADED_AT_ONCE):
-            for one in await self._documents(ids[start : start + LOADED_AT_ONCE]):
+        for start in range(0, len(ids), LOAD_BATCH):
+            for one in await self._documents(ids[start : start + LOAD_BATCH]):
                 texts[one.id] = one.whole
         return await asyncio.to_thread(Index, labelled(texts, self._known), self._embed)
 

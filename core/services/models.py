@@ -86,7 +86,7 @@ def examine(workspace: Workspace, role_model: RoleModel) -> Probe:
 def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSettings]:
     plan = planning.Plan(protocol="single", everyone=role_model)
     codebook = Codebook(labels=(Label(name="Weather", keywords=("rain",)),))
-    settings = planning.settle(plan, codebook, 0, workspace.models)
+    settings = planning.build_settings(plan, codebook, 0, workspace.models)
     workspace.models.capabilities.forget(workspace.models.place(role_model.connection), role_model.model)
     return planning.probe_all(settings, workspace.models, workspace.engine)[0], settings
 

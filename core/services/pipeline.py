@@ -10,10 +10,10 @@ from core.codebook import Codebook, load_yaml
 from core.errors import InputError, NoSuchRun, UsageError
 from core.ingest.document_builder import BuiltDocuments
 from core.runs import RunRow
+from core.services import templates
 from core.services.data.file_import import take_in
-from core.services.lab import templates
 from core.services.review import ambiguity
-from core.services.runs import planning, savings
+from core.services.runs import costs, planning
 from core.services.session import ProjectSession
 
 
@@ -47,9 +47,11 @@ def begin(
     if taken.note:
         tell(taken.note)
     version = session.store.codebooks.save(codebook, note=f"from {file_name}")
-    settings = planning.settle(plan, codebook, version, session.models, own=templates.promoted(session))
+    settings = planning.build_settings(
+        plan, codebook, version, session.models, own=templates.promoted_templates(session)
+    )
     chosen = ambiguity.chosen(session, plan, taken.ids)
-    return planning.create(session, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
+    return planning.create_runs(session, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
 
 
 def extend(session: ProjectSession, run_id: str, imported: BuiltDocuments, file_name: str, limit: int | None) -> int:
@@ -78,7 +80,7 @@ _SUMMED = (
 
 
 def _totals(session: ProjectSession, row: RunRow) -> dict[str, Any]:
-    left_out = savings.adaptive(session, row)
+    left_out = costs.adaptive_savings(session, row)
     return ({} if left_out is None else {"adaptive": left_out.to_json()}) | {
         "run_id": row.run_id,
         "documents": row.documents,

@@ -184,7 +184,7 @@ def overview(session: ProjectSession) -> Overview:
     version = store.codebooks.latest()
     draft = store.codebooks.draft() is not None
     labels = version.codebook.labels if version else ()
-    plan = planning.recall(session)
+    plan = planning.load_plan(session)
     card = protocols.find(plan.protocol, plan.params)
     roles = [role.name for role in card.roles(card.settled(plan.narrowed().params))]
     last, state = _last(session)

@@ -63,7 +63,7 @@ def submit(at: AppTest, label: str) -> AppTest:
 
 def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.example/v1")
-    planning.remember(session, planning.Plan().everywhere(FAR))
+    planning.save_plan(session, planning.Plan().everywhere(FAR))
     at = screen()
     assert "price unknown" in html(at)
     at.selectbox(key="price-connection").select("far")
@@ -82,7 +82,7 @@ def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace,
 def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
-    planning.remember(session, planning.Plan().everywhere(RoleModel(connection="openai", model="")))
+    planning.save_plan(session, planning.Plan().everywhere(RoleModel(connection="openai", model="")))
     at = screen()
     assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1", "gpt-4.1-mini"]
     at.number_input(key="price-ceiling").set_value(2.0).run()
@@ -100,15 +100,15 @@ def test_limits_are_typed_shown_and_in_force(workspace: Workspace, session: Proj
 
 def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     resolve = planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
-    planning.remember(session, resolve)
+    planning.save_plan(session, resolve)
     at = screen()
     at.text_input(key="preset-name").set_value("final")
     submit(at, "Save these seats")
     assert "final" in role_models.presets()
-    planning.remember(session, planning.Plan())
+    planning.save_plan(session, planning.Plan())
     at = screen()
     at.button(key="preset-final").click().run()
-    assert planning.recall(session).role_model("judge").spec == "openai/gpt-4.1"
+    assert planning.load_plan(session).role_model("judge").spec == "openai/gpt-4.1"
     at.button(key="unpreset-final").click().run()
     assert role_models.presets() == {}
 
@@ -118,7 +118,7 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
 ) -> None:
     with ollama() as server:
         models.add(workspace, "ollama", server.url.removesuffix("/v1"))
-        planning.remember(session, planning.Plan().everywhere(RoleModel(connection="ollama", model=THINKER)))
+        planning.save_plan(session, planning.Plan().everywhere(RoleModel(connection="ollama", model=THINKER)))
         at = screen()
         at.button(key="test-ollama").click().run()
         assert "context 8,192 tokens" in html(at)
@@ -128,11 +128,11 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
         assert "keeps a seed" in shown
         assert len([body for body in server.requests if body["model"] == THINKER]) == 6  # one to test, five to examine
         at.selectbox(key="seat-judge-json_schema").select("on").run()
-        assert planning.recall(session).role_model("judge").sampling.json_schema == "on"
+        assert planning.load_plan(session).role_model("judge").sampling.json_schema == "on"
         again = screen("run")
         again.selectbox(key="handling-on_long").select("cut").run()
         again.number_input(key="handling-silence").set_value(600.0).run()
-        kept = planning.recall(session).handling
+        kept = planning.load_plan(session).handling
         assert (kept.on_long, kept.silence) == ("cut", 600.0)
 
 
@@ -148,7 +148,7 @@ def test_each_failure_is_named_with_its_remedy_and_no_key(
             return web.json_response({"data": [{"id": "m"}]})
         return await current(request, body)
 
-    planning.remember(session, planning.Plan().everywhere(FAR))
+    planning.save_plan(session, planning.Plan().everywhere(FAR))
     current = answer(500)
     with Scripted(behave) as server:
         models.add(workspace, "far", server.url)
@@ -182,7 +182,7 @@ def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(
 ) -> None:
     with Scripted(answer(401, "who are you")) as server:
         models.add(workspace, "near", server.url)
-        planning.remember(session, planning.Plan().everywhere(RoleModel(connection="near", model="m")))
+        planning.save_plan(session, planning.Plan().everywhere(RoleModel(connection="near", model="m")))
         at = screen("run")
         at.button(key="start-all").click().run()
     assert "unauthorised" in html(at)
@@ -194,7 +194,7 @@ def test_a_price_that_nobody_knows_asks_first(
 ) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # a person takes longer than this test
     models.add(workspace, "far", "https://models.invalid/v1")
-    planning.remember(session, planning.Plan().everywhere(FAR))
+    planning.save_plan(session, planning.Plan().everywhere(FAR))
     at = screen("run")
     at.button(key="start-all").click().run()
     assert "No price is known for far/m" in html(at)

@@ -9,10 +9,10 @@ import pytest
 
 from core.documents import Document
 from core.runs import RoleModel
-from core.services import projects
+from core.services import projects, templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import samples, sweeps, templates, trials
-from core.services.lab.sweep_spec import Spec
+from core.services.lab import samples, sweeps, trials
+from core.services.lab.sweeps import SweepSpec
 from core.services.session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_room, studio
 from tests.core.services.sessions import BOOK, make, until
@@ -51,8 +51,8 @@ def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> N
     at.run()
     at.multiselect(key=f"label-keywords-{label.id}").set_value(["rude"]).run()
     (trial,) = filled.store.lab.trials()
-    until(lambda: not trials.moves(filled, trial))
-    found = trials.outcome(filled, trial)
+    until(lambda: not trials.is_trial_active(filled, trial))
+    found = trials.trial_result(filled, trial)
     assert found.count("broken") == len(found.documents) > 0
     at.run()
     assert "0 turns reused" in html(at)
@@ -65,26 +65,26 @@ def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> N
 
 def test_a_prompt_is_saved_promoted_and_taken_back(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = templates.standing(filled, slot, "ecj")
-    templates.keep(filled, slot, now.text + "Be brief.\n", now.base)
+    now = templates.template_status(filled, slot, "ecj")
+    templates.save_draft(filled, slot, now.text + "Be brief.\n", now.base)
     at = open_room("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
     assert "does not read prompts" in html(at)  # the built-in model sits everywhere: it is tried, and told
     button(at, "Promote draft")
-    assert templates.standing(filled, slot, "ecj").default.label == "v2"
-    assert trials.base(filled).templates["judge"].name == "own/ecj/judge.v2"
-    templates.begin_from(filled, templates.versions(filled, slot, "ecj")[0], slot)
+    assert templates.template_status(filled, slot, "ecj").default.label == "v2"
+    assert trials.base_settings(filled).templates["judge"].name == "own/ecj/judge.v2"
+    templates.edit_version(filled, templates.versions(filled, slot, "ecj")[0], slot)
     at.run()
     button(at, "Promote v1 shipped")
-    assert templates.promoted(filled) == {}
+    assert templates.promoted_templates(filled) == {}
 
 
 def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = templates.standing(filled, slot, "ecj")
-    templates.keep(filled, slot, now.text + "{{ nobody }}", now.base)
+    now = templates.template_status(filled, slot, "ecj")
+    templates.save_draft(filled, slot, now.text + "{{ nobody }}", now.base)
     at = open_room("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
@@ -100,11 +100,11 @@ def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: Projec
     book = codebooks.standing(filled).codebook
     codebooks.keep(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
     at = open_room("lab")
-    held = len(samples.held_out(filled).ids)
+    held = len(samples.held_out_sample(filled).ids)
     assert f"Held-out split of {held}: looked at 0 times" in html(at)
     at.button(key="lab-look").click().run()
     trial = filled.store.lab.trials()[-1]
-    until(lambda: not trials.moves(filled, trial))
+    until(lambda: not trials.is_trial_active(filled, trial))
     at.run()
     assert "looked at 1 time" in html(at)
     assert trial.held_out
@@ -119,7 +119,7 @@ def test_suggestions_are_taken_one_by_one(filled: ProjectSession) -> None:
     book = codebooks.standing(filled).codebook
     codebooks.keep(filled, codebooks.change(book, guideline="Only the hotel."))
     at = open_room("lab")
-    until(lambda: not trials.moves(filled, filled.store.lab.trials()[-1]))
+    until(lambda: not trials.is_trial_active(filled, filled.store.lab.trials()[-1]))
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
     assert "porter" in html(at)
@@ -147,7 +147,7 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
 
 def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled: ProjectSession) -> None:
     role_models = [RoleModel(connection="builtin", model="lexical"), RoleModel(connection="builtin", model="other")]
-    spec = Spec("ecj", {}, role_models, {}, size=8, budget_usd=0.5)
+    spec = SweepSpec("ecj", {}, role_models, {}, size=8, budget_usd=0.5)
     row = filled.store.lab.begin_sweep(spec.to_json())
     filled.store.lab.move_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 are spent")
     at = open_room("lab")
@@ -156,5 +156,5 @@ def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled
     raised.set_value(3.0).run()
     at.button(key="sweep-go").click().run()
     assert "The budget of sweep 1 is $3 now" in html(at)
-    until(lambda: not sweeps.moves(filled, row.sweep))
-    assert sweeps.find(filled, row.sweep).progress["budget_usd"] == 3.0
+    until(lambda: not sweeps.is_sweep_active(filled, row.sweep))
+    assert sweeps.find_sweep(filled, row.sweep).progress["budget_usd"] == 3.0

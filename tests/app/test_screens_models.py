@@ -65,12 +65,12 @@ def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pyte
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     at = screen()
     at.selectbox(key="seat-critic-connection").select("openai").run()
-    assert planning.recall(session).role_model("critic").spec == "openai/gpt-4.1"  # the first that is listed
+    assert planning.load_plan(session).role_model("critic").spec == "openai/gpt-4.1"  # the first that is listed
     at.selectbox(key="seat-critic-model").select("gpt-4.1-mini").run()
     at.number_input(key="seat-critic-temperature").set_value(0.2).run()
     at.selectbox(key="seat-critic-reasoning_effort").select("low").run()
     at.number_input(key="seat-critic-max_tokens").set_value(300).run()
-    role_model = planning.recall(session).role_model("critic")
+    role_model = planning.load_plan(session).role_model("critic")
     assert role_model.spec == "openai/gpt-4.1-mini"
     assert role_model.sampling.model_dump() == {
         "temperature": 0.2, "top_p": None, "max_tokens": 300, "seed": None, "reasoning_effort": "low",
@@ -84,12 +84,12 @@ def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pyte
 
 
 def test_the_same_model_everywhere_in_one_click(session: ProjectSession) -> None:
-    planning.remember(
+    planning.save_plan(
         session, planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
     )
     at = screen()
     at.button(key="seat-judge-everywhere").click().run()
-    plan = planning.recall(session)
+    plan = planning.load_plan(session)
     assert {plan.role_model(role).spec for role in ("extractor", "critic", "judge", "annotator")} == {"openai/gpt-4.1"}
     assert at.selectbox(key="seat-extractor-model").value == "gpt-4.1"
 
@@ -97,7 +97,7 @@ def test_the_same_model_everywhere_in_one_click(session: ProjectSession) -> None
 def test_the_protocol_decides_which_role_models_there_are(session: ProjectSession) -> None:
     at = screen()
     at.get_by_key("models-protocol").set_value("single").run()
-    assert planning.recall(session).protocol == "single"
+    assert planning.load_plan(session).protocol == "single"
     assert at.selectbox(key="seat-annotator-model").value == "lexical"
     with pytest.raises(KeyError):
         at.selectbox(key="seat-judge-model")
@@ -106,7 +106,7 @@ def test_the_protocol_decides_which_role_models_there_are(session: ProjectSessio
 def test_the_pace_is_kept(session: ProjectSession) -> None:
     at = screen()
     at.number_input(key="pace").set_value(0).run()
-    assert planning.recall(session).pace == 0.0
+    assert planning.load_plan(session).pace == 0.0
     assert "Instant." in html(at)
 
 

@@ -58,7 +58,7 @@ def test_out_of_documents_to_a_saved_panel(session: ProjectSession) -> None:
     (version,) = session.store.personas.history()
     assert (version.note, version.cast.members[0].persona.name) == ("first panel", "Nuria")
     button(at, "Seat them on a run")
-    plan = planning.recall(session)
+    plan = planning.load_plan(session)
     card = protocols.find(plan.protocol)
     assert card.name == "panel"
     assert card.roles(card.settled(plan.params))[0].title == "Nuria"

@@ -88,15 +88,15 @@ def test_settings_are_kept_in_the_project_at_once(session: ProjectSession) -> No
     at.selectbox(key="run-protocol").set_value("single").run()
     assert "Start with 5" in labels(at)
     assert "Saved" in html(at)
-    plan = planning.recall(session)
+    plan = planning.load_plan(session)
     assert (plan.concurrency, plan.limit, plan.protocol) == (3, 5, "single")
     at.number_input(key="run-limit").set_value(None).run()
-    assert planning.recall(session).limit is None
+    assert planning.load_plan(session).limit is None
 
 
 def test_start_watch_and_done(session: ProjectSession) -> None:
     fill(session, documents=12)
-    planning.remember(session, planning.Plan(pace=0.0))
+    planning.save_plan(session, planning.Plan(pace=0.0))
     at = screen()
     at.button(key="start-few").click().run()
     assert "Run r0001" in html(at)
@@ -116,10 +116,10 @@ def test_a_protocol_s_parameters_are_a_form(session: ProjectSession) -> None:
     at.selectbox(key="run-protocol").set_value("discussion").run()
     assert "3 to 9 calls a document: one for each annotator, and as many again for each round" in html(at)
     at.number_input(key="param-discussion-annotators").set_value(2).run()
-    assert planning.recall(session).params == {"annotators": 2}
+    assert planning.load_plan(session).params == {"annotators": 2}
     assert "2 to 6 calls a document" in html(at)
     at.selectbox(key="param-discussion-preset").set_value("tseng").run()
-    assert planning.recall(session).params == {"preset": "tseng"}
+    assert planning.load_plan(session).params == {"preset": "tseng"}
     at.selectbox(key="run-protocol").set_value("custom").run()
     assert "it needs a description" in html(at)
 
@@ -148,7 +148,7 @@ def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pyt
 
 def test_a_preflight_that_fails_starts_nothing(session: ProjectSession) -> None:
     fill(session)
-    planning.remember(
+    planning.save_plan(
         session, planning.Plan().with_role_model("critic", RoleModel(connection="llamacpp", model="none"))
     )
     at = screen()
@@ -162,7 +162,7 @@ def test_a_preflight_that_fails_starts_nothing(session: ProjectSession) -> None:
 
 def test_pausing_going_on_and_a_second_tab(session: ProjectSession) -> None:
     fill(session, documents=12)
-    planning.remember(session, planning.Plan(pace=25.0, concurrency=2))
+    planning.save_plan(session, planning.Plan(pace=25.0, concurrency=2))
     at = screen()
     at.button(key="start-all").click().run()
     until(lambda: session.state("r0001") == "running")
@@ -184,14 +184,14 @@ def test_pausing_going_on_and_a_second_tab(session: ProjectSession) -> None:
 
 def test_the_queue_is_shown_and_can_be_left(session: ProjectSession) -> None:
     fill(session, documents=12)
-    planning.remember(session, planning.Plan(pace=5.0, concurrency=1, iterations=3))
+    planning.save_plan(session, planning.Plan(pace=5.0, concurrency=1, iterations=3))
     at = screen()
     at.button(key="start-all").click().run()
     until(lambda: session.state("r0001") == "running")
     at.run()
     assert "iteration 1 of 3" in html(at)
     at.button(key="unqueue-r0002").click().run()
-    assert [row.run_id for row in control.queue(session)] == ["r0003"]
+    assert [row.run_id for row in control.queued_runs(session)] == ["r0003"]
     at.selectbox(key="run-picker").select("r0003").run()
     assert "Take out of the queue" in labels(at)
     assert "Watch r0001" in labels(at)
@@ -251,4 +251,4 @@ def test_what_a_run_did_not_pay_for_is_told_and_it_can_be_set_up_again(session: 
     assert "replies came from the store" in shown
     at.button(key="again").click().run()
     assert "3 seats are ready" in html(at)
-    assert planning.recall(session).params["adaptive"] is True
+    assert planning.load_plan(session).params["adaptive"] is True

@@ -18,11 +18,11 @@ from app.widgets.layout import header, panel
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label
 from core.errors import CodebookError, MootError
+from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.codebook import CodebookStatus
 from core.services.data import overview
-from core.services.lab import templates
 from core.services.runs import planning
 from core.services.session import ProjectSession
 
@@ -301,8 +301,8 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
             st.html('<div class="moot-line">Nothing yet: there is no label.</div>')
             return
         try:
-            protocol = planning.recall(session).protocol
-            own = templates.promoted(session)
+            protocol = planning.load_plan(session).protocol
+            own = templates.promoted_templates(session)
             shown = keyword_matches.preview(book, document, protocol=protocol, against=saved, own=own)
         except MootError as error:
             error_box(error)

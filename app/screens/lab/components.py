@@ -12,8 +12,8 @@ from app.widgets.live_run import label_data, role_data
 from core.codebook import Codebook, Kind
 from core.prompts.checking import Problem
 from core.services.codebooks.diff import Line
-from core.services.lab.history import Row
-from core.services.lab.outcomes import Outcome
+from core.services.lab.history import VersionRow
+from core.services.lab.results import TrialResult
 
 _TEMPLATE = component("template_editor")
 _TEXTDIFF = component("text_diff")
@@ -58,7 +58,7 @@ def text_diff(lines: Sequence[Line], *, key: str) -> None:
 
 
 def outcome(
-    found: Outcome,
+    found: TrialResult,
     codebook: Codebook,
     words: Mapping[str, str],
     *,
@@ -114,7 +114,7 @@ def _forest(name: str, colour: int, change: Any) -> dict[str, Any]:
 
 
 def history(
-    rows: Sequence[Row],
+    rows: Sequence[VersionRow],
     *,
     kind: Kind,
     opened: str,

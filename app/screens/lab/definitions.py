@@ -49,8 +49,9 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
         else:
             _editor(session, now)
         components.history(
-            history.of_definitions(session), kind=now.codebook.kind, opened="" if now.dirty else told, promotable=True,
-            key=VERSIONS, on_open=lambda: _restore(session, "open"), on_promote=lambda: _restore(session, "promote"),
+            history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else told,
+            promotable=True, key=VERSIONS, on_open=lambda: _restore(session, "open"),
+            on_promote=lambda: _restore(session, "promote"),
         )  # fmt: skip
         _foot(session, now)
 

@@ -18,13 +18,14 @@ from app.widgets.run_picker import run_words
 from core.debate import protocols
 from core.errors import MootError
 from core.runs import BUILTIN
+from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
-from core.services.lab import holdout, samples, templates, trials
-from core.services.lab.templates import Slot
+from core.services.lab import samples, trials
 from core.services.runs import planning
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
+from core.services.templates import Slot
 
 SIZES = {size: f"{size} stratified" for size in samples.SIZES}
 
@@ -73,7 +74,7 @@ def begun(session: ProjectSession) -> bool:
 
 def plan_of(session: ProjectSession) -> Plan:
     """The project's plan with the protocol that is looked at here."""
-    plan = planning.recall(session)
+    plan = planning.load_plan(session)
     book = codebooks.current(session)
     wanted = st.session_state.get(laboratory.PROTOCOL, st.session_state.get(laboratory.WANTED, plan.protocol))
     name = keyword_matches.protocol_for(book, wanted) if book is not None else None
@@ -89,7 +90,7 @@ def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     """Whether there is a change that could be tried."""
     if slot is None:
         return codebooks.standing(session).dirty and not laboratory.trouble()
-    now = templates.standing(session, slot, plan.protocol)
+    now = templates.template_status(session, slot, plan.protocol)
     return now.changed and now.usable
 
 
@@ -99,14 +100,14 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
     try:
         change = trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
         size = laboratory.size(results.USUAL)
-        sample = samples.sample(session, size, int(st.session_state.get(laboratory.SEED, 0)))
+        sample = samples.project_sample(session, size, int(st.session_state.get(laboratory.SEED, 0)))
         news = laboratory.is_news(f"{change.mark} {size}")
         if quietly and (change.nothing or not news):
             return  # what is shown meanwhile (one document, a look at the held-out split) stays
-        trial = trials.begin(session, change, sample)
+        trial = trials.start_trial(session, change, sample)
         laboratory.show_trial(change.subject, trial.trial)
         if instant(plan):
-            trials.wait(session, trial, seconds=1.5)
+            trials.wait_for_trial(session, trial, seconds=1.5)
     except MootError as error:
         if not quietly:
             laboratory.note_trouble(error)
@@ -143,12 +144,12 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """One document, live, beside what was said before."""
     st.html('<div class="moot-line">One document, word by word, beside the answer before.</div>')
-    count = holdout.seen(session)
+    count = samples.count_visible(session)
     if not count:
         st.html('<div class="moot-line">There is no document that may be looked at.</div>')
         return
     number = st.number_input("Document", 1, count, key=laboratory.shown(laboratory.ONE, 1))
-    chosen = holdout.nth(session, int(number))
+    chosen = samples.visible_document(session, int(number))
     st.html(f'<div class="moot-line q">{prompt.document_words(session, chosen)}</div>')
     if st.button("Try this one", type="primary", key="lab-one"):
         laboratory.forget(laboratory.TROUBLE)
@@ -156,7 +157,7 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             change = (
                 trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
             )
-            trial = trials.begin(session, change, samples.one(session, chosen), pace=plan.pace)
+            trial = trials.start_trial(session, change, samples.single_document(session, chosen), pace=plan.pace)
         except MootError as error:
             error_box(error)
         else:
@@ -177,7 +178,7 @@ def open_run(session: ProjectSession) -> None:
     own = [name for name in used if name.startswith("own/")]
     st.html(f'<div class="moot-line">{escape(", ".join(own) or "It used the shipped prompts.")}</div>')
     if st.button("Edit with its prompts", key="lab-open-run"):
-        changed = templates.open_run(session, known[chosen])
+        changed = templates.load_run_prompts(session, known[chosen])
         laboratory.renew()
         laboratory.forget(laboratory.PROTOCOL)
         st.session_state[laboratory.ERRORS] = chosen

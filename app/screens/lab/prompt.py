@@ -14,20 +14,22 @@ from app.widgets.alerts import error_box, notice
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import prompt_preview
 from core.errors import MootError
+from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
 from core.services.codebooks.keyword_matches import Part, RolePreview
-from core.services.lab import history, holdout, rendered, templates, trials
-from core.services.lab.templates import Slot, TemplateStatus
+from core.services.lab import history, samples, trials
+from core.services.runs import preview
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
+from core.services.templates import Slot, TemplateStatus
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 
 def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> None:
     """Draw it. ``go`` tries the draft: Ctrl+Enter in the editor."""
-    now = templates.standing(session, slot, plan.protocol)
+    now = templates.template_status(session, slot, plan.protocol)
     lines = diff.compare_lines(now.base.text, now.text)
     added, removed = diff.counts(lines)
     told = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else f"{now.base.label}"
@@ -45,7 +47,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
             case _:
                 _editor(session, plan, now, go)
         _problems(now)
-        rows = history.of_slot(session, slot, plan.protocol)
+        rows = history.template_history(session, slot, plan.protocol)
         components.history(
             rows, kind=codebooks.standing(session).codebook.kind, opened=now.base.name, promotable=True,
             key=f"lab-versions-{slot.slot}", on_open=lambda: _begin_from(session, plan, slot),
@@ -68,7 +70,9 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
     def typed() -> None:
         sent = (st.session_state.get(key) or {}).get("text") or {}
         if sent.get("life") == f"{slot.slot}-{laboratory.life()}":
-            templates.keep(session, slot, str(sent["text"]), templates.standing(session, slot, plan.protocol).base)
+            templates.save_draft(
+                session, slot, str(sent["text"]), templates.template_status(session, slot, plan.protocol).base
+            )
             laboratory.note_drafted()
             laboratory.forget(laboratory.TROUBLE)
 
@@ -102,17 +106,17 @@ def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> Non
 
 
 def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
-    count = holdout.seen(session)
+    count = samples.count_visible(session)
     if not count:
         st.html('<div class="moot-line q">There is no document that may be looked at.</div>')
         return
     key = laboratory.shown(laboratory.PREVIEWED, 1)
     number = st.number_input("Document", 1, count, key=key, width=140)
-    document = session.store.documents.get(holdout.nth(session, int(number)))
+    document = session.store.documents.get(samples.visible_document(session, int(number)))
     if document is None:
         return
     try:
-        asks = rendered.rendered(trials.base(session, plan), now.slot, now.text, document)
+        asks = preview.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
     except MootError as error:
         error_box(error)
         return
@@ -147,13 +151,13 @@ def _problems(now: TemplateStatus) -> None:
 
 def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     st.download_button(
-        "Export", now.text, templates.file_name(now.base), "text/markdown", on_click="ignore",
+        "Export", now.text, templates.template_file_name(now.base), "text/markdown", on_click="ignore",
         icon=":material/download:",
     )  # fmt: skip
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{laboratory.life()}")
     if upload is not None:
         try:
-            templates.bring(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
+            templates.import_template(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
         except MootError as error:
             error_box(error)
             return
@@ -195,7 +199,7 @@ def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version | None:
     """Keep the draft as a version; what is wrong with it is said on top."""
     try:
-        version = templates.save(session, slot, plan.protocol, st.session_state.get(laboratory.NOTE, ""))
+        version = templates.save_version(session, slot, plan.protocol, st.session_state.get(laboratory.NOTE, ""))
     except MootError as error:
         state.say_next("error", error.message, error.remedy)
         return None
@@ -205,7 +209,7 @@ def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version |
 
 
 def _reset(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
-    templates.begin_from(session, version, slot)
+    templates.edit_version(session, version, slot)
     laboratory.renew()
     laboratory.forget(laboratory.TROUBLE)
 
@@ -229,6 +233,6 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 
 def promote(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
     """Have new runs use a version."""
-    templates.promote(session, version)
+    templates.promote_version(session, version)
     laboratory.renew()
     state.say_next("ok", f"{slot.title} {version.label} is the project's default", "New runs use it and name it.")

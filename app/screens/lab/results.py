@@ -13,15 +13,17 @@ from app.widgets.common import money
 from app.widgets.empty_state import empty
 from app.widgets.layout import panel
 from core.errors import MootError
+from core.formatting import format_count
 from core.runs import BUILTIN, RunRow
-from core.services.lab import cost_forecast, holdout, samples, templates
+from core.services import templates
+from core.services.lab import samples
 from core.services.lab import trials as trying
-from core.services.lab.outcomes import FEW, Outcome
-from core.services.lab.templates import Slot
-from core.services.lab.trials import Trial, Tried
+from core.services.lab.results import FEW_DOCUMENTS, TrialResult
+from core.services.lab.trials import Trial, TrialStatus, forecast_trial
 from core.services.review import review
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
+from core.services.templates import Slot
 
 TRIED = "lab-outcome"
 USUAL = 20
@@ -44,10 +46,10 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
                 "Change something on the left and try it: what was fixed and what was broken shows here.",
                 sign="lines", key="lab-untried",
             )  # fmt: skip
-        elif trying.moves(session, trial):
+        elif trying.is_trial_active(session, trial):
             _moving(session, trial)
         else:
-            tried = trying.look(session, trial)
+            tried = trying.trial_status(session, trial)
             with head:
                 st.html(f'<div class="moot-line q xs">{escape(_cost(tried))}</div>', width="content")
             _ended(session, tried, slot)
@@ -60,10 +62,10 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """What trying the change that waits would ask and cost; empty when none waits or it cannot be tried."""
     try:
         change = trying.definition_change(session, plan) if slot is None else trying.prompt_change(session, slot, plan)
-        sample = samples.sample(session, laboratory.size(USUAL), int(st.session_state.get(laboratory.SEED, 0)))
-        if change.nothing or trying.tried(session, change, sample):
+        sample = samples.project_sample(session, laboratory.size(USUAL), int(st.session_state.get(laboratory.SEED, 0)))
+        if change.nothing or trying.was_tried(session, change, sample):
             return ""
-        told = cost_forecast.forecast(session, change, sample)
+        told = forecast_trial(session, change, sample)
     except MootError:
         return ""  # the editor says what is wrong
     return f"at most {told.calls:,} calls, {money(told.cost_usd)}; {told.reused:,} turns come from the store"
@@ -87,7 +89,7 @@ def _told(trial: Trial | None) -> str:
     return f"try {trial.trial}, {trial.after} against {trial.before} on {documents}{how}"
 
 
-def _cost(tried: Tried) -> str:
+def _cost(tried: TrialStatus) -> str:
     paid = f"{tried.calls:,} call{'' if tried.calls == 1 else 's'}"
     return f"{paid}, {money(tried.cost_usd)}, {tried.reused:,} turns reused"
 
@@ -95,22 +97,22 @@ def _cost(tried: Tried) -> str:
 @st.fragment(run_every=0.5)
 def _moving(session: ProjectSession, trial: Trial) -> None:
     """How far a trial has come. The page is drawn anew when it ends."""
-    if not trying.moves(session, trial):
+    if not trying.is_trial_active(session, trial):
         st.rerun()
-    tried = trying.look(session, trial)
+    tried = trying.trial_status(session, trial)
     total = tried.after.documents + tried.before.documents
     ended = tried.ended + tried.before.verdicts + tried.before.unresolved + tried.before.failed
     st.progress(ended / total if total else 0.0, text=f"{ended} of {total} debates, {_cost(tried)} so far")
-    st.button("Stop", key="lab-stop", on_click=trying.stop, args=(session, trial))
+    st.button("Stop", key="lab-stop", on_click=trying.stop_trial, args=(session, trial))
 
 
-def _ended(session: ProjectSession, tried: Tried, slot: Slot | None) -> None:
+def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> None:
     if tried.state != "done":
         _why(tried)
     trial = tried.trial
     if len(trial.sample["strata"]) == 1 and laboratory.picked() is None:
         laboratory.pick(next(iter(trial.sample["strata"])))
-    found = trying.outcome(session, trial)
+    found = trying.trial_result(session, trial)
     if not found.documents:
         return
     codebook = tried.after.settings.codebook
@@ -137,7 +139,7 @@ def _picked() -> None:
         laboratory.pick(str(clicked))
 
 
-def _scores(found: Outcome) -> str:
+def _scores(found: TrialResult) -> str:
     before, after = found.before.value, found.after.value
     if before is None or after is None:
         return ""
@@ -150,16 +152,16 @@ def _scores(found: Outcome) -> str:
     return f"{before:.3f} before, {after:.3f} after{span}{out}"
 
 
-def _few(found: Outcome) -> str:
+def _few(found: TrialResult) -> str:
     if not found.n:
         return "None of these documents has gold or review: read the changes, there is nothing to count."
     if found.few:
-        documents = "1 document" if found.n == 1 else f"{found.n} documents"
-        return f"{documents} with truth are too few to say: read them. From {FEW} on scores begin to mean something."
+        documents = format_count(found.n, "labelled document")
+        return f"{documents}: too few for a reliable score. Read them, or test at least {FEW_DOCUMENTS}."
     return ""
 
 
-def _why(tried: Tried) -> None:
+def _why(tried: TrialStatus) -> None:
     if isinstance(tried.error, MootError):
         error_box(tried.error)
         return
@@ -212,7 +214,7 @@ def _talk(session: ProjectSession, run: RunRow, document_id: str, name: str, ver
 
 
 def _guard(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    split = holdout.split(session)
+    split = samples.holdout_split(session)
     count = split.held_out
     times = "1 time" if split.looks == 1 else f"{split.looks} times"
     words = (
@@ -241,7 +243,7 @@ def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     laboratory.forget(laboratory.TROUBLE)
     try:
         change = trying.definition_change(session, plan) if slot is None else trying.latest_change(session, slot, plan)
-        trial = trying.begin(session, change, samples.held_out(session))
+        trial = trying.start_trial(session, change, samples.held_out_sample(session))
     except MootError as error:
         laboratory.note_trouble(error)
         return
@@ -252,7 +254,7 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     if slot is None:
         definitions.promote_button(session)
         return
-    now = templates.standing(session, slot, plan.protocol)
+    now = templates.template_status(session, slot, plan.protocol)
     what = "draft" if now.changed else now.base.label
     standing = not now.changed and now.base.name == now.default.name
     st.button(
@@ -263,7 +265,7 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 
 def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    now = templates.standing(session, slot, plan.protocol)
+    now = templates.template_status(session, slot, plan.protocol)
     version = now.base
     if now.changed:
         shipped = templates.versions(session, slot, plan.protocol)[0]

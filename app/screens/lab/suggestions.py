@@ -31,7 +31,7 @@ def suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> Non
     """Draw them: those mined from errors, and below what a model proposes for one label."""
     heading("From the errors")
     run_id = _errors_of(session)
-    found = suggesting.suggestions(session, run_id)
+    found = suggesting.suggest_changes(session, run_id)
     if not found:
         st.html(
             '<div class="moot-line q">Nothing: try something on documents with gold or review first, or there are no '
@@ -86,7 +86,7 @@ def _take(session: ProjectSession, one: Suggestion) -> None:
 
 
 def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
-    role_model = rewrite.role_model(plan)
+    role_model = rewrite.rewrite_model(plan)
     if role_model is None:
         st.html(
             '<div class="moot-line q">The built-in model cannot write. Seat a language model on the Models page, and '
@@ -103,7 +103,7 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
         laboratory.keep_proposed(None)
         try:
             with st.spinner(f"{role_model.spec} is writing"):
-                laboratory.keep_proposed(rewrite.propose(session, plan, label_id, run_id=run_id))
+                laboratory.keep_proposed(rewrite.propose_rewrite(session, plan, label_id, run_id=run_id))
         except MootError as error:
             error_box(error)
         except TimeoutError:
@@ -139,10 +139,10 @@ def _proposal(session: ProjectSession, proposal: Proposal) -> None:
 
 def _decide(session: ProjectSession, proposal: Proposal, part: str, taken: bool) -> None:
     if not taken:
-        laboratory.keep_proposed(rewrite.leave(proposal, part))
+        laboratory.keep_proposed(rewrite.dismiss_field(proposal, part))
         return
     try:
-        laboratory.keep_proposed(rewrite.take(session, proposal, part))
+        laboratory.keep_proposed(rewrite.accept_field(session, proposal, part))
     except (MootError, KeyError) as error:
         state.say_next("error", "That could not be taken", str(error))
         return

@@ -14,12 +14,24 @@ from app.widgets.common import money
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
-from core.services.lab import sweep_spec, templates
-from core.services.lab.sweep_spec import Spec
-from core.services.lab.sweeps import SweepCell, SweepRow, begin, ceiling, find, go, halt, moves, ranking
-from core.services.lab.templates import Slot
+from core.services import templates
+from core.services.lab.sweeps import (
+    RankedCell,
+    SweepRow,
+    SweepSpec,
+    count_debates,
+    find_sweep,
+    grid_cells,
+    is_sweep_active,
+    pause_sweep,
+    rank_cells,
+    resume_sweep,
+    start_sweep,
+    sweep_budget,
+)
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
+from core.services.templates import Slot
 
 TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
 
@@ -27,7 +39,7 @@ TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres
 def sweeps(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     """Draw the part of the page below what was tried."""
     rows = session.store.lab.sweeps()
-    moving = any(moves(session, row.sweep) for row in rows)
+    moving = any(is_sweep_active(session, row.sweep) for row in rows)
     with st.expander("Sweep: many versions, models or parameters against each other", expanded=moving):
         left, right = st.columns([1, 1.6], gap="medium")
         with left:
@@ -66,16 +78,16 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     )
     try:
         role_models = [RoleModel.parse(one, sampling=plan.everyone.sampling) for one in typed] or [plan.everyone]
-        spec = Spec(plan.protocol, versions, role_models, params, int(size), 0, budget or None)
-        count = len(sweep_spec.cells(spec))
+        spec = SweepSpec(plan.protocol, versions, role_models, params, int(size), 0, budget or None)
+        count = len(grid_cells(spec))
     except UsageError as error:
         st.html(f'<div class="moot-line q">{escape(error.message)} {escape(error.remedy)}</div>')
         return
-    debates = sweep_spec.asks(count, spec.size)
+    debates = count_debates(count, spec.size)
     st.html(f'<div class="moot-line">{count} cells, {debates:,} debates at most instead of {count * spec.size:,}</div>')
     if st.button("Start the sweep", icon=":material/grid_view:", key="sweep-start"):
         try:
-            begin(session, spec)
+            start_sweep(session, spec)
         except MootError as error:
             error_box(error)
         else:
@@ -106,22 +118,22 @@ def _params(plan: Plan) -> dict[str, list[Any]]:
 
 def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
     """The latest sweep: where it stands, and its ranking."""
-    moving = moves(session, sweep)
+    moving = is_sweep_active(session, sweep)
     if moved and not moving:
         st.rerun()
-    row = find(session, sweep)
-    places = ranking(session, row)
+    row = find_sweep(session, sweep)
+    places = rank_cells(session, row)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        spec = Spec.from_json(row.spec)
+        spec = SweepSpec.from_json(row.spec)
         st.html(
             f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2><span class="moot-badge {TONES[row.state]}">{row.state}'
             f"</span><span>{len(places)} cells, up to {spec.size} documents, {escape(row.message)}</span></div>",
             width="stretch",
         )
         if moving:
-            st.button("Pause", key="sweep-pause", on_click=halt, args=(session, sweep))
+            st.button("Pause", key="sweep-pause", on_click=pause_sweep, args=(session, sweep))
         elif row.state in ("paused", "failed"):
-            budget = ceiling(spec, row.progress)
+            budget = sweep_budget(spec, row.progress)
             if row.progress.get("spent") and budget is not None:
                 st.number_input(
                     "Budget of this sweep in dollars", min_value=budget, value=2 * budget, format="%.4f",
@@ -137,13 +149,13 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
 def _go_on(session: ProjectSession, row: SweepRow) -> None:
     """Go on; where the budget was spent, with the one that stands in the field."""
     budget = st.session_state.get(f"sweep-raise-{row.sweep}") if row.progress.get("spent") else None
-    go(session, row, budget_usd=budget)
+    resume_sweep(session, row, budget_usd=budget)
     laboratory.forget(laboratory.TROUBLE)
     if budget is not None:
         state.say_next("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
 
 
-def _ranking(places: Sequence[SweepCell]) -> None:
+def _ranking(places: Sequence[RankedCell]) -> None:
     varied = _varied(places)
     head = "".join(f'<th class="l">{escape(name)}</th>' for name in varied)
     body = "".join(_line(place, varied) for place in places)
@@ -153,20 +165,20 @@ def _ranking(places: Sequence[SweepCell]) -> None:
     )
 
 
-def _varied(places: Sequence[SweepCell]) -> list[str]:
+def _varied(places: Sequence[RankedCell]) -> list[str]:
     """What differs between the cells: slots, the seat, parameters."""
     told = [_values(place) for place in places]
     names = list(told[0]) if told else []
     return [name for name in names if len({one[name] for one in told}) > 1]
 
 
-def _values(place: SweepCell) -> dict[str, str]:
+def _values(place: RankedCell) -> dict[str, str]:
     cell = place.cell
     versions = {slot.rpartition("/")[2]: name.rpartition(".")[2] for slot, name in cell.versions.items()}
     return {**versions, "model": cell.role_model.spec, **{name: str(value) for name, value in cell.params.items()}}
 
 
-def _line(place: SweepCell, varied: Sequence[str]) -> str:
+def _line(place: RankedCell, varied: Sequence[str]) -> str:
     values = _values(place)
     cells = "".join(f'<td class="l">{escape(values[name])}</td>' for name in varied)
     score = place.score.value if place.score else None

@@ -31,7 +31,7 @@ FIELDS = (
 
 def limits(workspace: Workspace, place: ConnectionEntry) -> None:
     """The form in a connection's popover."""
-    holds = prices.limits(workspace, place.name)
+    holds = prices.connection_limits(workspace, place.name)
     with st.form(f"limitsform-{place.name}", border=False):
         typed = {
             field: st.number_input(
@@ -41,7 +41,7 @@ def limits(workspace: Workspace, place: ConnectionEntry) -> None:
             for field, label in FIELDS
         }  # fmt: skip
         if st.form_submit_button("Keep the limits", type="primary"):
-            prices.set_limits(workspace, place.name, Limits(**typed))
+            prices.set_connection_limits(workspace, place.name, Limits(**typed))
             st.rerun()
     line(
         "Runs that begin from now on keep to them. When a server says too many, Moot asks less at once by itself.",
@@ -51,7 +51,7 @@ def limits(workspace: Workspace, place: ConnectionEntry) -> None:
 
 def limit_words(workspace: Workspace, place: ConnectionEntry) -> str:
     """The limits of a connection on one line; empty without any."""
-    holds = prices.limits(workspace, place.name)
+    holds = prices.connection_limits(workspace, place.name)
     parts = [
         f"{holds.requests_per_minute:,} requests a minute" if holds.requests_per_minute else "",
         f"{holds.tokens_per_minute:,} tokens a minute" if holds.tokens_per_minute else "",

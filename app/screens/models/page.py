@@ -18,7 +18,7 @@ from core.services.runs import planning, prices, role_models
 
 styles()
 workspace, session = context.workspace(), context.require_project()
-plan = planning.recall(session)
+plan = planning.load_plan(session)
 card = protocols.find(plan.protocol, plan.params)
 roles = card.roles(card.settled(plan.narrowed().params))
 places = models.places(workspace)
@@ -26,7 +26,7 @@ places = models.places(workspace)
 
 def save(changed: planning.Plan) -> None:
     """Keep the plan in the project at once."""
-    planning.remember(session, changed)
+    planning.save_plan(session, changed)
     state.note_plan_saved()
 
 
@@ -64,7 +64,7 @@ with st.container(border=True, key="role_models"):
         places,
         Offers(
             listing=lambda name: models.listing(workspace, name),
-            affordable=lambda name, names: prices.affordable(workspace, name, names, highest),
+            affordable=lambda name, names: prices.affordable_models(workspace, name, names, highest),
             price=lambda role_model: models.priced(workspace, role_model),
             first=lambda name: models.first_model(workspace, name),
             known=lambda role_model: models.known(workspace, role_model),

@@ -22,9 +22,9 @@ def ceiling() -> float | None:
     """The field for the highest price of a model that is offered; gives what holds."""
 
     def changed() -> None:
-        prices.set_ceiling(st.session_state["price-ceiling"])
+        prices.set_price_ceiling(st.session_state["price-ceiling"])
 
-    holds = prices.ceiling()
+    holds = prices.price_ceiling()
     st.html('<div class="moot-line q xs">Up to $ a million out</div>', width="content")
     st.number_input(
         "Highest price in dollars for a million tokens of reply",

@@ -78,7 +78,7 @@ def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSet
             state.say_next("ok", f"Saved as v{version}", "Panels that are started from now on are made of it.")
             st.rerun()
         if not dirty and saved is not None and st.button("Seat them on a run", icon=":material/forum:"):
-            planning.remember(session, personas.on_the_panel(planning.recall(session)))
+            planning.save_plan(session, personas.on_the_panel(planning.load_plan(session)))
             state.set_up(True)
             st.switch_page("screens/run/page.py")
 
@@ -139,7 +139,7 @@ def sources(session: ProjectSession, job: personas.Job | None) -> None:
 def making(session: ProjectSession) -> None:
     """Who makes them, how many, and the button."""
     book = codebooks.current(session)
-    plan = planning.recall(session)
+    plan = planning.load_plan(session)
     role_models = (plan.everyone, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
     specs = list(dict.fromkeys(role_model.spec for role_model in role_models))
     left, right = st.columns(2, wrap=False)

@@ -9,10 +9,10 @@ import streamlit as st
 
 from app import context, preload, state
 from app.screens.models.connections import probed
-from app.screens.run import comparison as views_comparison
 from app.screens.run import setup, status
-from app.screens.run.error_handling import ask_first, long_documents
-from app.screens.run.savings import saved_strip
+from app.screens.run import setup as views_comparison
+from app.screens.run.setup import ask_first, long_documents
+from app.screens.run.status import saved_strip
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
 from app.widgets.common import bound, heading, room_link, saved, styles
@@ -22,11 +22,10 @@ from app.widgets.live_run import board
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.services import examples
-from core.services.lab import templates
+from core.services import examples, templates
 from core.services.review import ambiguity
-from core.services.runs import comparison, context_limits, control, estimates, planning, prices, rerun, savings
-from core.services.runs.preview import preview
+from core.services.runs import comparison, control, costs, planning, preview, prices, rerun
+from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
 
 NEW = "new"  # what the picker holds while a new run is set up
@@ -92,10 +91,10 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
                  key="no-labels"):  # fmt: skip
             st.switch_page("screens/codebook/page.py")
         return
-    plan = planning.recall(session)
+    plan = planning.load_plan(session)
 
     def save(changed: planning.Plan) -> None:
-        planning.remember(session, changed)
+        planning.save_plan(session, changed)
         state.note_plan_saved()
 
     left, right = st.columns((1.75, 1), gap="medium")
@@ -113,18 +112,22 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
     with left:
         try:
             ids = ambiguity.chosen(session, replace(plan, limit=None), session.store.documents.ids())
-            settings = planning.settle(
-                plan.narrowed(), version.codebook, version.version, session.models, own=templates.promoted(session)
+            settings = planning.build_settings(
+                plan.narrowed(),
+                version.codebook,
+                version.version,
+                session.models,
+                own=templates.promoted_templates(session),
             )
         except MootError as error:
             error_box(error)
             room_link("models", "Seats and models", icon=":material/memory:")
             return
         count = len(ids)
-        whole = estimates.estimate(session, settings, count, iterations=plan.iterations)
+        whole = costs.estimate_run(session, settings, count, iterations=plan.iterations)
         with st.container(border=True, key="ready"):
             few = min(plan.limit or setup.PILOT, count)
-            pilot = estimates.estimate(session, settings, few)
+            pilot = costs.estimate_run(session, settings, few)
             pressed = setup.ready(plan, version.codebook, count, pilot, first=not rows)
             if pressed is not None and state.first_click():
                 begin(session, [settings], lambda: start(session, settings, plan, ids[:pressed]))
@@ -135,9 +138,9 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             st.button("Add to a comparison", icon=":material/playlist_add:", key="compare-add", on_click=compare_too,
                       args=(session, plan), type="tertiary",
                       help="Several protocols and seatings on the same documents, started with one click")  # fmt: skip
-        if comparison.plans(session):
+        if comparison.load_plans(session):
             with st.container(border=True, key="comparison"):
-                members = comparison.prepared(session, version.codebook, version.version, count)
+                members = comparison.prepare(session, version.codebook, version.version, count)
                 wanted = views_comparison.comparison(
                     members, few, lambda place: comparison.remove(session, place), lambda: comparison.clear(session)
                 )
@@ -149,16 +152,20 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             setup.estimate_table(whole)
         with st.expander("What each role is asked, word for word"):
             sample = session.store.documents.page(0, 1)[0]
-            setup.prompts(preview(settings, sample), sample.id)
+            setup.prompts(preview_requests(settings, sample), sample.id)
         with known_to_lack:
             chosen = ids[: plan.limit] if plan.limit else ids
-            setup.usable_warnings([*planning.warnings(settings), *examples.notes(session.store, settings, chosen)])
-            long_documents(settings, context_limits.too_long(settings, session.models, session.store.documents.longest))
+            setup.usable_warnings(
+                [*planning.baseline_warnings(settings), *examples.example_warnings(session.store, settings, chosen)]
+            )
+            long_documents(
+                settings, preview.context_overflows(settings, session.models, session.store.documents.longest)
+            )
 
 
 def begin(session: ProjectSession, settings: Sequence[RunSettings], go: Callable[[], None]) -> None:
     """Start runs, at once or after a yes where nobody knows what a model costs."""
-    strangers = tuple(dict.fromkeys(spec for each in settings for spec in prices.unpriced(session.models, each)))
+    strangers = tuple(dict.fromkeys(spec for each in settings for spec in prices.unpriced_models(session.models, each)))
     if strangers:
         ask_first(strangers, go)
     else:
@@ -186,7 +193,7 @@ def start_comparison(session: ProjectSession, members: comparison.Comparison, id
     if any(probe.stops for probe in probes):
         st.rerun()
     made = comparison.start(session, members, ids)
-    control.start(session, made)
+    control.start_runs(session, made)
     state.set_up(False)
     state.look_at_run(made[0].run_id)
     st.rerun()
@@ -199,8 +206,8 @@ def start(session: ProjectSession, settings: RunSettings, plan: planning.Plan, i
     state.keep_probes(probes)
     if any(probe.stops for probe in probes):
         st.rerun()
-    made = planning.create(session, settings, ids, iterations=plan.iterations)
-    control.start(session, made)
+    made = planning.create_runs(session, settings, ids, iterations=plan.iterations)
+    control.start_runs(session, made)
     state.set_up(False)
     state.look_at_run(made[0].run_id)
     failed = [f"{probe.error.message} {probe.error.remedy}".strip() for probe in probes if probe.error is not None]
@@ -224,7 +231,7 @@ def _who(known: Sequence[protocols.Role], roles: tuple[str, ...]) -> str:
 
 def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None:
     """One run with its buttons and its board."""
-    now = control.standing(session, run_id)
+    now = control.run_overview(session, run_id)
     run = now.run
 
     def steer(order: str, **options: bool) -> None:
@@ -253,21 +260,23 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
             now, last, talking, go_on=lambda: steer("go_on"), stop=lambda: steer("stop"), raise_to=raise_to
         )
     if now.state not in ("running", "queued"):
-        told = context_limits.limit_words(run, session.store.ended.at_their_limit(run_id))
+        told = preview.describe_truncation(run, session.store.ended.at_their_limit(run_id))
         if told:
             notice("warn", "Replies were cut by their output limit", told)
     moving = next((other for other in session.active_runs() if session.state(other) == "running"), None)
     status.queue_strip(
-        [row for row in control.queue(session) if row.run_id != run_id],
-        [row for row in control.held(session) if row.run_id != run_id] if now.state in ("done", "stopped") else [],
-        release=lambda: control.release(session),
-        take_out=lambda other: control.take_out(session, other),
+        [row for row in control.queued_runs(session) if row.run_id != run_id],
+        [row for row in control.runs_on_hold(session) if row.run_id != run_id]
+        if now.state in ("done", "stopped")
+        else [],
+        release=lambda: control.resume_runs_on_hold(session),
+        take_out=lambda other: control.remove_from_queue(session, other),
         moving=moving if moving != run_id else None,
         watch=state.look_at_run,
     )
 
     if now.state not in ("running", "queued"):
-        saved_strip(run, savings.from_store(session, run_id), savings.adaptive(session, run))
+        saved_strip(run, costs.reused_replies(session, run_id), costs.adaptive_savings(session, run))
 
     def follow() -> None:
         """When the run that is looked at ends and another begins, look at that one."""
@@ -292,11 +301,11 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
 
 def set_up_again(run: RunRow) -> None:
     """Open the form with this run's settings."""
-    planning.remember(context.require_project(), rerun.plan_again(run))
+    planning.save_plan(context.require_project(), rerun.plan_from_run(run))
     state.set_up(True)
 
 
-def buttons(now: control.StandstillReason, steer: Callable[..., None], *, boxed: bool) -> None:
+def buttons(now: control.RunOverview, steer: Callable[..., None], *, boxed: bool) -> None:
     """What can be done with the run as it stands."""
     run, state_now = now.run, now.state
     if state_now == "running":

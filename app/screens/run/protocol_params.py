@@ -15,7 +15,7 @@ from core.codebook import Codebook
 from core.debate.protocols import custom
 from core.debate.spec import PRESET, Param, Params, ProtocolSpec
 from core.errors import MootError
-from core.services.runs import custom_protocols
+from core.services.runs import planning
 from core.services.runs.planning import Plan
 
 OWN = ""
@@ -77,7 +77,7 @@ def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
         if given is None:
             return
         try:
-            _, params = custom_protocols.described(given.getvalue().decode("utf-8-sig", "replace"), given.name)
+            _, params = planning.parse_protocol(given.getvalue().decode("utf-8-sig", "replace"), given.name)
         except MootError as error:
             state.say_next("error", error.message, error.remedy)
         else:

@@ -9,7 +9,6 @@ from typing import Any
 
 import streamlit as st
 
-from app.screens.run.error_handling import handling
 from app.screens.run.protocol_params import parameters
 from app.widgets.alerts import notice, raw_text
 from app.widgets.common import bound, heading, line, money, room_link
@@ -17,10 +16,11 @@ from app.widgets.labels import tags, tile_html
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.spec import Params, ProtocolSpec
-from core.runs import BUILTIN, EngineSettings
-from core.services.runs.estimates import Estimate
+from core.runs import BUILTIN, EngineSettings, RunSettings
+from core.services.runs.comparison import Comparison, Member
+from core.services.runs.costs import Estimate
 from core.services.runs.planning import Plan
-from core.services.runs.preview import Sent
+from core.services.runs.preview import ContextOverflow, RequestPreview
 
 NAMES = {
     "live": "Live, streamed",
@@ -221,7 +221,7 @@ def codebook_words(codebook: Codebook, version: int) -> None:
     tags(codebook.labels)
 
 
-def prompts(shown: Sequence[Sent], document_id: str) -> None:
+def prompts(shown: Sequence[RequestPreview], document_id: str) -> None:
     """The exact messages that each role would get on a document."""
     line(f"Document {document_id}. What others have not said yet stands in brackets.", "q")
     for tab, sent in zip(st.tabs([sent.title for sent in shown]), shown, strict=True):
@@ -237,3 +237,112 @@ def usable_warnings(found: Sequence[str]) -> None:
         head = "A label has no word to look for" if len(found) == 1 else f"{len(found)} things to know"
         notice("warn", head, "\n".join(found))
         room_link("codebook", "Codebook")
+
+
+def comparison(shown: Comparison, few: int, take_out: Callable[[int], None], clear: Callable[[], None]) -> int | None:
+    """Draw the members; the number of documents of the button that was pressed, else None."""
+    heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
+    for place, member in enumerate(shown.members):
+        words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
+        words.html(_words(member))
+        cost.html(f'<div class="moot-line num">{escape(_cost(member))}</div>')
+        button.button(
+            "", icon=":material/close:", key=f"out-{place}", help=f"Take {member.title} out", on_click=take_out,
+            args=(place,), type="tertiary",
+        )  # fmt: skip
+    if len(shown.members) < 2:
+        line("Change the protocol, a parameter or a seat and add it, too. Two or more run on the same documents.", "q")
+        return None
+    shared = f", about {shown.shared:,} of them asked alike and paid once" if shown.shared else ""
+    line(f"All on {shown.documents:,} documents: at most {shown.calls:,} calls{shared}; {money(shown.cost_usd)}.", "q")
+    pressed = None
+    with st.container(horizontal=True, gap="small"):
+        ready = shown.ready
+        if few < shown.documents and st.button(
+            f"Compare on {few:,}", key="compare-few", type="primary", disabled=not ready
+        ):
+            pressed = few
+        if st.button(f"Compare on all {shown.documents:,}", key="compare-all", disabled=not ready):
+            pressed = shown.documents
+        st.button("Clear", key="compare-clear", on_click=clear, type="tertiary")
+    return pressed
+
+
+def _words(member: Member) -> str:
+    plan = member.plan
+    if member.trouble:
+        return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.trouble)}</div>'
+    chosen = [f"{name} {value}" for name, value in plan.params.items() if name != "script"]
+    role_models = (
+        list(dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values()))
+        if member.settings
+        else []
+    )
+    times = [f"{plan.iterations} times"] if plan.iterations > 1 else []
+    details = ", ".join([*chosen, *times, " and ".join(role_models)])
+    return f'<div class="moot-line"><b>{escape(member.title)}</b> <span class="q">{escape(details)}</span></div>'
+
+
+def _cost(member: Member) -> str:
+    if member.estimate is None or member.settings is None:
+        return ""
+    asks = protocols.of(member.settings).total(member.settings.params, member.settings.codebook)
+    return f"{asks} a document, {money(member.estimate.cost_usd)}"
+
+
+ON_LONG = {"fail": "fails", "cut": "is cut to what fits", "skip": "is skipped, for you to label"}
+
+
+def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
+    """The fields; nothing while only the built-in model sits, which takes any length and never falls silent."""
+    if all(role_model.connection == BUILTIN for role_model in (plan.everyone, *plan.narrowed().role_models.values())):
+        return
+
+    def keep(field: str) -> None:
+        value: Any = st.session_state[f"handling-{field}"]
+        save(replace(plan, handling=plan.handling.model_copy(update={field: value})))
+
+    left, right = st.columns(2, wrap=False)
+    left.selectbox(
+        "A document too long",
+        list(ON_LONG),
+        format_func=ON_LONG.__getitem__,
+        key=bound("handling-on_long", plan.handling.on_long),
+        on_change=keep,
+        args=("on_long",),
+        help="For a model's context. One that is cut keeps its beginning, and its verdict says so.",
+    )
+    right.number_input(
+        "Patience in seconds",
+        min_value=1.0,
+        max_value=86_400.0,
+        value=None,
+        step=30.0,
+        format="%.0f",
+        placeholder="180",
+        key=bound("handling-silence", plan.handling.silence),
+        on_change=keep,
+        args=("silence",),
+        help="How long a server may say nothing, before its first word and in mid-stream. Large models may need long.",
+    )
+
+
+def long_documents(settings: RunSettings, found: Sequence[ContextOverflow]) -> None:
+    """Seats whose context the longest document may exceed."""
+    if found:
+        notice("warn", "Not everything may fit", "\n".join(one.sentence(settings) for one in found))
+
+
+@st.dialog("What this costs is not known")
+def ask_first(specs: Sequence[str], start: Callable[[], None]) -> None:
+    """Ask whether to start although nobody said what these models cost; ``start`` is called on a yes."""
+    names = ", ".join(specs)
+    line(f"No price is known for {names}, so neither an estimate nor a budget can be kept.", "")
+    line("You can type a price on the Models page, under Prices of your own.", "q")
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Start all the same", type="primary", key="start-unpriced"):
+            start()
+        if st.button("Type a price", key="type-price"):
+            st.switch_page("screens/models/page.py")
+        if st.button("Cancel", key="cancel-unpriced", type="tertiary"):
+            st.rerun()

@@ -13,8 +13,9 @@ from app.widgets.common import money
 from core.debate import protocols
 from core.errors import MootError
 from core.runs import RunRow, State
-from core.services.lab import templates
-from core.services.runs.control import StandstillReason, next_budget
+from core.services import templates
+from core.services.runs.control import RunOverview, suggest_budget
+from core.services.runs.costs import AdaptiveSavings, FromStore
 
 TONES: dict[State, Tone] = {
     "queued": "", "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
@@ -24,7 +25,7 @@ ENDING = {"paused": "pausing", "stopped": "stopping"}
 Act = Callable[[], None]
 
 
-def badge(standing: StandstillReason) -> tuple[str, Tone]:
+def badge(standing: RunOverview) -> tuple[str, Tone]:
     """The word beside the title and its tone."""
     if standing.ending is not None:
         return ENDING.get(standing.ending, standing.ending), "unres"
@@ -33,13 +34,13 @@ def badge(standing: StandstillReason) -> tuple[str, Tone]:
     return standing.state, TONES[standing.state]
 
 
-def sub_line(standing: StandstillReason, file_name: str) -> str:
+def sub_line(standing: RunOverview, file_name: str) -> str:
     """ "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
     settings = standing.run.settings
     card = protocols.of(settings)
     title = card.name.upper() if len(card.name) <= 4 else card.title
     parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
-    own = templates.cited(settings)
+    own = templates.cited_versions(settings)
     if own:
         parts.append(f"own prompts: {', '.join(own)}")
     if standing.siblings > 1:
@@ -48,7 +49,7 @@ def sub_line(standing: StandstillReason, file_name: str) -> str:
 
 
 def why_it_stands(
-    standing: StandstillReason,
+    standing: RunOverview,
     last_reply: float | None,
     open_debates: int,
     *,
@@ -107,7 +108,7 @@ def _choices(go_on: Act, stop: Act | None) -> None:
 
 
 def _raise(run: RunRow, raise_to: Callable[[float], None], stop: Act) -> None:
-    offer = next_budget(run)
+    offer = suggest_budget(run)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.button(f"Raise to ${offer:,.2f}", type="primary", key="box-raise", on_click=raise_to, args=(offer,))
         other = st.number_input(
@@ -157,3 +158,44 @@ def queue_strip(
 def run_words(run: RunRow) -> str:
     """A run in the picker; without counts, which would be out of date while it moves."""
     return f"{run.run_id}, {run.settings.protocol}, {run.documents:,}"
+
+
+def saved_strip(run: RunRow, store: FromStore, adaptive: AdaptiveSavings | None) -> None:
+    """One line for each kind of saving; nothing where there is none."""
+    lines = [line for line in (_adaptive(adaptive), _from_store(store), _cached(run)) if line]
+    if lines:
+        st.html("".join(f'<div class="moot-line q">{line}</div>' for line in lines))
+
+
+def _from_store(store: FromStore) -> str:
+    if not store.replies:
+        return ""
+    worth = f", worth {escape(money(store.cost_usd))}" if store.cost_usd else ""
+    return (
+        f"<b>{store.replies:,}</b> replies came from the store instead of being asked for again "
+        f"({store.tokens:,} tokens{worth})."
+    )
+
+
+def _cached(run: RunRow) -> str:
+    if not run.cached_tokens or not run.prompt_tokens:
+        return ""
+    share = run.cached_tokens / run.prompt_tokens
+    return f"<b>{share:.0%}</b> of the prompt tokens were in the servers' prefix caches."
+
+
+def _adaptive(left_out: AdaptiveSavings | None) -> str:
+    if left_out is None or not (left_out.short + left_out.audited + left_out.full):
+        return ""
+    spared = f" That spared about <b>{left_out.calls_saved:,}</b> calls" if left_out.calls_saved else ""
+    if spared and left_out.cost_saved_usd:
+        spared += f", {escape(money(left_out.cost_saved_usd))}"
+    lost = " Nothing was audited yet."
+    if left_out.audited and left_out.interval is not None:
+        low, high = left_out.interval.low, left_out.interval.high
+        lost = (
+            f" Of {left_out.audited:,} debated all the same, the debate changed <b>{left_out.changed:,}</b> "
+            f"(with 95% confidence {low:.0%} to {high:.0%} of all such)."
+        )
+    head = f"<b>{left_out.share:.0%}</b> of the documents were decided without a debate."
+    return f"{head}{spared}{'.' if spared else ''}{lost}"

@@ -83,8 +83,8 @@ def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> 
     role_model = RoleModel(connection=BUILTIN, model=NAME)
     plan = planning.Plan(protocol=PROTOCOL, everyone=role_model)
     version = session.store.codebooks.latest()
-    settings = planning.settle(plan, codebook, version.version if version else 0, session.models)
-    (made,) = planning.create(session, settings, document_ids or session.store.documents.ids())
+    settings = planning.build_settings(plan, codebook, version.version if version else 0, session.models)
+    (made,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())
     session.start_or_resume(made.run_id)
     return made
 

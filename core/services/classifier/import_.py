@@ -67,8 +67,8 @@ def annotate(session: ProjectSession, adopted: Adopted) -> RunRow:
     if latest is None:
         raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
     plan = planning.Plan(protocol=PROTOCOL, everyone=RoleModel(connection=BUILTIN, model=f"{NAME}@{adopted.hash}"))
-    settings = planning.settle(plan, latest.codebook, latest.version, session.models)
-    (made,) = planning.create(session, settings, session.store.documents.ids())
+    settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(made.run_id)
     return made
 

@@ -18,8 +18,8 @@ from core.runs import RunSettings, Template
 from core.services import cache
 from core.services.codebooks.diff import Piece, lines
 from core.services.runs import planning
-from core.services.runs.preview import Sent
-from core.services.runs.preview import preview as sent
+from core.services.runs.preview import RequestPreview
+from core.services.runs.preview import preview_requests as sent
 from core.services.session import ProjectSession
 
 LOOKED_AT = 5_000
@@ -199,7 +199,9 @@ def preview(
     )
 
 
-def _messages(codebook: Codebook, document: Document, protocol: str, own: Mapping[str, Template]) -> tuple[Sent, ...]:
+def _messages(
+    codebook: Codebook, document: Document, protocol: str, own: Mapping[str, Template]
+) -> tuple[RequestPreview, ...]:
     card = protocols.find(protocol)
     params = card.settled()
     settings = RunSettings(

@@ -23,9 +23,9 @@ from core.services.lab import suggestions, trials
 from core.services.runs import planning
 from core.services.session import ProjectSession
 
-SHOWN = 4
+DOCUMENTS_SHOWN = 4
 """Documents of each kind that a model is shown."""
-CUT = 1_200
+MAX_CHARACTERS = 1_200
 """Characters of a document that a model is shown."""
 LISTS = ("include", "exclude", "keywords")
 PARTS = ("description", *LISTS)
@@ -51,12 +51,12 @@ class Proposal:
         return {part: fields[_NAMES.get(part, part)] for part in PARTS if _NAMES.get(part, part) in fields}
 
 
-def role_model(plan: planning.Plan) -> RoleModel | None:
+def rewrite_model(plan: planning.Plan) -> RoleModel | None:
     """The language model that can be asked: the first that has a seat, None when only the built-in model does."""
     return next((one for one in (*plan.role_models.values(), plan.everyone) if one.connection != BUILTIN), None)
 
 
-def propose(
+def propose_rewrite(
     session: ProjectSession, plan: planning.Plan, label_id: str, *, run_id: str | None = None, seconds: float = 120.0
 ) -> Proposal:
     """Ask for a proposal and wait for it; one that was made before on the same words and errors costs nothing. The
@@ -65,14 +65,16 @@ def propose(
     Raises UsageError without a language model, a ModelError when it does not answer, and MootError when what it answers
     cannot be read.
     """
-    asked = role_model(plan)
+    asked = rewrite_model(plan)
     if asked is None:
         raise UsageError("The built-in model cannot write.", "Seat a language model on the Models page.")
     asked = session.models.resolve(asked)
     book = codebooks.standing(session).codebook
     label = book.label(label_id)
-    ask = Request("editor", prompts.render(prompts.shipped("lab")["definition"], _values(session, book, label, run_id)))
-    settings = trials.base(session, planning.Plan(protocol=plan.protocol, everyone=asked))
+    ask = Request(
+        "editor", prompts.render(prompts.shipped("lab")["definition"], _template_values(session, book, label, run_id))
+    )
+    settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, everyone=asked))
     key = reply_key(request_hash(asked, ask, {}, 0), 0, 0)
     turns = session.project.turn_store
     stored = turns.get(key)
@@ -87,18 +89,18 @@ def propose(
             time.monotonic() - began, time.time(), reply.dropped, served=reply.served,
         )  # fmt: skip
         session.engine.submit(turns.commit(stored)).result()
-    after, why = read(stored.text, label)
+    after, why = parse_proposal(stored.text, label)
     return Proposal(label, after, why, asked.spec, stored.cost_usd, cached)
 
 
-def read(text: str, label: Label) -> tuple[Label, str]:
+def parse_proposal(text: str, label: Label) -> tuple[Label, str]:
     """The label as a reply would have it, and why. Raises MootError for a reply without a usable object in it."""
     objects = [block.data for block in blocks_in(text)[0] if isinstance(block.data, dict)]
     known = [one for one in objects if any(key in one for key in ("description", *(f"add_{part}" for part in LISTS)))]
     if not known:
         raise MootError("The proposal could not be read.", f"It says: {' '.join(text.split())[:300]}")
     told = known[-1]
-    fields: dict[str, Any] = {part: _listed(getattr(label, part), told, part) for part in LISTS}
+    fields: dict[str, Any] = {part: _edited_list(getattr(label, part), told, part) for part in LISTS}
     description = told.get("description")
     if isinstance(description, str) and description.strip():
         fields["description"] = " ".join(description.split())
@@ -106,15 +108,15 @@ def read(text: str, label: Label) -> tuple[Label, str]:
     return label.model_copy(update=fields), " ".join(why.split()) if isinstance(why, str) else ""
 
 
-def take(session: ProjectSession, proposal: Proposal, part: str) -> Proposal:
+def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Proposal:
     """Put one field of a proposal into the draft; the proposal with that field decided. CodebookError, KeyError."""
     value = getattr(proposal.after, part)
     book = codebooks.standing(session).codebook
     codebooks.keep(session, codebooks.change_label(book, proposal.before.id, **{part: value}))
-    return leave(proposal, part, value)
+    return dismiss_field(proposal, part, value)
 
 
-def leave(proposal: Proposal, part: str, value: Any = None) -> Proposal:
+def dismiss_field(proposal: Proposal, part: str, value: Any = None) -> Proposal:
     """The proposal with one field decided: as ``value``, or as it was."""
     settled = getattr(proposal.before, part) if value is None else value
     before = proposal.before.model_copy(update={part: settled})
@@ -122,7 +124,7 @@ def leave(proposal: Proposal, part: str, value: Any = None) -> Proposal:
     return Proposal(before, after, proposal.why, proposal.spec, proposal.cost_usd, proposal.cached)
 
 
-def _listed(now: tuple[str, ...], told: Mapping[str, Any], part: str) -> tuple[str, ...]:
+def _edited_list(now: tuple[str, ...], told: Mapping[str, Any], part: str) -> tuple[str, ...]:
     gone = {normalise(word) for word in _strings(told.get(f"remove_{part}"))}
     kept = [word for word in now if normalise(word) not in gone]
     known = {normalise(word) for word in kept}
@@ -134,12 +136,16 @@ def _strings(value: Any) -> list[str]:
     return [" ".join(each.split()) for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-def _values(session: ProjectSession, book: Codebook, label: Label, run_id: str | None) -> dict[str, Any]:
-    sides = next((sides for each, sides in suggestions.errors(session, book, run_id) if each.id == label.id), {})
+def _template_values(session: ProjectSession, book: Codebook, label: Label, run_id: str | None) -> dict[str, Any]:
+    sides = next((sides for each, sides in suggestions.label_errors(session, book, run_id) if each.id == label.id), {})
 
     def some(kind: str) -> list[str]:
         side = sides.get(kind)
-        return [prompts.delimited(text[:CUT]) for text in side.texts[:SHOWN]] if side is not None else []
+        return (
+            [prompts.delimited(text[:MAX_CHARACTERS]) for text in side.texts[:DOCUMENTS_SHOWN]]
+            if side is not None
+            else []
+        )
 
     return {
         "unit": book.unit,

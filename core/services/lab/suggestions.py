@@ -15,17 +15,17 @@ from core.codebook import Codebook, Label, normalise
 from core.hashing import digest
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import grids
-from core.services.lab import holdout
+from core.services.lab import samples
 from core.services.session import ProjectSession
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]
 """Where a suggestion goes: into a list of the label, or (``less``) out of its keywords."""
-DISMISSED = "lab dismissed"
+DISMISSED_SETTING = "lab dismissed"
 """The setting with what a person did not want to see again."""
-READ = 2_000
+MAX_DOCUMENTS = 2_000
 """Documents that are read at most."""
 PER_PART = 2
-MOST = 12
+MAX_SUGGESTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +47,30 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ErrorGroup:
     """The documents in which a label was rightly or wrongly given or withheld."""
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
 
 
-def suggestions(session: ProjectSession, run_id: str | None = None) -> tuple[Suggestion, ...]:
-    """What the errors of a run (as ``judged`` when None) suggest for the codebook in the editor, the best founded
-    first.
+def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple[Suggestion, ...]:
+    """Return changes that the errors of a run suggest for the codebook draft, best supported first.
+
+    The run defaults to ``latest_scored_run``.
 
     Empty without errors, for ratings, and where everything was taken or left already.
     """
     now = codebooks.standing(session).codebook
-    left = set(session.store.settings.get(DISMISSED, []))
+    left = set(session.store.settings.get(DISMISSED_SETTING, []))
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # they tell no document from another
     found = [
         one
-        for label, sides in errors(session, now, run_id)
-        for one in _of_label(label, sides, common)
-        if one.name not in left and not _has(now, one)
+        for label, sides in label_errors(session, now, run_id)
+        for one in _label_suggestions(label, sides, common)
+        if one.name not in left and not _already_applied(now, one)
     ]
-    return tuple(sorted(found, key=lambda one: -len(one.documents))[:MOST])
+    return tuple(sorted(found, key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
 
 
 def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") -> None:
@@ -94,28 +95,28 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
 
 def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:
     """Do not offer this again."""
-    left = session.store.settings.get(DISMISSED, [])
-    session.store.settings.set(DISMISSED, [*left, suggestion.name])
+    left = session.store.settings.get(DISMISSED_SETTING, [])
+    session.store.settings.set(DISMISSED_SETTING, [*left, suggestion.name])
 
 
-def _has(book: Codebook, one: Suggestion) -> bool:
+def _already_applied(book: Codebook, one: Suggestion) -> bool:
     label = book.label(one.label_id)
     known = {normalise(word) for word in getattr(label, "keywords" if one.part == "less" else one.part)}
     return (normalise(one.text) in known) != (one.part == "less")
 
 
-def errors(
+def label_errors(
     session: ProjectSession, now: Codebook, run_id: str | None = None
-) -> Iterator[tuple[Label, dict[str, Side]]]:
-    """Each label with the documents of a run (as ``judged`` when None) by outcome: fn, fp, tp, tn."""
-    run_id = run_id or judged(session)
+) -> Iterator[tuple[Label, dict[str, ErrorGroup]]]:
+    """Each label with the documents of a run (as ``latest_scored_run`` when None) by outcome: fn, fp, tp, tn."""
+    run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
     gold = grids.load(session.store, run_id, now, (VERDICT,))
     reviewed = grids.load(session.store, run_id, now, (), "reviewed").reference
     reference, said = np.where(np.isnan(reviewed), gold.reference, reviewed), gold.of(VERDICT)
-    split = holdout.split(session)
-    rows = [row for row, id in enumerate(gold.documents) if not split.holds(id)][:READ]
+    split = samples.holdout_split(session)
+    rows = [row for row, id in enumerate(gold.documents) if not split.holds(id)][:MAX_DOCUMENTS]
     documents = session.store.documents.load([gold.documents[row] for row in rows], gold=False)
     texts = [document.text for document in documents]
     ids = [document.id for document in documents]
@@ -130,7 +131,7 @@ def errors(
         yield (
             label,
             {
-                name: Side(
+                name: ErrorGroup(
                     tuple(ids[row] for row in (mask & known).nonzero()[0]),
                     tuple(texts[row] for row in (mask & known).nonzero()[0]),
                 )
@@ -139,7 +140,7 @@ def errors(
         )
 
 
-def judged(session: ProjectSession) -> str | None:
+def latest_scored_run(session: ProjectSession) -> str | None:
     """The run whose errors are looked at unless another is chosen: the latest, in the lab or not, with verdicts (in the
     lab: on several documents)."""
     tried = [
@@ -151,7 +152,7 @@ def judged(session: ProjectSession) -> str | None:
     return max([*tried, *runs], key=lambda run_id: (len(run_id), run_id), default=None)  # r9999, r10000
 
 
-def _of_label(label: Label, sides: dict[str, Side], common: Sequence[str]) -> Iterator[Suggestion]:
+def _label_suggestions(label: Label, sides: dict[str, ErrorGroup], common: Sequence[str]) -> Iterator[Suggestion]:
     missed, wrong = sides["fn"], sides["fp"]
     known = {normalise(word) for word in label.keywords}
     offered = 0
@@ -173,7 +174,7 @@ def _of_label(label: Label, sides: dict[str, Side], common: Sequence[str]) -> It
     yield from _contrasts(label, wrong, sides["tp"], "exclude")
 
 
-def _contrasts(label: Label, erring: Side, like: Side, part: Part) -> Iterator[Suggestion]:
+def _contrasts(label: Label, erring: ErrorGroup, like: ErrorGroup, part: Part) -> Iterator[Suggestion]:
     """Sentences of erring documents, each with the document that reads most like it and was rightly done otherwise."""
     if not erring.ids:
         return
@@ -192,7 +193,7 @@ def _contrasts(label: Label, erring: Side, like: Side, part: Part) -> Iterator[S
             )
 
 
-def _nearest(text: str, among: Side) -> str:
+def _nearest(text: str, among: ErrorGroup) -> str:
     if not among.ids:
         return ""
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -15,17 +15,17 @@ from core.debate import protocols
 from core.engine.keys import request_hash
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
-from core.services.lab import templates
-from core.services.runs import estimates, planning
-from core.services.runs.estimates import Estimate
+from core.services import templates
+from core.services.runs import planning
+from core.services.runs.costs import Estimate, estimate_run
 from core.services.runs.planning import Plan
-from core.services.runs.preview import asks_of
+from core.services.runs.preview import simulate_asks
 from core.services.session import ProjectSession
 
-MEMBERS = "comparison"
+MEMBERS_SETTING = "comparison"
 """The project setting that keeps the plans of the comparison that is being put together."""
-MOST = 12
-SAMPLED = 3
+MAX_MEMBERS = 12
+SAMPLE_SIZE = 3
 """Documents whose asks are compared to tell what is shared."""
 
 
@@ -66,11 +66,11 @@ class Comparison:
         return len(self.members) > 1 and all(member.settings is not None for member in self.members)
 
 
-def plans(session: ProjectSession) -> tuple[Plan, ...]:
+def load_plans(session: ProjectSession) -> tuple[Plan, ...]:
     """The plans that were put into the comparison, in that order; those of another version that no longer fit are left
     out."""
     kept = []
-    for data in session.store.settings.get(MEMBERS) or []:
+    for data in session.store.settings.get(MEMBERS_SETTING) or []:
         try:
             kept.append(Plan.from_json(data))
         except (TypeError, ValueError, KeyError):
@@ -80,29 +80,29 @@ def plans(session: ProjectSession) -> tuple[Plan, ...]:
 
 def add(session: ProjectSession, plan: Plan) -> None:
     """Put a plan into the comparison. UsageError when it is there already or there are too many."""
-    known = plans(session)
+    known = load_plans(session)
     if plan.narrowed().to_json() in [one.to_json() for one in known]:
         raise UsageError("This protocol with these seats is in the comparison already.", "Change something first.")
-    if len(known) >= MOST:
-        raise UsageError(f"A comparison has at most {MOST} members.", "Start these, or take one out.")
-    _keep(session, (*known, plan.narrowed()))
+    if len(known) >= MAX_MEMBERS:
+        raise UsageError(f"A comparison has at most {MAX_MEMBERS} members.", "Start these, or take one out.")
+    _save_plans(session, (*known, plan.narrowed()))
 
 
 def remove(session: ProjectSession, place: int) -> None:
     """Take the plan at this place out; nothing happens where there is none."""
-    _keep(session, tuple(plan for index, plan in enumerate(plans(session)) if index != place))
+    _save_plans(session, tuple(plan for index, plan in enumerate(load_plans(session)) if index != place))
 
 
 def clear(session: ProjectSession) -> None:
     """Take all plans out."""
-    _keep(session, ())
+    _save_plans(session, ())
 
 
-def prepared(session: ProjectSession, codebook: Codebook, version: int, documents: int) -> Comparison:
+def prepare(session: ProjectSession, codebook: Codebook, version: int, documents: int) -> Comparison:
     """The comparison on so many documents, with an estimate of each member and of what they share."""
-    members = tuple(_member(session, plan, codebook, version, documents) for plan in plans(session))
+    members = tuple(_prepare_member(session, plan, codebook, version, documents) for plan in load_plans(session))
     return Comparison(
-        members, documents, _shared(session, [one.settings for one in members if one.settings], documents)
+        members, documents, _count_shared_calls(session, [one.settings for one in members if one.settings], documents)
     )
 
 
@@ -114,24 +114,26 @@ def start(session: ProjectSession, comparison: Comparison, document_ids: Sequenc
     made = []
     for member in comparison.members:
         if member.settings is not None:
-            made += planning.create(session, member.settings, document_ids, iterations=member.plan.iterations)
+            made += planning.create_runs(session, member.settings, document_ids, iterations=member.plan.iterations)
     clear(session)
     return made
 
 
-def _member(session: ProjectSession, plan: Plan, codebook: Codebook, version: int, documents: int) -> Member:
+def _prepare_member(session: ProjectSession, plan: Plan, codebook: Codebook, version: int, documents: int) -> Member:
     try:
         title = protocols.find(plan.protocol, plan.params).title
-        settings = planning.settle(plan, codebook, version, session.models, own=templates.promoted(session))
-        told = estimates.estimate(session, settings, documents, iterations=plan.iterations)
+        settings = planning.build_settings(
+            plan, codebook, version, session.models, own=templates.promoted_templates(session)
+        )
+        told = estimate_run(session, settings, documents, iterations=plan.iterations)
     except MootError as error:
         return Member(plan, plan.protocol, None, None, f"{error.message} {error.remedy}".strip())
     return Member(plan, title, settings, told)
 
 
-def _shared(session: ProjectSession, settings: Sequence[RunSettings], documents: int) -> int:
+def _count_shared_calls(session: ProjectSession, settings: Sequence[RunSettings], documents: int) -> int:
     """About how many calls are asked alike: counted on some documents with stand-ins for the replies."""
-    sample = session.store.documents.page(0, SAMPLED)
+    sample = session.store.documents.page(0, SAMPLE_SIZE)
     if len(settings) < 2 or not sample:
         return 0
     repeated = 0
@@ -145,12 +147,12 @@ def _shared(session: ProjectSession, settings: Sequence[RunSettings], documents:
                     session.models.salt(one.role_models[ask.role], ask, one),
                     one.iteration,
                 )
-                for ask in asks_of(one, document)
+                for ask in simulate_asks(one, document)
             )
             repeated += sum((own & seen).values())
             seen |= own
     return round(repeated / len(sample) * documents)
 
 
-def _keep(session: ProjectSession, members: Sequence[Plan]) -> None:
-    session.store.settings.set(MEMBERS, [plan.to_json() for plan in members])
+def _save_plans(session: ProjectSession, members: Sequence[Plan]) -> None:
+    session.store.settings.set(MEMBERS_SETTING, [plan.to_json() for plan in members])

@@ -12,7 +12,7 @@ from core.services.session import ProjectSession
 
 
 @dataclass(frozen=True, slots=True)
-class StandstillReason:
+class RunOverview:
     """A run as the Run page shows it. ``state`` is where it stands this moment, ``ending`` what it was just told to
     become while calls are still in flight; ``siblings`` are the runs of its experiment."""
 
@@ -34,7 +34,7 @@ class StandstillReason:
         return self.run.documents - self.ended
 
 
-def standing(session: ProjectSession, run_id: str) -> StandstillReason:
+def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     """Where a run stands. UsageError for an unknown one."""
     row = session.store.runs.get(run_id)
     if row is None:
@@ -42,31 +42,31 @@ def standing(session: ProjectSession, run_id: str) -> StandstillReason:
     state = session.state(run_id)
     siblings = sum(other.experiment_id == row.experiment_id for other in session.store.runs.all())
     error = session.last_error(run_id)
-    return StandstillReason(row, state, session.pending_state(run_id), why(row, state), siblings, error)
+    return RunOverview(row, state, session.pending_state(run_id), stop_reason(row, state), siblings, error)
 
 
-def why(run: RunRow, state: State) -> StopCode:
+def stop_reason(run: RunRow, state: State) -> StopCode:
     """Why a run stands still; empty while it moves or when it is done."""
     return run.stop_code if state in ("paused", "stopped", "failed") else ""
 
 
-def queue(session: ProjectSession) -> tuple[RunRow, ...]:
+def queued_runs(session: ProjectSession) -> tuple[RunRow, ...]:
     """Runs that wait for the one that moves, in their order."""
     waiting = (run_id for run_id in session.active_runs() if session.state(run_id) == "queued")
     return tuple(row for row in map(session.store.runs.get, waiting) if row is not None)
 
 
-def held(session: ProjectSession) -> tuple[RunRow, ...]:
+def runs_on_hold(session: ProjectSession) -> tuple[RunRow, ...]:
     """Runs that were held back and that nothing brings on by itself."""
-    return tuple(row for row in session.store.runs.all() if why(row, row.state) == "on_hold")
+    return tuple(row for row in session.store.runs.all() if stop_reason(row, row.state) == "on_hold")
 
 
-def release(session: ProjectSession) -> None:
+def resume_runs_on_hold(session: ProjectSession) -> None:
     """Go on with all runs that were held back."""
-    start(session, held(session))
+    start_runs(session, runs_on_hold(session))
 
 
-def start(session: ProjectSession, runs: Sequence[RunRow]) -> None:
+def start_runs(session: ProjectSession, runs: Sequence[RunRow]) -> None:
     """Put runs into the queue; the first begins at once when nothing else moves."""
     for row in runs:
         session.start_or_resume(row.run_id)
@@ -74,25 +74,25 @@ def start(session: ProjectSession, runs: Sequence[RunRow]) -> None:
 
 def pause(session: ProjectSession, run_id: str) -> None:
     """Pause a run and hold back those queued behind it: nothing starts while a person thinks."""
-    _hold_back(session, run_id)
+    _put_queue_on_hold(session, run_id)
     session.pause(run_id)
 
 
 def stop(session: ProjectSession, run_id: str) -> None:
     """Stop a run and hold back those queued behind it."""
-    _hold_back(session, run_id)
+    _put_queue_on_hold(session, run_id)
     session.stop(run_id)
 
 
-def go_on(session: ProjectSession, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> None:
+def resume(session: ProjectSession, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> None:
     """Go on with a run, and then with those that were held back with it."""
     session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
     for row in session.store.runs.all():
-        if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_with(run_id):
+        if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_behind(run_id):
             session.start_or_resume(row.run_id)
 
 
-def take_out(session: ProjectSession, run_id: str) -> None:
+def remove_from_queue(session: ProjectSession, run_id: str) -> None:
     """Take a waiting run out of the queue; it is kept, stopped."""
     session.stop(run_id)
 
@@ -100,7 +100,7 @@ def take_out(session: ProjectSession, run_id: str) -> None:
 def raise_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
     """Give a run another ceiling and go on with it. UsageError as of ``set_budget``."""
     set_budget(session, run_id, budget_usd)
-    go_on(session, run_id)
+    resume(session, run_id)
 
 
 def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
@@ -114,7 +114,7 @@ def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
     session.store.runs.raise_budget(run_id, budget_usd)
 
 
-def next_budget(run: RunRow) -> float:
+def suggest_budget(run: RunRow) -> float:
     """The ceiling to offer when one is reached: what the rest should cost at this run's average, with a third to
     spare, and at least half as much again."""
     budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
@@ -130,12 +130,12 @@ def _round_up(dollars: float) -> float:
     return float(-(-dollars // 10) * 10)
 
 
-def _hold_back(session: ProjectSession, run_id: str) -> None:
+def _put_queue_on_hold(session: ProjectSession, run_id: str) -> None:
     if session.state(run_id) != "running":
         return
-    for row in queue(session):
-        session.pause(row.run_id, _on_hold_with(run_id))
+    for row in queued_runs(session):
+        session.pause(row.run_id, _on_hold_behind(run_id))
 
 
-def _on_hold_with(run_id: str) -> StopReason:
-    return StopReason("on_hold", f"on hold with {run_id}")
+def _on_hold_behind(run_id: str) -> StopReason:
+    return StopReason("on_hold", f"held back with {run_id}")

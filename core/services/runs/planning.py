@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -12,11 +13,13 @@ from pydantic import BaseModel, ValidationError
 from core import baseline, prompts
 from core.codebook import Codebook
 from core.debate import protocols
+from core.debate.protocols import custom
+from core.debate.protocols.custom import read
 from core.debate.spec import PRESET
 from core.debate.turns import Role
 from core.engine.preflight import Probe, probe_role_models
 from core.engine.thread import EngineThread
-from core.errors import CodebookError, UsageError
+from core.errors import CodebookError, InputError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
 from core.services import capability_cache
@@ -33,9 +36,9 @@ SAMPLING_PARAMS = {
 HANDLING_PARAMS = tuple(Handling.model_fields)
 PANEL = "panel"
 """The protocol that is made of the project's personas."""
-PLAN = "plan"
+PLAN_SETTING = "plan"
 """The project setting that keeps the last plan."""
-STUDIO_PACE = 40.0
+DEFAULT_STUDIO_PACE = 40.0
 """Words a second of the built-in model in the studio until a person says otherwise: slow enough to be watched."""
 
 
@@ -81,7 +84,7 @@ class Plan:
         card = protocols.find(self.protocol, self.params)
         own = {PRESET, *(param.name for param in card.params)} if card.presets else {p.name for p in card.params}
         params = {name: value for name, value in self.params.items() if name in own}
-        known = _seatable(card.roles(card.settled(params)))
+        known = _assignable_names(card.roles(card.settled(params)))
         return replace(
             self,
             params=params,
@@ -141,11 +144,11 @@ def _validated(model: type[Form], chosen: Mapping[str, Any]) -> Form:
         raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
 
 
-def settle(
+def build_settings(
     plan: Plan, codebook: Codebook, version: int, models: ModelLibrary, own: Mapping[str, Template] | None = None
 ) -> RunSettings:
     """The frozen settings of a plan. ``own`` are a project's templates that stand in for shipped ones, by slot
-    (``core.services.lab.templates.promoted``).
+    (``core.services.templates.promoted_templates``).
 
     Raises UsageError for an unknown protocol, role, parameter or connection, for a seat without a model, and for a
     budget on a seat without a known price; CodebookError when there is nothing to label or the protocol does not do
@@ -164,14 +167,15 @@ def settle(
     if trouble := card.check(params, codebook):
         raise UsageError(f"{card.name}: {trouble}.", "Change the parameter or the codebook.")
     roles = card.roles(params)
-    strangers = [role for role in plan.role_models if role not in _seatable(roles)]
+    strangers = [role for role in plan.role_models if role not in _assignable_names(roles)]
     if strangers:
         raise UsageError(
-            f"{plan.protocol} has no role '{strangers[0]}'.", f"Its roles are: {', '.join(_names(roles))}."
+            f"{plan.protocol} has no role '{strangers[0]}'.", f"Its roles are: {', '.join(_role_names(roles))}."
         )
     warmth = card.temperatures(params)
     role_models = {
-        role.name: _warmed(models.resolve(plan.role_model(role.name)), warmth.get(role.name)) for role in roles
+        role.name: _with_temperature(models.resolve(plan.role_model(role.name)), warmth.get(role.name))
+        for role in roles
     }
     if vacant := [role for role in roles if not role_models[role.name].model]:
         raise UsageError(
@@ -206,16 +210,16 @@ def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -
             )
 
 
-def _seatable(roles: Sequence[Role]) -> set[str]:
+def _assignable_names(roles: Sequence[Role]) -> set[str]:
     """What a seat can be given to: a role, or a family of them."""
     return {role.name for role in roles} | {role.family for role in roles}
 
 
-def _names(roles: Sequence[Role]) -> list[str]:
+def _role_names(roles: Sequence[Role]) -> list[str]:
     return list(dict.fromkeys(name for role in roles for name in (role.family, role.name)))
 
 
-def _warmed(role_model: RoleModel, temperature: float | None) -> RoleModel:
+def _with_temperature(role_model: RoleModel, temperature: float | None) -> RoleModel:
     """The seat with the protocol's temperature where it sets none of its own."""
     if temperature is None or role_model.sampling.temperature is not None:
         return role_model
@@ -254,7 +258,7 @@ def probe_all(settings: RunSettings, models: ModelLibrary, engine: EngineThread)
     return probes
 
 
-def create(
+def create_runs(
     session: ProjectSession,
     settings: RunSettings,
     document_ids: Sequence[str],
@@ -277,27 +281,50 @@ def create(
     return made
 
 
-def remember(session: ProjectSession, plan: Plan) -> None:
+def save_plan(session: ProjectSession, plan: Plan) -> None:
     """Keep the plan for the next visit."""
-    session.store.settings.set(PLAN, plan.to_json())
+    session.store.settings.set(PLAN_SETTING, plan.to_json())
 
 
-def recall(session: ProjectSession) -> Plan:
+def load_plan(session: ProjectSession) -> Plan:
     """The plan that was kept last, or the studio's defaults; one from another version that no longer fits counts as
     none."""
-    data = session.store.settings.get(PLAN)
+    data = session.store.settings.get(PLAN_SETTING)
     try:
-        plan = Plan.from_json(data) if data else Plan(pace=STUDIO_PACE)
+        plan = Plan.from_json(data) if data else Plan(pace=DEFAULT_STUDIO_PACE)
         protocols.find(plan.protocol, plan.params)
     except (TypeError, ValueError, KeyError, UsageError):
-        return Plan(pace=STUDIO_PACE)
+        return Plan(pace=DEFAULT_STUDIO_PACE)
     if plan.protocol == PANEL and (saved := session.store.personas.latest()) is not None:
         plan = replace(plan, params={**plan.params, "personas": saved.cast.text})
     return plan
 
 
-def warnings(settings: RunSettings) -> list[str]:
+def baseline_warnings(settings: RunSettings) -> list[str]:
     """What a person should know before the run starts: labels that the built-in model can say nothing on."""
     if not any(role_model.connection == BUILTIN for role_model in settings.role_models.values()):
         return []
     return baseline.describe(settings.codebook)
+
+
+PROTOCOL_SUFFIXES = (".yaml", ".yml")
+
+
+def load_protocol(protocol: str) -> tuple[str, dict[str, str]]:
+    """A protocol by name, or the path of a file that describes one: its name, and the parameters that freeze the file
+    into the run. InputError for a file that cannot be read, UsageError for one that describes no protocol."""
+    if not protocol.lower().endswith(PROTOCOL_SUFFIXES):
+        return protocol, {}
+    try:
+        text = Path(protocol).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{protocol} is not UTF-8 text.", "Save the protocol as UTF-8 YAML.") from error
+    except OSError as error:
+        raise InputError(f"{protocol} cannot be read: {error.strerror}.", "Check the path of --protocol.") from error
+    return parse_protocol(text, protocol)
+
+
+def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
+    """The name and parameters of the protocol that a text describes. UsageError with the line of what is wrong."""
+    read(text, where)
+    return custom.NAME, {custom.SCRIPT: text}

@@ -36,29 +36,31 @@ def set_price(workspace: Workspace, connection: str, model: str, price: Price | 
     preferences.save(preferences.load().model_copy(update={"prices": workspace.models.prices.own}))
 
 
-def limits(workspace: Workspace, connection: str) -> Limits:
+def connection_limits(workspace: Workspace, connection: str) -> Limits:
     """What a connection may be asked."""
     return workspace.models.own_limits.get(connection, Limits())
 
 
-def set_limits(workspace: Workspace, connection: str, limits: Limits) -> None:
+def set_connection_limits(workspace: Workspace, connection: str, limits: Limits) -> None:
     """Keep what a connection may be asked; runs that begin from now on keep to it."""
     own = {name: known for name, known in workspace.models.own_limits.items() if name != connection}
     workspace.models.own_limits = own if limits.empty else {**own, connection: limits}
     preferences.save(preferences.load().model_copy(update={"limits": workspace.models.own_limits}))
 
 
-def ceiling() -> float | None:
+def price_ceiling() -> float | None:
     """Dollars for a million tokens of reply above which models are not offered; None offers all."""
     return preferences.load().ceiling
 
 
-def set_ceiling(dollars: float | None) -> None:
+def set_price_ceiling(dollars: float | None) -> None:
     """Offer only models up to this price."""
     preferences.save(preferences.load().model_copy(update={"ceiling": dollars}))
 
 
-def affordable(workspace: Workspace, connection: str, names: Iterable[str], ceiling: float | None) -> tuple[str, ...]:
+def affordable_models(
+    workspace: Workspace, connection: str, names: Iterable[str], ceiling: float | None
+) -> tuple[str, ...]:
     """The models whose price for replies is known and not above the ceiling; all where there is none."""
     place = workspace.models.connections.get(connection)
     if ceiling is None or place is None:
@@ -67,7 +69,7 @@ def affordable(workspace: Workspace, connection: str, names: Iterable[str], ceil
     return tuple(name for name, rates in priced if rates is not None and rates[2] * 1e6 <= ceiling + 1e-9)
 
 
-def unpriced(models: ModelLibrary, settings: RunSettings) -> tuple[str, ...]:
+def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, ...]:
     """Models on a run's seats, elsewhere than on this machine, whose price nobody knows: a person should say yes
     first."""
     strangers = (

@@ -12,15 +12,15 @@ from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, Template
 from core.services.runs.planning import Plan
-from core.services.runs.preview import preview
+from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
 
-_ANY = Document("any", {"text": "A text."})
+_TRIAL_DOCUMENT = Document("any", {"text": "A text."})
 """Templates are tried on it: what does not work with it works with none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class RunChanges:
     """What is other than in the run before. ``role_models`` are by role, ``prompts`` are template texts by role or
     shared name; None leaves a setting as it was."""
 
@@ -41,7 +41,7 @@ def read_prompt(path: Path) -> str:
         ) from error
 
 
-def settings_again(before: RunSettings, changes: Changes, models: ModelLibrary) -> RunSettings:
+def changed_settings(before: RunSettings, changes: RunChanges, models: ModelLibrary) -> RunSettings:
     """The settings of a run that differs from another in these changes alone. UsageError for a role or template that it
     does not have, PromptError for a template that cannot be filled in."""
     roles = [role.name for role in protocols.roles_of(before)]
@@ -63,18 +63,18 @@ def settings_again(before: RunSettings, changes: Changes, models: ModelLibrary) 
         }
     )
     if texts:
-        preview(settings, _ANY)
+        preview_requests(settings, _TRIAL_DOCUMENT)
     return settings
 
 
-def differing(before: RunSettings, wanted: RunSettings) -> list[str]:
+def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:
     """The options of ``moot annotate`` by which two settings differ in what is asked, or in how many calls at once.
     Seats and parameters of different protocols are not compared."""
     pairs = {"--codebook": (before.codebook, wanted.codebook), "--protocol": (before.protocol, wanted.protocol)}
     if before.protocol == wanted.protocol:
         pairs |= {
             "--model": (_specs(before), _specs(wanted)),
-            "--param": (_tuning(before), _tuning(wanted)),
+            "--param": (_parameters(before), _parameters(wanted)),
             "--seed": (before.seed, wanted.seed),
         }
     pairs["--engine"] = (before.engine.name, wanted.engine.name)
@@ -86,20 +86,20 @@ def _specs(settings: RunSettings) -> dict[str, str]:
     return {role: role_model.spec for role, role_model in settings.role_models.items()}
 
 
-def _tuning(settings: RunSettings) -> tuple[object, ...]:
+def _parameters(settings: RunSettings) -> tuple[object, ...]:
     unseeded = {
         role: role_model.sampling.model_copy(update={"seed": None}) for role, role_model in settings.role_models.items()
     }
     return settings.params, settings.handling, unseeded
 
 
-def run_again(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
+def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
     """A new run of these settings on the documents of another, or the first of them; queued, not started."""
     ids = session.store.runs.document_ids(before.run_id)
     return session.store.runs.create(settings, ids[:limit], rejected=before.rejected)
 
 
-def plan_again(run: RunRow) -> Plan:
+def plan_from_run(run: RunRow) -> Plan:
     """The plan that would make such a run, for the setup form. What a project's own prompts were then is not part of
     it."""
     settings = run.settings

@@ -49,8 +49,8 @@ def make(session: ProjectSession, plan: planning.Plan | None = None) -> list[Run
     wanted = plan or planning.Plan()
     version = session.store.codebooks.latest()
     assert version is not None
-    settings = planning.settle(wanted, version.codebook, version.version, session.models)
-    return planning.create(
+    settings = planning.build_settings(wanted, version.codebook, version.version, session.models)
+    return planning.create_runs(
         session, settings, session.store.documents.ids()[: wanted.limit], iterations=wanted.iterations
     )
 

@@ -116,7 +116,7 @@ def test_a_role_model_without_a_model_starts_no_run(workspace: Workspace) -> Non
     models.add(workspace, "local", "http://127.0.0.1:9/v1")
     vacant = planning.Plan().with_role_model("judge", RoleModel(connection="local", model=""))
     with pytest.raises(UsageError, match="No model sits as judge") as told:
-        planning.settle(vacant, Codebook(labels=(Label(name="Food", keywords=("soup",)),)), 1, workspace.models)
+        planning.build_settings(vacant, Codebook(labels=(Label(name="Food", keywords=("soup",)),)), 1, workspace.models)
     assert "'local'" in told.value.remedy
 
 

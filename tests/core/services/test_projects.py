@@ -99,7 +99,7 @@ def test_what_is_next(workspace: Workspace) -> None:
         "1 document", "1 label, v1", "3 roles, builtin/lexical, a word-list baseline",
     ]  # fmt: skip
     assert then.done == 3
-    planning.remember(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
+    planning.save_plan(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
     step = projects.overview(session).steps[2]
     assert (step.state, step.words) == ("now", "A role has no model yet.")
 

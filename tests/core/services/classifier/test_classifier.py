@@ -62,8 +62,8 @@ def _run(session: ProjectSession, model: str = "lexical", protocol: str = "singl
     latest = session.store.codebooks.latest()
     assert latest is not None
     plan = planning.Plan(protocol=protocol, everyone=RoleModel(connection=BUILTIN, model=model))
-    settings = planning.settle(plan, latest.codebook, latest.version, session.models)
-    (made,) = planning.create(session, settings, session.store.documents.ids())
+    settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     _ended(session, made)
     return made
 
@@ -147,7 +147,7 @@ def test_without_lessons_a_run_does_not_start(session: ProjectSession) -> None:
     latest = session.store.codebooks.latest()
     assert latest is not None
     plan = planning.Plan(protocol="single", everyone=RoleModel(connection=BUILTIN, model="student"))
-    settings = planning.settle(plan, latest.codebook, latest.version, session.models)
+    settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
     with pytest.raises(NoSuchModel, match="learned nothing"):
         planning.preflight(settings, session.models, session.engine)
     with pytest.raises(UsageError, match="learned nothing"):

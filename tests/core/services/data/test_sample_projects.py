@@ -56,11 +56,11 @@ def test_every_protocol_does_every_sample(workspace: Workspace, sample: sample_p
     card, kind = protocols.find(protocol, params), version.codebook.kind
     if kind not in card.kinds:
         with pytest.raises(CodebookError) as refused:
-            planning.settle(plan, version.codebook, version.version, session.models)
+            planning.build_settings(plan, version.codebook, version.version, session.models)
         assert card.refuses[kind] in str(refused.value)
         return
-    settings = planning.settle(plan, version.codebook, version.version, session.models)
-    (row,) = planning.create(session, settings, session.store.documents.ids()[: plan.limit])
+    settings = planning.build_settings(plan, version.codebook, version.version, session.models)
+    (row,) = planning.create_runs(session, settings, session.store.documents.ids()[: plan.limit])
     assert session.start_or_resume(row.run_id).result(60).state == "done"
     report = evaluate.report(session, row.run_id)
     ended = session.store.runs.get(row.run_id)

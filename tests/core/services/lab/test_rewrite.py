@@ -27,7 +27,7 @@ TOLD = {
 
 @pytest.mark.parametrize("text", [json.dumps(TOLD), f"Here:\n```json\n{json.dumps(TOLD, indent=1)}\n```\nDone."])
 def test_a_proposal_is_read_bare_or_fenced(text):
-    after, why = rewrite.read(text, LABEL)
+    after, why = rewrite.parse_proposal(text, LABEL)
     assert (after.description, after.include, why) == ("How staff treat guests.", (), "w")
     assert after.keywords == ("staff", "friendly", "porter")  # what is there already is not added
 
@@ -35,11 +35,13 @@ def test_a_proposal_is_read_bare_or_fenced(text):
 @pytest.mark.parametrize("text", ["", "no", "{}", '{"labels": []}', '{"description": '])
 def test_what_cannot_be_read_is_said(text):
     with pytest.raises(MootError, match="could not be read"):
-        rewrite.read(text, LABEL)
+        rewrite.parse_proposal(text, LABEL)
 
 
 def test_wrong_types_are_passed_over():
-    after, why = rewrite.read('{"description": 7, "add_keywords": "x", "add_include": [1, "a  b"], "why": []}', LABEL)
+    after, why = rewrite.parse_proposal(
+        '{"description": 7, "add_keywords": "x", "add_include": [1, "a  b"], "why": []}', LABEL
+    )
     assert (after.description, after.keywords, after.include, why) == ("", LABEL.keywords, ("kind staff", "a b"), "")
 
 
@@ -55,23 +57,23 @@ def test_a_model_is_asked_once_with_the_errors_and_each_change_is_taken_or_left(
             [Document(f"d{n}", {"text": f"A porter helped, {n}."}, gold=gold) for n in range(20)]
         )
         codebooks.keep(session, codebooks.change(BOOK, guideline="Only the hotel."))
-        trial = trials.begin(session, trials.definition_change(session), samples.sample(session, 5))
-        until(lambda: not trials.moves(session, trial))
+        trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 5))
+        until(lambda: not trials.is_trial_active(session, trial))
         with pytest.raises(UsageError, match="built-in"):
-            rewrite.propose(session, planning.Plan(), service.id)
+            rewrite.propose_rewrite(session, planning.Plan(), service.id)
         plan = planning.Plan(everyone=RoleModel(connection="mock", model="m"))
-        proposal = rewrite.propose(session, plan, service.id)
+        proposal = rewrite.propose_rewrite(session, plan, service.id)
         asked = server.requests[0]["messages"][-1]["content"]
         assert "A porter helped" in asked
         assert "was not given" in asked
         assert list(proposal.changes) == ["description", "keywords"]
-        proposal = rewrite.take(session, proposal, "keywords")
+        proposal = rewrite.accept_field(session, proposal, "keywords")
         assert codebooks.standing(session).codebook.label(service.id).keywords[-1] == "porter"
         assert list(proposal.changes) == ["description"]
-        assert rewrite.leave(proposal, "description").changes == {}
+        assert rewrite.dismiss_field(proposal, "description").changes == {}
         assert codebooks.standing(session).codebook.label(service.id).description == ""
         codebooks.keep(session, codebooks.change(BOOK, guideline="Only the hotel."))
-        assert rewrite.propose(session, plan, service.id).cached
+        assert rewrite.propose_rewrite(session, plan, service.id).cached
         assert len(server.requests) == 1
 
 
@@ -85,22 +87,22 @@ def test_an_example_that_is_taken_takes_its_document_out_of_the_test(tmp_path):
         )
         session.store.documents.add([Document(f"n{n}", {"text": f"We slept, {n}."}, gold=none) for n in range(20)])
         codebooks.keep(session, codebooks.change(BOOK, guideline="Only the hotel."))
-        trial = trials.begin(session, trials.definition_change(session), samples.sample(session, 20))
-        until(lambda: not trials.moves(session, trial))
-        found = suggestions.suggestions(session)
+        trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 20))
+        until(lambda: not trials.is_trial_active(session, trial))
+        found = suggestions.suggest_changes(session)
         assert found[0].part == "keywords"
         assert "porter" in found[0].text or "helped" in found[0].text
         example = next(one for one in found if one.part == "include")
         (later,) = make(session, planning.Plan(limit=1))
         session.start_or_resume(later.run_id).result(30)
-        assert suggestions.judged(session) == later.run_id
-        assert suggestions.suggestions(session) != found
-        assert suggestions.suggestions(session, trial.after_run) == found  # of the run that was chosen
+        assert suggestions.latest_scored_run(session) == later.run_id
+        assert suggestions.suggest_changes(session) != found
+        assert suggestions.suggest_changes(session, trial.after_run) == found  # of the run that was chosen
         suggestions.dismiss(session, found[0])
-        assert found[0].name not in {one.name for one in suggestions.suggestions(session)}
+        assert found[0].name not in {one.name for one in suggestions.suggest_changes(session)}
         suggestions.accept(session, example)
         assert example.text in codebooks.standing(session).codebook.label(service.id).include
-        after = trials.begin(session, trials.definition_change(session), samples.sample(session, 20))
-        until(lambda: not trials.moves(session, after))
+        after = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 20))
+        until(lambda: not trials.is_trial_active(session, after))
         assert session.store.evaluations.guarded(after.after_run) == [example.document_id]
-        assert trials.outcome(session, after).n == 19
+        assert trials.trial_result(session, after).n == 19

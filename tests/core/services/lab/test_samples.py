@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.lab import holdout, samples
+from core.services.lab import samples
 from tests.core.services.sessions import make, studio
 
 IDS = [f"d{n}" for n in range(100)]
@@ -16,22 +16,22 @@ STANDING = {f"d{n}": (n % 4 != 0, n % 10 == 3) for n in range(90)}
 
 
 def test_a_quarter_from_each_stratum():
-    drawn = samples.draw(IDS, STANDING, 20, 0)
+    drawn = samples.draw_stratified(IDS, STANDING, 20, 0)
     assert [list(drawn.values()).count(name) for name in samples.STRATA] == [5, 5, 5, 5]
     assert all(STANDING[id][0] is False for id, stratum in drawn.items() if stratum == "wrong")
     assert all(STANDING[id][1] for id, stratum in drawn.items() if stratum == "contested")
 
 
 def test_a_stratum_that_is_short_is_filled_at_random():
-    drawn = samples.draw(IDS, {"d1": (False, False)}, 20, 0)
+    drawn = samples.draw_stratified(IDS, {"d1": (False, False)}, 20, 0)
     assert [list(drawn.values()).count(name) for name in samples.STRATA] == [1, 0, 0, 19]
 
 
 @given(st.integers(1, 120), st.integers(0, 5))
 def test_the_same_seed_draws_the_same_and_nobody_twice(size: int, seed: int):
-    drawn = samples.draw(IDS, STANDING, size, seed)
+    drawn = samples.draw_stratified(IDS, STANDING, size, seed)
     assert len(drawn) == min(size, 100)
-    assert list(drawn) == list(samples.draw(reversed(IDS), STANDING, size, seed))
+    assert list(drawn) == list(samples.draw_stratified(reversed(IDS), STANDING, size, seed))
 
 
 def test_a_sample_is_kept_and_never_held_out(tmp_path):
@@ -39,11 +39,18 @@ def test_a_sample_is_kept_and_never_held_out(tmp_path):
         label = session.store.codebooks.latest().codebook.labels[0].id
         made = [Document(f"g{n}", {"text": "clean"}, gold={"gold": {label: True}}) for n in range(60)]
         session.store.documents.add([*made, Document("free", {"text": "x"})])
-        first = samples.sample(session, 10, seed=3)
-        split, development, held = holdout.split(session), holdout.development(session), holdout.held_out(session)
+        first = samples.project_sample(session, 10, seed=3)
+        split, development, held = (
+            samples.holdout_split(session),
+            samples.development_ids(session),
+            samples.held_out_ids(session),
+        )
         assert (split.development, split.held_out) == (len(development), len(held))
         assert [id for id in (*development, *held) if split.holds(id)] == held
-        assert [holdout.nth(session, 1), holdout.nth(session, holdout.seen(session))] == [
+        assert [
+            samples.visible_document(session, 1),
+            samples.visible_document(session, samples.count_visible(session)),
+        ] == [
             development[0],
             development[-1],
         ]
@@ -52,18 +59,18 @@ def test_a_sample_is_kept_and_never_held_out(tmp_path):
         assert 8 <= len(held) <= 28  # three of ten, by hash
         (run,) = make(session)
         session.start_or_resume(run.run_id).result()
-        assert samples.sample(session, 10, seed=3) == first  # a later run does not change who is in it
-        assert samples.sample(session, 10, seed=4).run_id == run.run_id
-        assert set(samples.held_out(session).ids) == set(held)
+        assert samples.project_sample(session, 10, seed=3) == first  # a later run does not change who is in it
+        assert samples.project_sample(session, 10, seed=4).run_id == run.run_id
+        assert set(samples.held_out_sample(session).ids) == set(held)
         with pytest.raises(UsageError, match="held out"):
-            samples.one(session, held[0])
+            samples.single_document(session, held[0])
 
 
 def test_without_reference_anybody_will_do_and_without_documents_nobody(tmp_path):
     with studio(tmp_path, documents=12) as (_, session):
-        assert len(samples.sample(session, 5).ids) == 5
+        assert len(samples.project_sample(session, 5).ids) == 5
         with pytest.raises(UsageError, match="held-out"):
-            samples.held_out(session)
+            samples.held_out_sample(session)
     (tmp_path / "empty").mkdir()
     with studio(tmp_path / "empty", documents=0) as (_, session), pytest.raises(UsageError, match="no documents"):
-        samples.sample(session, 5)
+        samples.project_sample(session, 5)

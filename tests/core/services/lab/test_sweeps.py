@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services import projects
-from core.services.lab import sweeps, templates
-from core.services.lab.sweep_spec import MOST_CELLS, Spec, asks, cells, rungs, survivors
+from core.services import projects, templates
+from core.services.lab import sweeps
+from core.services.lab.sweeps import MAX_CELLS, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
 from core.services.runs import prices
 from core.services.workspace import Workspace
 from tests.core.services.sessions import until
@@ -20,30 +20,30 @@ ROLE_MODEL = RoleModel(connection="builtin", model="lexical")
 
 
 def spec(**fields):
-    return Spec(**({"protocol": "ecj", "versions": {}, "role_models": [ROLE_MODEL], "params": {}} | fields))
+    return SweepSpec(**({"protocol": "ecj", "versions": {}, "role_models": [ROLE_MODEL], "params": {}} | fields))
 
 
 def test_cells_are_all_combinations():
     other = RoleModel(connection="x", model="y")
-    found = cells(spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]}))
+    found = grid_cells(spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]}))
     assert len(found) == 12
     assert (found[0].versions, found[0].role_model, found[0].params) == ({"a": "1"}, ROLE_MODEL, {"p": 1})
-    assert Spec.from_json(spec(role_models=[ROLE_MODEL, other]).to_json()) == spec(role_models=[ROLE_MODEL, other])
-    for bad in (spec(), spec(params={"p": list(range(MOST_CELLS + 1))})):
+    assert SweepSpec.from_json(spec(role_models=[ROLE_MODEL, other]).to_json()) == spec(role_models=[ROLE_MODEL, other])
+    for bad in (spec(), spec(params={"p": list(range(MAX_CELLS + 1))})):
         with pytest.raises(UsageError):
-            cells(bad)
+            grid_cells(bad)
 
 
-@given(st.integers(2, MOST_CELLS), st.integers(5, 200))
+@given(st.integers(2, MAX_CELLS), st.integers(5, 200))
 def test_rungs_grow_to_the_whole_sample_for_the_last_two(count: int, size: int):
-    sizes = rungs(count, size)
+    sizes = rung_sizes(count, size)
     assert list(sizes) == sorted(sizes)
     assert sizes[-1] == size
     alive = count
     for _ in sizes[:-1]:
         alive = len(survivors(dict.fromkeys(range(alive), 0.5)))
     assert 1 <= alive <= 2
-    assert asks(count, size) <= count * size
+    assert count_debates(count, size) <= count * size
 
 
 def test_the_better_half_stays_and_ties_go_to_the_earlier():
@@ -67,18 +67,18 @@ def session(workspace):
 
 def two_judges(session):
     slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-    now = templates.standing(session, slot, "ecj")
-    templates.keep(session, slot, now.text + "\nBe brief.\n", now.base)
-    return slot.slot, [now.base.name, templates.save(session, slot, "ecj").name]
+    now = templates.template_status(session, slot, "ecj")
+    templates.save_draft(session, slot, now.text + "\nBe brief.\n", now.base)
+    return slot.slot, [now.base.name, templates.save_version(session, slot, "ecj").name]
 
 
 def test_a_sweep_ranks_its_cells_and_stops_poor_ones_early(session):
     slot, names = two_judges(session)
-    row = sweeps.begin(session, spec(versions={slot: names}, size=8))
-    until(lambda: not sweeps.moves(session, row.sweep))
-    done = sweeps.find(session, row.sweep)
+    row = sweeps.start_sweep(session, spec(versions={slot: names}, size=8))
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    done = sweeps.find_sweep(session, row.sweep)
     assert (done.state, done.message) == ("done", "")
-    first, second = sweeps.ranking(session, done)
+    first, second = sweeps.rank_cells(session, done)
     assert first.documents == second.documents == 8
     assert first.score.n == 8
     assert first.score.value == second.score.value  # the built-in model reads no prompts
@@ -91,20 +91,20 @@ def test_a_sweep_that_was_paused_goes_on_without_asking_twice(workspace, session
         workspace.use_connection("mock", server.url)
         slot, names = two_judges(session)
         with pytest.raises(UsageError, match="price"):
-            sweeps.begin(
+            sweeps.start_sweep(
                 session,
                 spec(versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], budget_usd=1),
             )
-        row = sweeps.begin(
+        row = sweeps.start_sweep(
             session, spec(versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], size=5)
         )
-        sweeps.halt(session, row.sweep)
-        until(lambda: not sweeps.moves(session, row.sweep))
-        stood = sweeps.find(session, row.sweep)
+        sweeps.pause_sweep(session, row.sweep)
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        stood = sweeps.find_sweep(session, row.sweep)
         assert stood.state == "paused"
-        sweeps.go(session, stood)
-        until(lambda: not sweeps.moves(session, row.sweep))
-        assert sweeps.find(session, row.sweep).state == "done"
+        sweeps.resume_sweep(session, stood)
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        assert sweeps.find_sweep(session, row.sweep).state == "done"
         asked = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
         assert len(asked) == len(set(asked)) == 5 * (2 + 2)  # extractor and critic once, the judge with each prompt
 
@@ -119,29 +119,29 @@ def test_a_budget_that_runs_out_inside_a_cell_pauses_the_sweep_and_a_larger_one_
         prices.set_price(workspace, "mock", "m", prices.Price(prompt=0, completion=1))
         slot, names = two_judges(session)
         budget = reserved + 16.5 * call  # the first cell has 15 calls; the second asks its judge five times
-        row = sweeps.begin(
+        row = sweeps.start_sweep(
             session,
             spec(
                 versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], size=5, budget_usd=budget
             ),
         )
-        until(lambda: not sweeps.moves(session, row.sweep))
-        stood = sweeps.find(session, row.sweep)
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        stood = sweeps.find_sweep(session, row.sweep)
         assert (stood.state, stood.progress["spent"]) == ("paused", True)
         assert stood.message.startswith("$0.000119 of the budget of $0.0011395 are spent; what is left may not pay")
         assert len(server.requests) == 17
-        whole, part = sweeps.ranking(session, stood)
+        whole, part = sweeps.rank_cells(session, stood)
         assert (whole.documents, part.documents, part.alive) == (5, 0, True)
         assert (whole.cost_usd, part.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
 
-        sweeps.go(session, stood)  # as it is, not one further call may start
-        until(lambda: not sweeps.moves(session, row.sweep))
-        assert sweeps.find(session, row.sweep).message == stood.message
+        sweeps.resume_sweep(session, stood)  # as it is, not one further call may start
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        assert sweeps.find_sweep(session, row.sweep).message == stood.message
         assert len(server.requests) == 17
 
-        sweeps.go(session, sweeps.find(session, row.sweep), budget_usd=2 * budget)
-        until(lambda: not sweeps.moves(session, row.sweep))
-        done = sweeps.find(session, row.sweep)
+        sweeps.resume_sweep(session, sweeps.find_sweep(session, row.sweep), budget_usd=2 * budget)
+        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        done = sweeps.find_sweep(session, row.sweep)
         assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
-        assert [place.documents for place in sweeps.ranking(session, done)] == [5, 5]
+        assert [place.documents for place in sweeps.rank_cells(session, done)] == [5, 5]
         assert len(server.requests) == 20  # nothing was asked twice

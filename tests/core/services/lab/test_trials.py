@@ -7,11 +7,12 @@ import pytest
 from core.documents import Document
 from core.errors import CodebookError, NothingChanged, PromptError
 from core.runs import RoleModel
+from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
 from core.services.lab import samples as draws
-from core.services.lab import templates, trials
-from core.services.lab.cost_forecast import forecast
+from core.services.lab import trials
+from core.services.lab.trials import forecast_trial
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services.sessions import studio, until
@@ -19,14 +20,14 @@ from tests.servers.scripted import Scripted, debating, role_of
 
 
 def finished(session, trial):
-    until(lambda: not trials.moves(session, trial))
-    return trials.look(session, trial)
+    until(lambda: not trials.is_trial_active(session, trial))
+    return trials.trial_status(session, trial)
 
 
 def edit_judge(session, new="Decide at once."):
     slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-    now = templates.standing(session, slot, "ecj")
-    templates.keep(session, slot, now.text.replace("\nDecide", f"\n{new}\n\nDecide"), now.base)
+    now = templates.template_status(session, slot, "ecj")
+    templates.save_draft(session, slot, now.text.replace("\nDecide", f"\n{new}\n\nDecide"), now.base)
     return slot
 
 
@@ -43,10 +44,10 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
         workspace.use_connection("mock", server.url)
         plan = planning.Plan(everyone=RoleModel(connection="mock", model="m"))
         slot = edit_judge(session)
-        sample = draws.sample(session, 5)
-        told = forecast(session, trials.prompt_change(session, slot, plan), sample)
+        sample = draws.project_sample(session, 5)
+        told = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)
         assert (told.calls, told.reused, told.cost_usd) == (20, 10, None)
-        tried = finished(session, trials.begin(session, trials.prompt_change(session, slot, plan), sample))
+        tried = finished(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
         assert (tried.state, tried.ended) == ("done", 5)
         first = [role_of(body) for body in server.requests]
         assert {role: first.count(role) for role in set(first)} == {"extractor": 5, "critic": 5, "judge": 10}
@@ -54,16 +55,16 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
 
         server.requests.clear()
         edit_judge(session, "Weigh it.")
-        told = forecast(session, trials.prompt_change(session, slot, plan), sample)
+        told = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)
         assert (told.calls, told.reused) == (5, 25)  # the judge on five documents; all of what stood before is known
-        again = finished(session, trials.begin(session, trials.prompt_change(session, slot, plan), sample))
+        again = finished(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
         assert [role_of(body) for body in server.requests] == ["judge"] * 5
         assert (again.after.calls, again.after.cached_calls) == (5, 10)
         assert again.trial.before_run == tried.trial.before_run  # what stood before is not run twice
         assert "Weigh it." in server.requests[0]["messages"][-1]["content"]
 
         server.requests.clear()
-        same = trials.begin(session, trials.prompt_change(session, slot, plan), sample)
+        same = trials.start_trial(session, trials.prompt_change(session, slot, plan), sample)
         assert (same, server.requests) == (again.trial, [])  # nothing changed since: nothing is asked
         assert session.store.runs.all() == []  # and the list of runs stays clear
 
@@ -72,9 +73,9 @@ def test_a_bad_draft_and_no_change_are_refused_before_anything_is_asked(tmp_path
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
         with pytest.raises(NothingChanged, match="Nothing was changed"):
-            trials.begin(session, trials.prompt_change(session, slot), draws.sample(session, 2))
-        now = templates.standing(session, slot, "ecj")
-        templates.keep(session, slot, now.text + "{{ nobody }}", now.base)
+            trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
+        now = templates.template_status(session, slot, "ecj")
+        templates.save_draft(session, slot, now.text + "{{ nobody }}", now.base)
         with pytest.raises(PromptError, match="nobody"):
             trials.prompt_change(session, slot)
 
@@ -82,10 +83,12 @@ def test_a_bad_draft_and_no_change_are_refused_before_anything_is_asked(tmp_path
 def test_a_hostile_draft_ends_its_trial_with_the_reason_and_not_the_studio(tmp_path):
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-        now = templates.standing(session, slot, "ecj")
+        now = templates.template_status(session, slot, "ecj")
         loop = "{% for a in range(99999) %}{% for b in range(99997) %}{% endfor %}{% endfor %}"
-        templates.keep(session, slot, now.text + loop, now.base)
-        tried = finished(session, trials.begin(session, trials.prompt_change(session, slot), draws.sample(session, 2)))
+        templates.save_draft(session, slot, now.text + loop, now.base)
+        tried = finished(
+            session, trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
+        )
         assert tried.state == "failed"
         assert "took longer" in str(tried.error)
         assert tried.before.state == "done"
@@ -102,12 +105,12 @@ def session(tmp_path, monkeypatch):
 
 
 def test_a_definition_is_changed_and_twenty_documents_tell_what_that_did(session):
-    sample = draws.sample(session, 20)
+    sample = draws.project_sample(session, 20)
     book = codebooks.current(session)
     label = book.labels[0]
     codebooks.keep(session, codebooks.change_label(book, label.id, keywords=label.keywords[:1]))
-    tried = finished(session, trials.begin(session, trials.definition_change(session), sample))
-    found = trials.outcome(session, tried.trial)
+    tried = finished(session, trials.start_trial(session, trials.definition_change(session), sample))
+    found = trials.trial_result(session, tried.trial)
     assert len(found.documents) == 20
     assert found.count("broken") > 0
     assert next(one for one in found.labels if one.name == label.name).broken == found.count("broken")
@@ -116,7 +119,7 @@ def test_a_definition_is_changed_and_twenty_documents_tell_what_that_did(session
     assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].reference) == (True, False, True)
 
     version = codebooks.save(session, codebooks.standing(session).codebook, "fewer words")
-    settings = trials.base(session)
+    settings = trials.base_settings(session)
     assert (settings.codebook_version, settings.codebook.hash) == (version, tried.after.settings.codebook.hash)
 
 
@@ -124,8 +127,10 @@ def test_labels_that_came_or_went_are_left_out_of_the_comparison(session):
     book = codebooks.current(session)
     grown, _ = codebooks.add_label(codebooks.delete_label(book, book.labels[0].id), "Parking")
     codebooks.keep(session, grown)
-    tried = finished(session, trials.begin(session, trials.definition_change(session), draws.sample(session, 5)))
-    found = trials.outcome(session, tried.trial)
+    tried = finished(
+        session, trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 5))
+    )
+    found = trials.trial_result(session, tried.trial)
     assert [label.name for label in found.labels] == list(book.names[1:])
 
 

@@ -29,8 +29,8 @@ def world(tmp_path_factory: pytest.TempPathFactory):
     documents = [Document(f"d{n:02}", {"text": f"{texts[n % 4]} {n}"}) for n in range(48)]
     session.store.documents.add(documents)
     version = session.store.codebooks.save(BOOK)
-    settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
-    (made,) = planning.create(session, settings, session.store.documents.ids())
+    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(made.run_id).result(60)
     row = session.store.runs.get(made.run_id)
     assert row is not None
@@ -89,8 +89,8 @@ def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> N
         session = workspace.open(tmp_path / "p.duckdb")
         session.store.documents.add([Document(f"d{n:02}", {"text": "clean"}) for n in range(20)])
         version = session.store.codebooks.save(BOOK)
-        settings = planning.settle(planning.Plan(protocol="single"), BOOK, version, session.models)
-        (made,) = planning.create(session, settings, session.store.documents.ids())
+        settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
+        (made,) = planning.create_runs(session, settings, session.store.documents.ids())
         session.start_or_resume(made.run_id).result(60)
         run = session.store.runs.get(made.run_id)
         assert run is not None

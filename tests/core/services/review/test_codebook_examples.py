@@ -47,8 +47,10 @@ def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
 def _run(session: ProjectSession) -> RunRow:
     latest = session.store.codebooks.latest()
     assert latest is not None
-    settings = planning.settle(planning.Plan(protocol="single"), latest.codebook, latest.version, session.models)
-    (made,) = planning.create(session, settings, session.store.documents.ids())
+    settings = planning.build_settings(
+        planning.Plan(protocol="single"), latest.codebook, latest.version, session.models
+    )
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(made.run_id).result(60)
     row = session.store.runs.get(made.run_id)
     assert row is not None

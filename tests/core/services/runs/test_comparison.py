@@ -23,7 +23,7 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
 def put(session: ProjectSession, *plans: planning.Plan) -> comparison.Comparison:
     for plan in plans:
         comparison.add(session, plan)
-    return comparison.prepared(session, BOOK, 1, 4)
+    return comparison.prepare(session, BOOK, 1, 4)
 
 
 def test_members_are_kept_until_they_are_started(session: ProjectSession) -> None:
@@ -35,9 +35,9 @@ def test_members_are_kept_until_they_are_started(session: ProjectSession) -> Non
     with pytest.raises(UsageError, match="in the comparison already"):
         comparison.add(session, planning.Plan())
     comparison.remove(session, 0)
-    assert len(comparison.plans(session)) == 1
+    assert len(comparison.load_plans(session)) == 1
     with pytest.raises(UsageError, match="two members"):
-        comparison.start(session, comparison.prepared(session, BOOK, 1, 4), ["d0"])
+        comparison.start(session, comparison.prepare(session, BOOK, 1, 4), ["d0"])
 
 
 def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
@@ -46,7 +46,7 @@ def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
     assert shown.shared == 4 * 2
     assert shown.calls == 4 * (3 + 5 - 2)
     made = comparison.start(session, shown, [f"d{n}" for n in range(4)])
-    assert comparison.plans(session) == ()
+    assert comparison.load_plans(session) == ()
     assert len({run.experiment_id for run in made}) == 2
     for run in made:
         assert session.start_or_resume(run.run_id).result(60).state == "done"

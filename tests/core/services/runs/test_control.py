@@ -25,37 +25,37 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
 
 def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(session: ProjectSession) -> None:
     first, second = make(session, replace(SLOW, iterations=2))
-    control.start(session, [first, second])
+    control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
     assert session.state(second.run_id) == "queued"
-    assert [row.run_id for row in control.queue(session)] == [second.run_id]
+    assert [row.run_id for row in control.queued_runs(session)] == [second.run_id]
     control.pause(session, first.run_id)
     until(lambda: not session.active_runs())
     assert (session.state(first.run_id), session.state(second.run_id)) == ("paused", "paused")
-    assert control.standing(session, first.run_id).why == "user"
-    assert control.standing(session, second.run_id).why == "on_hold"
-    assert control.standing(session, first.run_id).siblings == 2
-    control.go_on(session, first.run_id)
+    assert control.run_overview(session, first.run_id).why == "user"
+    assert control.run_overview(session, second.run_id).why == "on_hold"
+    assert control.run_overview(session, first.run_id).siblings == 2
+    control.resume(session, first.run_id)
     until(lambda: session.state(second.run_id) == "done", 30)
     assert session.state(first.run_id) == "done"
 
 
 def test_stopping_holds_the_queue_back_until_it_is_released(session: ProjectSession) -> None:
     first, second = make(session, replace(SLOW, iterations=2))
-    control.start(session, [first, second])
+    control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
     control.stop(session, first.run_id)
     until(lambda: not session.active_runs())
-    assert [row.run_id for row in control.held(session)] == [second.run_id]
-    control.release(session)
+    assert [row.run_id for row in control.runs_on_hold(session)] == [second.run_id]
+    control.resume_runs_on_hold(session)
     until(lambda: session.state(second.run_id) == "done", 30)
     assert session.state(first.run_id) == "stopped"
-    assert control.held(session) == ()
+    assert control.runs_on_hold(session) == ()
 
 
 def test_a_pause_shows_before_the_calls_in_flight_have_ended(session: ProjectSession) -> None:
     (run,) = make(session, replace(SLOW, pace=4.0))
-    control.start(session, [run])
+    control.start_runs(session, [run])
     until(
         lambda: (board := session.live_run(run.run_id)) is not None and board.holds("d0")
     )  # else nothing is in flight
@@ -69,10 +69,10 @@ def test_a_pause_shows_before_the_calls_in_flight_have_ended(session: ProjectSes
 
 def test_a_run_is_taken_out_of_the_queue(session: ProjectSession) -> None:
     first, second = make(session, replace(SLOW, iterations=2))
-    control.start(session, [first, second])
+    control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
-    control.take_out(session, second.run_id)
-    assert control.queue(session) == ()
+    control.remove_from_queue(session, second.run_id)
+    assert control.queued_runs(session) == ()
     assert session.state(second.run_id) == "stopped"
     until(lambda: session.state(first.run_id) == "done", 30)
     assert session.state(second.run_id) == "stopped"
@@ -80,7 +80,7 @@ def test_a_run_is_taken_out_of_the_queue(session: ProjectSession) -> None:
 
 def test_a_paused_run_is_stopped_where_it_stands_and_a_done_one_stays_done(session: ProjectSession) -> None:
     (run,) = make(session, SLOW)
-    control.start(session, [run])
+    control.start_runs(session, [run])
     until(lambda: session.state(run.run_id) == "running")
     control.pause(session, run.run_id)
     until(lambda: not session.active_runs())
@@ -99,7 +99,7 @@ def test_a_paused_run_is_stopped_where_it_stands_and_a_done_one_stays_done(sessi
 def test_an_interrupted_run_says_how_far_it_came(tmp_path: Path) -> None:
     with studio(tmp_path) as (workspace, session):
         (run,) = make(session, SLOW)
-        control.start(session, [run])
+        control.start_runs(session, [run])
         until(
             lambda: (
                 (board := session.live_run(run.run_id)) is not None
@@ -116,12 +116,12 @@ def with_again(path: Path, run_id: str) -> None:
     workspace = Workspace()
     try:
         session = workspace.open(path)
-        now = control.standing(session, run_id)
+        now = control.run_overview(session, run_id)
         assert (now.state, now.why) == ("paused", "interrupted")
         last, talking = session.store.ended.last_reply(run_id)
         assert last is not None
         assert talking >= 1
-        control.go_on(session, run_id)
+        control.resume(session, run_id)
         until(lambda: session.state(run_id) == "done", 30)
         row = session.store.runs.get(run_id)
         assert row is not None
@@ -159,13 +159,14 @@ def test_the_budget_to_offer(
 ) -> None:
     (run,) = make(session)
     row = run.model_copy(update={"cost_usd": spent, "verdicts": ended, "documents": documents, "budget_usd": budget})
-    assert control.next_budget(row) == pytest.approx(offer)
-    assert control.next_budget(row) > budget
+    assert control.suggest_budget(row) == pytest.approx(offer)
+    assert control.suggest_budget(row) > budget
 
 
 def test_active_run_has_no_stop_code(session: ProjectSession) -> None:
     (run,) = make(session)
     run = run.model_copy(update={"stop_code": "budget"})
-    assert {state: control.why(run, state) for state in ("paused", "stopped", "failed", "queued", "running")} == {
+    states = ("paused", "stopped", "failed", "queued", "running")
+    assert {state: control.stop_reason(run, state) for state in states} == {
         "paused": "budget", "stopped": "budget", "failed": "budget", "queued": "", "running": ""
     }  # fmt: skip

@@ -13,7 +13,7 @@ from core.runs import RoleModel
 from core.services import preferences
 from core.services.models import priced
 from core.services.runs import planning, prices, role_models
-from core.services.runs.estimates import estimate
+from core.services.runs.costs import estimate_run
 from core.services.runs.prices import Limits, Price
 from core.services.runs.role_models import Record
 from core.services.session import ProjectSession
@@ -33,15 +33,17 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wo
 
 def test_an_own_price_is_in_force_at_once_kept_and_taken_back(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, session = opened
-    settings = planning.settle(planning.Plan(everyone=FAR), BOOK, 1, session.models)
-    assert prices.unpriced(session.models, settings) == (FAR.spec,)
-    assert estimate(session, settings, 10).cost_usd is None
+    settings = planning.build_settings(planning.Plan(everyone=FAR), BOOK, 1, session.models)
+    assert prices.unpriced_models(session.models, settings) == (FAR.spec,)
+    assert estimate_run(session, settings, 10).cost_usd is None
     prices.set_price(workspace, "openrouter", "somebody/new-one", Price(prompt=1.0, completion=4.0))
-    assert prices.unpriced(session.models, settings) == ()
-    told = estimate(session, settings, 10)
+    assert prices.unpriced_models(session.models, settings) == ()
+    told = estimate_run(session, settings, 10)
     assert told.basis.startswith("Your own prices; tokens: the prompts of 4 documents")
     assert told.cost_usd == pytest.approx(sum(r.prompt_tokens * 1e-6 + r.completion_tokens * 4e-6 for r in told.roles))
-    assert planning.settle(planning.Plan(everyone=FAR, budget_usd=1.0), BOOK, 1, session.models).budget_usd == 1.0
+    assert (
+        planning.build_settings(planning.Plan(everyone=FAR, budget_usd=1.0), BOOK, 1, session.models).budget_usd == 1.0
+    )
     again = Workspace()
     assert priced(again, FAR) == pytest.approx((1.0, 4.0))
     again.close()
@@ -74,21 +76,21 @@ def test_prices_are_read_as_people_write_them() -> None:
 def test_models_above_the_ceiling_or_without_a_price_are_not_offered(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, _ = opened
     names = ("gpt-4.1", "gpt-4.1-mini", "gpt-unheard-of")  # $8.00, $1.60 and nobody knows for a million tokens of reply
-    assert prices.affordable(workspace, "openai", names, None) == names
-    assert prices.affordable(workspace, "openai", names, 1.6) == ("gpt-4.1-mini",)
-    assert prices.affordable(workspace, "ollama", ("llama3.2",), 0.0) == ("llama3.2",)
-    prices.set_ceiling(1.6)
-    assert prices.ceiling() == 1.6
+    assert prices.affordable_models(workspace, "openai", names, None) == names
+    assert prices.affordable_models(workspace, "openai", names, 1.6) == ("gpt-4.1-mini",)
+    assert prices.affordable_models(workspace, "ollama", ("llama3.2",), 0.0) == ("llama3.2",)
+    prices.set_price_ceiling(1.6)
+    assert prices.price_ceiling() == 1.6
 
 
 def test_limits_are_kept_and_the_tighter_holds(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, session = opened
-    prices.set_limits(workspace, "openai", Limits(requests_per_minute=100, at_once=4))
+    prices.set_connection_limits(workspace, "openai", Limits(requests_per_minute=100, at_once=4))
     role_model = RoleModel(connection="openai", model="gpt-4.1")
     assert session.models.limits(role_model).at_once == 4
     both = session.models.limits(role_model).and_also(60, 9000)
     assert (both.requests_per_minute, both.tokens_per_minute, both.at_once) == (60, 9000, 4)
-    prices.set_limits(workspace, "openai", Limits())
+    prices.set_connection_limits(workspace, "openai", Limits())
     assert preferences.load().limits == {}
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from core.codebook import Codebook, Label
-from core.services.lab.outcomes import outcome
+from core.services.lab.results import compare_grids
 
 BOOK = Codebook(labels=(Label(name="A", id="a"), Label(name="B", id="b")))
 X = np.nan
@@ -30,7 +30,7 @@ AFTER = np.array([[1, 1], [1, 1], [1, 0], [0, 0], [0, 1], [1, 0], [1, 0]], dtype
 
 
 def test_documents_are_broken_before_they_are_fixed():
-    found = outcome(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
+    found = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
     assert [(one.document_id, one.what) for one in found.documents] == [
         ("d0", "broken"), ("d6", "broken"), ("d1", "fixed"), ("d5", "fixed"), ("d4", "changed"), ("d2", "wrong"),
         ("d3", "same"),
@@ -47,7 +47,7 @@ def test_documents_are_broken_before_they_are_fixed():
 
 
 def test_scores_leave_out_what_lacks_a_verdict():
-    found = outcome(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
+    found = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
     # After: A tp d0 d1 d5 d6, fp d2, so F1 8/9; B tp d1, fp d0, fn d2 d6, so 2/5.
     assert found.after.value == pytest.approx((8 / 9 + 2 / 5) / 2)
     # The difference is on the five that have a verdict in both: A 3/4 of d0..d3, d6 before: tp 2, fp 1, fn 1: 2/3.
@@ -57,14 +57,14 @@ def test_scores_leave_out_what_lacks_a_verdict():
 
 
 def test_what_can_be_said():
-    same = outcome(DOCUMENTS, REFERENCE, BEFORE, BEFORE, BOOK)
+    same = compare_grids(DOCUMENTS, REFERENCE, BEFORE, BEFORE, BOOK)
     assert same.sentence == "Nothing changed."
-    assert outcome(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "Too few to say."
-    nobody = outcome(DOCUMENTS, REFERENCE * X, BEFORE, AFTER, BOOK)
+    assert compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "Too few to say."
+    nobody = compare_grids(DOCUMENTS, REFERENCE * X, BEFORE, AFTER, BOOK)
     assert nobody.sentence == "No truth to say which is better."
     assert nobody.after.value is None
     many = [np.tile(grid, (20, 1)) for grid in (REFERENCE[[0, 1]], BEFORE[[0, 1]] * 0, REFERENCE[[0, 1]])]
-    clear = outcome([f"x{n}" for n in range(40)], *many, BOOK)
+    clear = compare_grids([f"x{n}" for n in range(40)], *many, BOOK)
     assert clear.sentence == "Better on A and B."
     assert not clear.few
 
@@ -74,7 +74,7 @@ def test_a_choice_counts_under_the_label_that_is_right():
     reference, before, after = (
         np.array([[v] for v in column], dtype=float) for column in ([0, 1, 1], [1, 1, 0], [0, 0, 1])
     )
-    found = outcome(["d0", "d1", "d2"], reference, before, after, book)
+    found = compare_grids(["d0", "d1", "d2"], reference, before, after, book)
     assert [one.what for one in found.documents] == ["broken", "fixed", "fixed"]
     assert [(label.fixed, label.broken) for label in found.labels] == [(1, 0), (1, 1)]
     assert found.documents[0].cells[0].reference == "b"
@@ -83,8 +83,10 @@ def test_a_choice_counts_under_the_label_that_is_right():
 def test_a_rating_is_right_when_it_is_the_same():
     book = Codebook(kind="rating", labels=BOOK.labels)
     reference = np.array([[1, 5], [3, X]], dtype=float)
-    found = outcome(["d0", "d1"], reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
+    found = compare_grids(["d0", "d1"], reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
     assert [one.what for one in found.documents] == ["fixed", "fixed"]
     assert found.after.value == 1.0
     mean = np.array([[3.5, 3.5]])  # of two raters: less than a point away is right
-    assert outcome(["d0"], mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].what == "fixed"
+    assert (
+        compare_grids(["d0"], mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].what == "fixed"
+    )

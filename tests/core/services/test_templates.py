@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.services.lab import templates
+from core.services import templates
 from core.services.runs import planning
 from tests.core.services.sessions import make, studio
 
@@ -22,10 +22,10 @@ def judge():
 
 
 def edited(session, slot, old="Decide.", new="Decide now."):
-    now = templates.standing(session, slot, "ecj")
+    now = templates.template_status(session, slot, "ecj")
     assert old in now.text
-    templates.keep(session, slot, now.text.replace(old, new), now.base)
-    return templates.standing(session, slot, "ecj")
+    templates.save_draft(session, slot, now.text.replace(old, new), now.base)
+    return templates.template_status(session, slot, "ecj")
 
 
 def test_every_role_and_every_shared_text_can_be_edited(session):
@@ -33,27 +33,27 @@ def test_every_role_and_every_shared_text_can_be_edited(session):
         slots = templates.slots(protocol)
         assert [slot.shared for slot in slots] == sorted(slot.shared for slot in slots)
         for slot in slots:
-            now = templates.standing(session, slot, protocol)
+            now = templates.template_status(session, slot, protocol)
             assert (now.problems, now.changed, now.base.shipped) == ((), False, True), slot
             assert all(slot.meaning(name) for name in slot.inputs)
 
 
 def test_a_draft_becomes_a_version_and_the_shipped_one_stays(session, judge):
     assert edited(session, judge).changed
-    first = templates.save(session, judge, "ecj", " shorter ", actor="ann")
+    first = templates.save_version(session, judge, "ecj", " shorter ", actor="ann")
     assert (first.label, first.note, first.parent) == ("v2", "shorter", "ecj/judge.v1")
-    now = templates.standing(session, judge, "ecj")
+    now = templates.template_status(session, judge, "ecj")
     assert (now.base, now.changed, now.default.label) == (first, False, "v1 shipped")
     with pytest.raises(PromptError, match="nothing was changed"):
-        templates.save(session, judge, "ecj")
+        templates.save_version(session, judge, "ecj")
     edited(session, judge, "Decide now.", "Decide at once.")
-    second = templates.save(session, judge, "ecj")
+    second = templates.save_version(session, judge, "ecj")
     assert second.parent == first.name
     shipped, *own = templates.versions(session, judge, "ecj")
     assert shipped.text.endswith("Decide.\n")
     assert [version.label for version in own] == ["v2", "v3"]
-    templates.begin_from(session, shipped, judge)  # reset to shipped
-    assert templates.standing(session, judge, "ecj").text == shipped.text
+    templates.edit_version(session, shipped, judge)  # reset to shipped
+    assert templates.template_status(session, judge, "ecj").text == shipped.text
     assert session.store.prompts.drafts() == {}
 
 
@@ -61,30 +61,32 @@ def test_a_text_with_an_error_is_kept_as_a_draft_but_no_version(session, judge):
     now = edited(session, judge, "{{ document }}", "{{ dokument }}")
     assert not now.usable
     with pytest.raises(PromptError, match=r"Line \d+: There is no variable 'dokument'"):
-        templates.save(session, judge, "ecj")
-    assert templates.standing(session, judge, "ecj").text == now.text
+        templates.save_version(session, judge, "ecj")
+    assert templates.template_status(session, judge, "ecj").text == now.text
 
 
 def test_runs_use_what_was_promoted_and_name_it(session, judge):
     edited(session, judge)
-    version = templates.save(session, judge, "ecj")
+    version = templates.save_version(session, judge, "ecj")
     assert make(session)[0].settings.templates["judge"].name == "ecj/judge.v1"
-    templates.promote(session, version)
+    templates.promote_version(session, version)
     book = session.store.codebooks.latest()
-    settings = planning.settle(planning.Plan(), book.codebook, 1, session.models, own=templates.promoted(session))
+    settings = planning.build_settings(
+        planning.Plan(), book.codebook, 1, session.models, own=templates.promoted_templates(session)
+    )
     assert settings.templates["judge"].name == "own/ecj/judge.v2"
     assert settings.templates["judge"].text == version.text
     assert settings.templates["critic"].name == "ecj/critic.v1"
-    assert templates.standing(session, judge, "ecj").default == version
-    templates.promote(session, templates.versions(session, judge, "ecj")[0])
-    assert templates.promoted(session) == {}
+    assert templates.template_status(session, judge, "ecj").default == version
+    templates.promote_version(session, templates.versions(session, judge, "ecj")[0])
+    assert templates.promoted_templates(session) == {}
 
 
 def test_files_come_and_go(session, judge):
     shipped = templates.versions(session, judge, "ecj")[0]
-    assert templates.file_name(shipped) == "ecj_judge.v1.md"
-    templates.bring(session, judge, "ecj", ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")
-    assert templates.standing(session, judge, "ecj").text == shipped.text + "more\n"
+    assert templates.template_file_name(shipped) == "ecj_judge.v1.md"
+    templates.import_template(session, judge, "ecj", ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")
+    assert templates.template_status(session, judge, "ecj").text == shipped.text + "more\n"
     for content, says in ((b"\xff\xfe\x00", "not UTF-8"), (b"x" * 100_001, "100,001 characters")):
         with pytest.raises(PromptError, match=says):
-            templates.bring(session, judge, "ecj", content, "mine.md")
+            templates.import_template(session, judge, "ecj", content, "mine.md")

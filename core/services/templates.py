@@ -19,7 +19,7 @@ from core.store.prompts import SavedPrompt
 
 _NUMBER = re.compile(r"\.v(\d+)$")
 
-MEANINGS: Mapping[str, str] = {
+VARIABLE_DESCRIPTIONS: Mapping[str, str] = {
     "document": "the text, delimited",
     "definitions": "the labels with what each of them means",
     "labels": "the labels one by one: name, description, include, exclude, keywords",
@@ -88,7 +88,7 @@ class Slot:
 
     def meaning(self, name: str) -> str:
         """A variable in a few words."""
-        return MEANINGS.get(name, f"what was said before: {name.replace('_', ' ')}")
+        return VARIABLE_DESCRIPTIONS.get(name, f"what was said before: {name.replace('_', ' ')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +128,16 @@ def slots(protocol: str) -> tuple[Slot, ...]:
     shipped = card.texts()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
     speaking = list(dict.fromkeys(role.family for role in card.roles(card.settled())))
-    found = [_slot(key, template, values) for key, template in shipped.items()]
-    return tuple(sorted(found, key=lambda slot: (slot.shared, _place(slot.key, speaking))))
+    found = [_make_slot(key, template, values) for key, template in shipped.items()]
+    return tuple(sorted(found, key=lambda slot: (slot.shared, _speaking_order(slot.key, speaking))))
 
 
-def _place(key: str, speaking: Sequence[str]) -> int:
+def _speaking_order(key: str, speaking: Sequence[str]) -> int:
     """Where a template's role comes in the debate; what is no role's own comes after the roles."""
     return speaking.index(key) if key in speaking else len(speaking)
 
 
-def _slot(key: str, template: Template, values: Iterable[str]) -> Slot:
+def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
     slot = prompts.slot(template.name)
     shared = slot.startswith(f"{prompts.SHARED}/")
     parts = "## user" in template.text
@@ -157,10 +157,10 @@ def _slot(key: str, template: Template, values: Iterable[str]) -> Slot:
 
 def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[Version, ...]:
     """All versions of a slot, the shipped one first, then the project's own by number."""
-    return (_shipped(slot, protocol), *map(_own, session.store.prompts.versions(slot.slot)))
+    return (_shipped_version(slot, protocol), *map(_saved_version, session.store.prompts.versions(slot.slot)))
 
 
-def _shipped(slot: Slot, protocol: str) -> Version:
+def _shipped_version(slot: Slot, protocol: str) -> Version:
     template = protocols.find(protocol).texts()[slot.key]
     match = _NUMBER.search(template.name)
     return Version(
@@ -168,18 +168,18 @@ def _shipped(slot: Slot, protocol: str) -> Version:
     )
 
 
-def _own(saved: SavedPrompt) -> Version:
+def _saved_version(saved: SavedPrompt) -> Version:
     return Version(saved.name, saved.slot, saved.number, saved.text, saved.parent, saved.note, saved.at, saved.actor)
 
 
-def promoted(session: ProjectSession) -> dict[str, Template]:
+def promoted_templates(session: ProjectSession) -> dict[str, Template]:
     """The project's own templates that new runs use, by slot; of the other slots they use the shipped ones."""
     return {
         slot: Template(name=saved.name, text=saved.text) for slot, saved in session.store.prompts.promoted().items()
     }
 
 
-def standing(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
+def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
     """What the editor shows of a slot."""
     known = {version.name: version for version in versions(session, slot, protocol)}
     own = session.store.prompts.promoted().get(slot.slot)
@@ -187,15 +187,15 @@ def standing(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStat
     draft = session.store.prompts.drafts().get(slot.slot)
     base = known.get(draft.parent, default) if draft else default
     text = draft.text if draft else base.text
-    return TemplateStatus(slot, base, default, text, draft.at if draft else None, check(slot, text))
+    return TemplateStatus(slot, base, default, text, draft.at if draft else None, check_template(slot, text))
 
 
-def check(slot: Slot, text: str) -> tuple[Problem, ...]:
+def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
     """What is wrong with a text for a slot, before it is filled in."""
     return checking.check(text, slot.inputs, wanted=slot.wanted, needed=slot.needed, parts=slot.parts)
 
 
-def keep(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
+def save_draft(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
     """Keep a text as the draft of a slot, begun from ``base``; what the editor shows anyway needs no draft."""
     text = text.replace("\r\n", "\n")[:LONGEST_TEMPLATE]
     own = session.store.prompts.promoted().get(slot.slot)
@@ -206,41 +206,46 @@ def keep(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
         session.store.prompts.keep_draft(slot.slot, text, parent=base.name)
 
 
-def begin_from(session: ProjectSession, version: Version, slot: Slot) -> None:
+def edit_version(session: ProjectSession, version: Version, slot: Slot) -> None:
     """Put a version into the editor: reset to it, or go on from it. The draft that was there is dropped."""
-    keep(session, slot, version.text, version)
+    save_draft(session, slot, version.text, version)
 
 
-def save(session: ProjectSession, slot: Slot, protocol: str, note: str = "", *, actor: str = "") -> Version:
+def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str = "", *, actor: str = "") -> Version:
     """Keep the draft as a named version. PromptError when it cannot be used, or says what the base says already."""
-    now = standing(session, slot, protocol)
+    now = template_status(session, slot, protocol)
     if not now.usable:
         problem = next(each for each in now.problems if each.weight == "error")
-        raise PromptError(_at(problem), "Mend it first; the draft is kept.", line=problem.line)
+        raise PromptError(_format_problem(problem), "Mend it first; the draft is kept.", line=problem.line)
     if not now.changed:
         raise PromptError(f"{slot.title}: nothing was changed since {now.base.label}.", "Edit it first.")
-    shipped = _shipped(slot, protocol)
+    shipped = _shipped_version(slot, protocol)
     if now.text == shipped.text:
         raise PromptError("This is the shipped template.", f"Promote {shipped.label} instead; nothing to save.")
     saved = session.store.prompts.save(
         slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip(), actor=actor
     )
-    begin_from(session, _own(saved), slot)
-    return _own(saved)
+    edit_version(session, _saved_version(saved), slot)
+    return _saved_version(saved)
 
 
-def promote(session: ProjectSession, version: Version, *, actor: str = "") -> None:
+def promote_version(session: ProjectSession, version: Version, *, actor: str = "") -> None:
     """Have new runs of this project use a version; promoting the shipped one takes the own one back."""
     session.store.prompts.promote(version.slot, None if version.shipped else version.name, actor=actor)
 
 
-def cited(settings: RunSettings) -> tuple[str, ...]:
+def with_template(settings: RunSettings, key: str, template: Template) -> RunSettings:
+    """The settings with another text under one name."""
+    return settings.model_copy(update={"templates": {**settings.templates, key: template}})
+
+
+def cited_versions(settings: RunSettings) -> tuple[str, ...]:
     """The project's own prompts that a run was made with, in words: "judge v2"."""
     own = (each.name for each in settings.templates.values() if each.name.startswith(f"{prompts.OWN}/"))
     return tuple(f"{prompts.slot(name).rpartition('/')[2]} {name.rpartition('.')[2]}" for name in own)
 
 
-def open_run(session: ProjectSession, run: RunRow) -> int:
+def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
     """Put the prompts of a run into the editor, as far as they are not there: the number of slots that changed.
 
     A text that is a version here is begun from, any other becomes a draft. UsageError when its protocol is gone.
@@ -248,22 +253,22 @@ def open_run(session: ProjectSession, run: RunRow) -> int:
     changed = 0
     for slot in slots(run.settings.protocol):
         used = run.settings.templates.get(slot.key)
-        now = standing(session, slot, run.settings.protocol)
+        now = template_status(session, slot, run.settings.protocol)
         if used is None or used.text == now.text:
             continue
         known = versions(session, slot, run.settings.protocol)
         same = next((version for version in known if version.text == used.text), None)
-        keep(session, slot, used.text, same or now.default)
+        save_draft(session, slot, used.text, same or now.default)
         changed += 1
     return changed
 
 
-def file_name(version: Version) -> str:
+def template_file_name(version: Version) -> str:
     """What to call the file of a version that is taken away."""
     return f"{version.slot.replace('/', '_')}.v{version.number}.md"
 
 
-def bring(session: ProjectSession, slot: Slot, protocol: str, content: bytes, name: str) -> None:
+def import_template(session: ProjectSession, slot: Slot, protocol: str, content: bytes, name: str) -> None:
     """Take a file into the draft of a slot. PromptError when it is no text or too long; what else is wrong with it the
     editor shows."""
     try:
@@ -272,9 +277,9 @@ def bring(session: ProjectSession, slot: Slot, protocol: str, content: bytes, na
         raise PromptError(f"{name} is not UTF-8 text.", "Save the template as UTF-8 Markdown.") from error
     if len(text) > LONGEST_TEMPLATE:
         raise PromptError(f"{name} has {len(text):,} characters.", f"A template may have {LONGEST_TEMPLATE:,}.")
-    keep(session, slot, text, standing(session, slot, protocol).base)
+    save_draft(session, slot, text, template_status(session, slot, protocol).base)
 
 
-def _at(problem: Problem) -> str:
+def _format_problem(problem: Problem) -> str:
     message = f"{problem.message[:1].upper()}{problem.message[1:]}."
     return f"Line {problem.line}: {message}" if problem.line else message

@@ -16,10 +16,10 @@ from core.stats.bootstrap import difference, scores
 from core.stats.intervals import Estimate
 
 Grid: TypeAlias = npt.NDArray[np.float64]
-What: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
-ORDER: tuple[What, ...] = ("broken", "fixed", "changed", "wrong", "same")
+Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
+EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same")
 """In the order to read them: ``changed`` has another value and no truth, ``wrong`` is as wrong as before."""
-FEW = 20
+FEW_DOCUMENTS = 20
 """Documents with truth under which a score is only an impression."""
 
 
@@ -31,20 +31,20 @@ class CellChange:
     before: Value | None
     after: Value | None
     reference: Value | None
-    what: What
+    what: Effect
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentOutcome:
+class DocumentResult:
     """A document: broken when any of its labels was, else fixed when any was."""
 
     document_id: str
-    what: What
+    what: Effect
     cells: tuple[CellChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class LabelOutcome:
+class LabelResult:
     """One label over all documents: cells fixed and broken, and the change in F1 (in a rating, in the share of right
     values) from -1 to 1."""
 
@@ -56,12 +56,12 @@ class LabelOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialResult:
     """What became of the documents of two runs. ``n`` have truth; scores are macro F1 (in a rating, the share of right
     values), None where undefined."""
 
-    documents: tuple[DocumentOutcome, ...]
-    labels: tuple[LabelOutcome, ...]
+    documents: tuple[DocumentResult, ...]
+    labels: tuple[LabelResult, ...]
     n: int
     left_out: int
     """of them lack a verdict in one of the runs: they count in no score"""
@@ -69,7 +69,7 @@ class Outcome:
     after: Estimate
     change: Estimate
 
-    def count(self, what: What) -> int:
+    def count(self, what: Effect) -> int:
         """Documents of one kind."""
         return sum(document.what == what for document in self.documents)
 
@@ -92,14 +92,16 @@ class Outcome:
     @property
     def few(self) -> bool:
         """Whether the scores are only an impression."""
-        return self.n < FEW
+        return self.n < FEW_DOCUMENTS
 
 
-def outcome(documents: Sequence[str], reference: Grid, before: Grid, after: Grid, codebook: Codebook) -> Outcome:
+def compare_grids(
+    documents: Sequence[str], reference: Grid, before: Grid, after: Grid, codebook: Codebook
+) -> TrialResult:
     """Compare two runs on the same rows; grids are ``[document, item]`` as ``grids`` makes them for this
     codebook, NaN for no value."""
     known = ~np.isnan(reference)
-    was, now = hits(before, reference, codebook) & known, hits(after, reference, codebook) & known
+    was, now = correct_cells(before, reference, codebook) & known, correct_cells(after, reference, codebook) & known
     moved = ~((before == after) | (np.isnan(before) & np.isnan(after)))
     found = []
     for row, document in enumerate(documents):
@@ -109,33 +111,34 @@ def outcome(documents: Sequence[str], reference: Grid, before: Grid, after: Grid
                 _value(before[row, column], codebook),
                 _value(after[row, column], codebook),
                 _value(reference[row, column], codebook),
-                _what(bool(known[row, column]), bool(was[row, column]), bool(now[row, column])),
+                _effect(bool(known[row, column]), bool(was[row, column]), bool(now[row, column])),
             )
             for column, item in enumerate(codebook.items)
             if moved[row, column]
         )
         whats = {cell.what for cell in cells}
-        still: What = "wrong" if (known[row] & ~now[row]).any() else "same"
-        what: What = next((each for each in ORDER[:3] if each in whats), still)
-        found.append(DocumentOutcome(document, what, cells))
-    found.sort(key=lambda one: ORDER.index(one.what))
-    return _scored(tuple(found), reference, before, after, codebook, was & ~now, now & ~was)
+        still: Effect = "wrong" if (known[row] & ~now[row]).any() else "same"
+        what: Effect = next((each for each in EFFECT_ORDER[:3] if each in whats), still)
+        found.append(DocumentResult(document, what, cells))
+    found.sort(key=lambda one: EFFECT_ORDER.index(one.what))
+    return _score_changes(tuple(found), reference, before, after, codebook, was & ~now, now & ~was)
 
 
-def _scored(
-    documents: tuple[DocumentOutcome, ...],
+def _score_changes(
+    documents: tuple[DocumentResult, ...],
     reference: Grid,
     before: Grid,
     after: Grid,
     codebook: Codebook,
     broken: npt.NDArray[np.bool_],
     fixed: npt.NDArray[np.bool_],
-) -> Outcome:
+) -> TrialResult:
     names = codebook.names
     n = int((~np.isnan(reference)).any(axis=1).sum())
     if codebook.kind == "rating":
         hit = [
-            np.where(np.isnan(said), -1, hits(said, reference, codebook)).astype(np.int64) for said in (before, after)
+            np.where(np.isnan(said), -1, correct_cells(said, reference, codebook)).astype(np.int64)
+            for said in (before, after)
         ]
         sure = np.where(np.isnan(reference), -1, 1)
         change = difference(sure, hit[0], hit[1], names)
@@ -143,20 +146,20 @@ def _scored(
         per = [summary.recall for summary in change.labels.values()]
         whole = change.accuracy
     else:
-        grids = [as_codes(grid, codebook) for grid in (reference, before, after)]
+        grids = [encode_grid(grid, codebook) for grid in (reference, before, after)]
         change = difference(grids[0], grids[1], grids[2], names)
         each = [scores(grids[0], said, names).macro.f1 for said in grids[1:]]
         per = [summary.f1 for summary in change.labels.values()]
         whole = change.macro.f1
     counts = [_per_label(flags, reference, codebook) for flags in (fixed, broken)]
     labels = tuple(
-        LabelOutcome(label.name, label.colour, counts[0][place], counts[1][place], per[place])
+        LabelResult(label.name, label.colour, counts[0][place], counts[1][place], per[place])
         for place, label in enumerate(codebook.labels)
     )
-    return Outcome(documents, labels, n, change.excluded, each[0], each[1], whole)
+    return TrialResult(documents, labels, n, change.excluded, each[0], each[1], whole)
 
 
-def hits(said: Grid, reference: Grid, codebook: Codebook) -> npt.NDArray[np.bool_]:
+def correct_cells(said: Grid, reference: Grid, codebook: Codebook) -> npt.NDArray[np.bool_]:
     """Where what was said is right; a rating is when it is less than a point away (``core.annotations.differs``)."""
     right: npt.NDArray[np.bool_] = np.abs(said - reference) < 1 if codebook.kind == "rating" else said == reference
     return right
@@ -169,7 +172,7 @@ def _per_label(flags: npt.NDArray[np.bool_], reference: Grid, codebook: Codebook
     return [int((flags[:, 0] & (reference[:, 0] == place)).sum()) for place in range(len(codebook.labels))]
 
 
-def as_codes(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
+def encode_grid(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
     """A grid as what the metrics compute on; of a choice a column for each label."""
     coded = np.where(np.isnan(grid), -1, grid).astype(np.int64)
     if codebook.kind == "choice":
@@ -177,7 +180,7 @@ def as_codes(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
     return coded
 
 
-def _what(known: bool, was: bool, now: bool) -> What:
+def _effect(known: bool, was: bool, now: bool) -> Effect:
     if not known:
         return "changed"
     if was != now:

@@ -13,7 +13,7 @@ from core.llm.connections import connection
 from core.llm.reply import estimated
 from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.runs import planning
-from core.services.runs.estimates import REPLY_TOKENS, Estimate, estimate
+from core.services.runs.costs import REPLY_TOKENS, Estimate, estimate_run
 from core.services.runs.preview import first_messages
 from core.services.session import ProjectSession
 from tests.core.services.sessions import BOOK, TEXTS, make, studio
@@ -26,7 +26,9 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
 
 
 def of(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> Estimate:
-    return estimate(session, planning.settle(plan, BOOK, 1, session.models), documents, iterations=plan.iterations)
+    return estimate_run(
+        session, planning.build_settings(plan, BOOK, 1, session.models), documents, iterations=plan.iterations
+    )
 
 
 def test_calls_are_documents_times_asks_times_iterations(session: ProjectSession) -> None:
@@ -90,7 +92,7 @@ def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length
         session.store.documents.add([*short, *long])
         plan = planning.Plan(protocol="single", everyone=RoleModel(connection="openai", model="gpt-4.1-mini"))
         (annotator,) = of(session, plan, documents=120).roles
-        settings = planning.settle(plan, BOOK, 1, session.models)
+        settings = planning.build_settings(plan, BOOK, 1, session.models)
         asked = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
         true = sum(estimated(sum(len(message.content) for message in each), 0).prompt_tokens for each in asked)
         assert annotator.prompt_tokens == pytest.approx(true, rel=0.01)

@@ -32,7 +32,7 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
 
 def run_of(session: ProjectSession, *ids: str, **params: object) -> RunRow:
     plan = planning.Plan(protocol="courtroom", params=params)
-    return planning.create(session, planning.settle(plan, BOOK, 1, session.models), ids)[0]
+    return planning.create_runs(session, planning.build_settings(plan, BOOK, 1, session.models), ids)[0]
 
 
 async def _documents(session: ProjectSession, ids):  # type: ignore[no-untyped-def]
@@ -41,17 +41,17 @@ async def _documents(session: ProjectSession, ids):  # type: ignore[no-untyped-d
 
 def test_the_pool_is_what_is_labelled_and_not_debated(session: ProjectSession) -> None:
     run = run_of(session, "g0", "g1")
-    assert examples.pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
-    assert examples.pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
+    assert examples.example_pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
+    assert examples.example_pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
 
 
 def test_the_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
     run = run_of(session, "g0")
-    before = examples.pool(session.store, run)
+    before = examples.example_pool(session.store, run)
     session.store.documents.replace_gold({"g1": {"gold": {SERVICE: True}}})
-    assert examples.pool(session.store, run) == before
+    assert examples.example_pool(session.store, run) == before
     empty = run_of(session, *(f"g{n}" for n in range(6)))
-    assert examples.pool(session.store, empty) == {}
+    assert examples.example_pool(session.store, empty) == {}
     assert session.store.precedents.frozen(empty.run_id) == {}
 
 
@@ -61,7 +61,7 @@ def test_the_nearest_of_each_value_are_found_and_never_the_document(session: Pro
     async def documents(ids):  # type: ignore[no-untyped-def]
         return session.store.documents.load(ids, gold=False)
 
-    library = examples.library(session.store, session.models, documents, run)
+    library = examples.example_library(session.store, session.models, documents, run)
     (asked,) = session.store.documents.load(["g2"])
     found = session.engine.submit(library(asked)).result()
     assert {one.document_id for one in found[SERVICE, True]} == {"g4"}
@@ -71,14 +71,14 @@ def test_the_nearest_of_each_value_are_found_and_never_the_document(session: Pro
 
 def test_a_protocol_that_shows_none_looks_nothing_up(session: ProjectSession) -> None:
     run = run_of(session, "g0", shots=0)
-    assert examples.library(session.store, session.models, None, run) is no_precedents  # type: ignore[arg-type]
+    assert examples.example_library(session.store, session.models, None, run) is no_precedents  # type: ignore[arg-type]
     assert session.store.precedents.frozen(run.run_id) is None
 
 
 def test_a_run_on_everything_that_is_labelled_is_said_to_have_none(session: ProjectSession) -> None:
     whole = run_of(session, "g0").settings
-    assert "goes without precedents" in examples.notes(session.store, whole, [f"g{n}" for n in range(6)])[0]
-    assert examples.notes(session.store, whole, ["g0"]) == []
+    assert "goes without precedents" in examples.example_warnings(session.store, whole, [f"g{n}" for n in range(6)])[0]
+    assert examples.example_warnings(session.store, whole, ["g0"]) == []
 
 
 def test_the_trial_shows_them_and_pays_a_reason_once(session: ProjectSession) -> None:

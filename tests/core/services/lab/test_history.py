@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.services import projects
+from core.services import projects, templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import history, holdout, rendered, samples, templates, trials
-from core.services.runs import planning
+from core.services.lab import history, samples, trials
+from core.services.runs import planning, preview
 from core.services.workspace import Workspace
 from tests.core.services.sessions import until
 
@@ -28,8 +28,8 @@ def slot_of(key, protocol="ecj"):
 
 
 def finish(session, change, sample):
-    trial = trials.begin(session, change, sample)
-    until(lambda: not trials.moves(session, trial))
+    trial = trials.start_trial(session, change, sample)
+    until(lambda: not trials.is_trial_active(session, trial))
     return trial
 
 
@@ -37,9 +37,9 @@ def test_definitions_have_a_line_of_versions_with_scores_and_a_gap(session):
     book = codebooks.current(session)
     label = book.labels[0]
     codebooks.keep(session, codebooks.change_label(book, label.id, keywords=label.keywords[:1]))
-    finish(session, trials.definition_change(session), samples.sample(session, 20))
-    held = finish(session, trials.definition_change(session), samples.held_out(session))
-    first, draft = history.of_definitions(session)
+    finish(session, trials.definition_change(session), samples.project_sample(session, 20))
+    held = finish(session, trials.definition_change(session), samples.held_out_sample(session))
+    first, draft = history.codebook_history(session)
     assert (first.name, first.default, first.depth, draft.parent, draft.draft) == ("v1", True, 0, "v1", True)
     assert first.score.n == 20
     assert first.score.value.value > draft.score.value.value
@@ -47,7 +47,7 @@ def test_definitions_have_a_line_of_versions_with_scores_and_a_gap(session):
     assert draft.gap == pytest.approx(draft.score.value.value - draft.held_out.value.value)
     assert session.store.lab.looks() == 1
     version = codebooks.save(session, codebooks.standing(session).codebook)
-    saved = history.of_definitions(session)[-1]
+    saved = history.codebook_history(session)[-1]
     assert (saved.name, saved.score) == (f"v{version}", draft.score)  # the same words, the same score
 
 
@@ -55,12 +55,12 @@ def test_a_second_child_branches_off_and_runs_are_cited(session):
     slot = slot_of("judge")
     shipped = templates.versions(session, slot, "ecj")[0]
     for text in ("One.", "Two."):
-        templates.begin_from(session, shipped, slot)
-        templates.keep(session, slot, f"{shipped.text}{text}\n", shipped)
-        version = templates.save(session, slot, "ecj")
-    templates.promote(session, version)
-    (run,) = planning.create(session, trials.base(session), session.store.documents.ids()[:2])
-    rows = history.of_slot(session, slot, "ecj")
+        templates.edit_version(session, shipped, slot)
+        templates.save_draft(session, slot, f"{shipped.text}{text}\n", shipped)
+        version = templates.save_version(session, slot, "ecj")
+    templates.promote_version(session, version)
+    (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
+    rows = history.template_history(session, slot, "ecj")
     assert [(row.label, row.depth, row.runs, row.default) for row in rows] == [
         ("v1 shipped", 0, (), False),
         ("v2", 0, (), False),
@@ -71,49 +71,49 @@ def test_a_second_child_branches_off_and_runs_are_cited(session):
 def test_a_run_is_opened_with_the_prompts_it_was_made_with(session):
     slot = slot_of("judge")
     shipped = templates.versions(session, slot, "ecj")[0]
-    templates.keep(session, slot, f"{shipped.text}One.\n", shipped)
-    version = templates.save(session, slot, "ecj")
-    templates.promote(session, version)
-    (run,) = planning.create(session, trials.base(session), session.store.documents.ids()[:2])
-    templates.promote(session, shipped)
-    templates.begin_from(session, shipped, slot)
-    assert templates.open_run(session, run) == 1
-    assert templates.standing(session, slot, "ecj").base == version
-    assert templates.open_run(session, run) == 0
+    templates.save_draft(session, slot, f"{shipped.text}One.\n", shipped)
+    version = templates.save_version(session, slot, "ecj")
+    templates.promote_version(session, version)
+    (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
+    templates.promote_version(session, shipped)
+    templates.edit_version(session, shipped, slot)
+    assert templates.load_run_prompts(session, run) == 1
+    assert templates.template_status(session, slot, "ecj").base == version
+    assert templates.load_run_prompts(session, run) == 0
 
 
 def test_the_messages_that_a_template_has_a_part_in(session):
-    settings = trials.base(session)
+    settings = trials.base_settings(session)
     document = session.store.documents.page(0, 1)[0]
     slot = slot_of("judge")
     text = templates.versions(session, slot, "ecj")[0].text
-    (shown,) = rendered.rendered(settings, slot, text + "Be brief.", document)
+    (shown,) = preview.render_template(settings, slot, text + "Be brief.", document)
     assert [message.role for message in shown.messages] == ["system", "user"]
     assert shown.messages[1].content.endswith("Be brief.")
-    assert rendered.MARK not in "".join(message.content for message in shown.messages)
+    assert preview.TEMPLATE_MARK not in "".join(message.content for message in shown.messages)
     assert shown.tokens > 100
     block = slot_of("definitions")
-    everywhere = rendered.rendered(settings, block, "The labels are secret.", document)
+    everywhere = preview.render_template(settings, block, "The labels are secret.", document)
     assert len(everywhere) == 3  # extractor, critic and judge all get the definitions
     assert all("The labels are secret." in one.messages[0].content for one in everywhere)
-    (alone,) = rendered.rendered(settings, slot_of("reask"), "Again: {{ problem }}", document)
+    (alone,) = preview.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
     assert alone.messages[0].content.startswith("Again: ")
     with pytest.raises(PromptError) as raised:
-        rendered.rendered(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
+        preview.render_template(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
     assert raised.value.line == 3
 
 
 def test_gold_that_is_mapped_anew_is_what_versions_are_scored_against(session):
     book = codebooks.current(session)
     codebooks.keep(session, codebooks.change_label(book, book.labels[0].id, keywords=["nothing"]))
-    finish(session, trials.definition_change(session), samples.sample(session, 20))
-    before, _ = history.of_definitions(session)
-    sizes = holdout.split(session)
+    finish(session, trials.definition_change(session), samples.project_sample(session, 20))
+    before, _ = history.codebook_history(session)
+    sizes = samples.holdout_split(session)
     assert before.score.value.value > 0
     wrong = {label.id: False for label in book.labels}
     ids = session.store.documents.ids()
     session.store.documents.replace_gold({id: {"ann": wrong} for id in ids[:30]})
-    after, _ = history.of_definitions(session)
+    after, _ = history.codebook_history(session)
     assert after.score.n < before.score.n or after.score.value.value == 0
-    now = holdout.split(session)
+    now = samples.holdout_split(session)
     assert (now.development + now.held_out, sizes.development + sizes.held_out) == (30, len(ids))

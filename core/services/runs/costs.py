@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.debate import protocols
 from core.debate.turns import Usage
@@ -15,8 +16,10 @@ from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings
 from core.services.cache import remembered
 from core.services.runs.preview import first_messages
 from core.services.session import ProjectSession
+from core.stats.intervals import Interval, ends, wilson
+from core.store.savings import FromStore as FromStore
 
-SAMPLE = 20
+SAMPLE_SIZE = 20
 """Documents whose prompts are rendered for an estimate: from anywhere in the file, as many are ordered by something."""
 REPLY_TOKENS = 250
 """Tokens that a reply is taken to have before any was measured."""
@@ -63,31 +66,31 @@ class Estimate:
         return self.cost_usd == 0.0
 
 
-def estimate(session: ProjectSession, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
+def estimate_run(session: ProjectSession, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
     """The calls and dollars of a run: from the tokens that its roles took in an earlier run with the same seats, or
     else from the rendered prompts of some documents and an assumed length of reply; list prices in both cases. Prompts
     are taken to be as much longer or shorter as the project's documents are than those that were looked at."""
     card = protocols.of(settings)
     asks = card.asks(settings.params, settings.codebook)
-    measured = _measured(session, settings)
+    measured = _measured_usage(session, settings)
     if measured is not None:
         run_id, tokens = measured
         looked_at = _mean_length(session, run_id)
         source = f"measured on run {run_id}"
     else:
-        sample = session.store.documents.sample(SAMPLE)
+        sample = session.store.documents.sample(SAMPLE_SIZE)
         looked_at = sum(map(_length, sample)) / max(1, len(sample))
-        tokens = _rendered(settings, sample)
+        tokens = _rendered_usage(settings, sample)
         source = f"the prompts of {len(sample)} documents, {REPLY_TOKENS} tokens a reply assumed"
     longer = (_mean_length(session) - looked_at) / CHARACTERS_PER_TOKEN
     roles = tuple(
-        _role(
+        _estimate_role(
             session.models,
             role.name,
             role.title,
             settings.role_models[role.name],
             documents * iterations * asks[role.name].most,
-            _lengthened(tokens.get(role.name) or _typical(tokens), longer),
+            _adjust_prompt(tokens.get(role.name) or _largest_usage(tokens), longer),
             settings.engine,
         )
         for role in card.roles(settings.params)
@@ -100,7 +103,7 @@ def estimate(session: ProjectSession, settings: RunSettings, documents: int, *, 
     return Estimate(documents, iterations, roles, basis)
 
 
-def _typical(tokens: Mapping[str, Usage]) -> Usage:
+def _largest_usage(tokens: Mapping[str, Usage]) -> Usage:
     """The dearest of the turns that are known, for a role whose prompts show only once others have spoken."""
     return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
 
@@ -113,12 +116,12 @@ def _length(document: Document) -> int:
     return sum(map(len, document.fields.values()))
 
 
-def _lengthened(each: Usage, tokens: float) -> Usage:
+def _adjust_prompt(each: Usage, tokens: float) -> Usage:
     """A turn with so many prompt tokens more, or less: it keeps a tenth at least."""
     return replace(each, prompt_tokens=max(each.prompt_tokens // 10, each.prompt_tokens + round(tokens)))
 
 
-def _role(
+def _estimate_role(
     models: ModelLibrary, role: str, title: str, role_model: RoleModel, calls: int, each: Usage, engine: EngineSettings
 ) -> RoleEstimate:
     whole = Usage(each.prompt_tokens * calls, each.completion_tokens * calls)
@@ -143,10 +146,10 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
     return f"List prices; tokens: {source}."
 
 
-def _measured(session: ProjectSession, settings: RunSettings) -> tuple[str, Mapping[str, Usage]] | None:
+def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str, Mapping[str, Usage]] | None:
     """The latest run in which the same models sat on the same roles, and the tokens of one turn of each."""
     for row in reversed(session.store.runs.all()):
-        if not row.turns or not _alike(row, settings):
+        if not row.turns or not _same_role_models(row, settings):
             continue
         turns = session.store.ended.usage(row.run_id)
         if all(turns.get(role, (0, Usage()))[0] >= MEASURED_TURNS for role in settings.role_models):
@@ -154,7 +157,7 @@ def _measured(session: ProjectSession, settings: RunSettings) -> tuple[str, Mapp
     return None
 
 
-def _alike(row: RunRow, settings: RunSettings) -> bool:
+def _same_role_models(row: RunRow, settings: RunSettings) -> bool:
     then = row.settings
     alike = then.protocol == settings.protocol and then.params == settings.params
     return alike and {role: role_model.spec for role, role_model in then.role_models.items()} == {
@@ -162,7 +165,7 @@ def _alike(row: RunRow, settings: RunSettings) -> bool:
     }
 
 
-def _rendered(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Usage]:
+def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Usage]:
     """Tokens of one turn of each role: its prompt on these documents, and in it what it will have heard."""
     totals: dict[str, int] = {}
     for document in sample:
@@ -174,3 +177,58 @@ def _rendered(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Us
         role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.role_models[role].sampling.max_tokens))
         for role, tokens in totals.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveSavings:
+    """What an adaptive run left out. ``calls_saved`` and ``cost_saved_usd`` are the debates left out times what one
+    took where it was held. ``changed`` of ``audited`` verdicts were other than the short way would have made them, with
+    a 95% interval (Wilson) for that share."""
+
+    short: int
+    audited: int
+    full: int
+    changed: int
+    calls_saved: int | None
+    cost_saved_usd: float | None
+    interval: Interval | None
+
+    @property
+    def share(self) -> float:
+        """Of the ended debates, those that were decided early."""
+        ended = self.short + self.audited + self.full
+        return self.short / ended if ended else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures for ``--json``."""
+        return {
+            "short": self.short,
+            "audited": self.audited,
+            "full": self.full,
+            "share": round(self.share, 4),
+            "calls_saved": self.calls_saved,
+            "cost_saved_usd": self.cost_saved_usd,
+            "audit_changed": self.changed,
+            "audit_interval": ends(self.interval),
+        }
+
+
+def reused_replies(session: ProjectSession, run_id: str) -> FromStore:
+    """The replies that were taken from the store."""
+    return session.store.savings.from_store(run_id)
+
+
+def adaptive_savings(session: ProjectSession, run: RunRow) -> AdaptiveSavings | None:
+    """What an adaptive run left out; None for a run that debates everything."""
+    if not run.settings.params.get("adaptive"):
+        return None
+    found = session.store.savings.courses(run.run_id)
+    return AdaptiveSavings(
+        short=found.short,
+        audited=found.audited,
+        full=found.full,
+        changed=found.changed,
+        calls_saved=None if found.calls is None else round(found.short * found.calls),
+        cost_saved_usd=None if found.cost_usd is None else found.short * found.cost_usd,
+        interval=wilson(found.changed, found.audited),
+    )
