@@ -1,7 +1,7 @@
-"""The student as a speaker: what it learned from people's decisions, said in the form of a debate.
+"""The trained classifier in a role of a debate: its predictions, written in the form of a reply.
 
-It reads the text and nothing else, so it says the same in every role: its own values, how sure it is, and the words
-that weighed most. It never weighs what others said. It is no language model, and says so.
+The classifier reads the document and nothing else, so it replies the same in every role: its values, their certainty
+and the words with the largest weights. It ignores the other replies. Its replies say that it is not a language model.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document, Value
 
-NAME = "student"
-"""The model's name at the built-in connection; ``student@HASH`` is one that was taught certain decisions."""
+NAME = "classifier"
+"""The model's name at the built-in connection; ``classifier@HASH`` is the classifier trained on certain decisions."""
 
 _DECIDING = frozenset({"judge"})
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the student says of one item: its value (None for one it was not taught), how sure it is of it (0 to 1), and
-    the words of the text that speak most for it."""
+    """The classifier's prediction for one item.
+
+    ``value`` is None for an item that the classifier was not trained on. ``certainty`` is from 0 to 1, ``words`` are
+    the words of the text that count most for the value.
+    """
 
     item: str
     value: Value | None
@@ -35,56 +38,59 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierModel:
-    """A trained student: after how many documents, and what it says of one under a codebook: an entry for each item."""
+    """A trained classifier.
+
+    ``documents`` is the number of training documents. ``predict`` returns a prediction for each item of a codebook.
+    """
 
     documents: int
-    judge: Callable[[Codebook, Document], Sequence[Prediction]]
+    predict: Callable[[Codebook, Document], Sequence[Prediction]]
 
 
 Lookup: TypeAlias = Callable[[str], ClassifierModel | None]
-"""The student with a hash; with an empty one, the latest."""
+"""Returns the classifier with a hash, the latest one for an empty hash, None if there is none."""
 
 
-def answer(ask: Request, codebook: Codebook, document: Document, pupil: ClassifierModel) -> str:
-    """The reply to an ask, in the formats that the parser reads."""
-    said = pupil.judge(codebook, document)
-    opening = f"Student, no language model, taught on {pupil.documents} reviewed documents:"
-    lines = [line for one in said if (line := _line(one, codebook, document.text))]
-    return "\n".join([opening, *lines, *_decision(ask, codebook, said)])
+def write_reply(request: Request, codebook: Codebook, document: Document, model: ClassifierModel) -> str:
+    """Return the reply to a request, in the formats that the parser reads."""
+    predictions = model.predict(codebook, document)
+    opening = f"Classifier, not a language model, trained on {model.documents} reviewed documents:"
+    lines = [line for prediction in predictions if (line := _line(prediction, codebook, document.text))]
+    return "\n".join([opening, *lines, *_decision(request, codebook, predictions)])
 
 
-def _decision(ask: Request, codebook: Codebook, said: Sequence[Prediction]) -> list[str]:
+def _decision(request: Request, codebook: Codebook, predictions: Sequence[Prediction]) -> list[str]:
     names = {label.id: label.name for label in codebook.labels}
     if codebook.kind == "choice":
-        chosen = said[0].value if said else None
+        chosen = predictions[0].value if predictions else None
         if chosen not in names:
-            return ["I was not taught these labels and leave the choice open."]
+            return ["I was not trained on these labels and leave the choice open."]
         return [f"The label is {names[str(chosen)]}"]
     if codebook.kind == "rating":
-        told = {names[one.item]: one.value for one in said if one.value is not None}
-        return ["```json", json.dumps({"ratings": told}, ensure_ascii=False), "```"]
-    open_ones = [f"Undecided: #{names[one.item]}" for one in said if one.value is None]
-    present = [names[one.item] for one in said if one.value is True]
-    if ask.role in _DECIDING:
-        return [*open_ones, f"Final Decision: The present aspects are: {', '.join(present) or 'none'}"]
+        ratings = {names[one.item]: one.value for one in predictions if one.value is not None}
+        return ["```json", json.dumps({"ratings": ratings}, ensure_ascii=False), "```"]
+    undecided = [f"Undecided: #{names[one.item]}" for one in predictions if one.value is None]
+    present = [names[one.item] for one in predictions if one.value is True]
+    if request.role in _DECIDING:
+        return [*undecided, f"Final Decision: The present aspects are: {', '.join(present) or 'none'}"]
     unit = " ".join(codebook.unit.split()) or "text"
     listed = ", ".join(f"#{name}" for name in present) or "none"
-    return [*open_ones, f"The aspects present in this {unit} are: {listed}"]
+    return [*undecided, f"The aspects present in this {unit} are: {listed}"]
 
 
-def _line(said: Prediction, codebook: Codebook, text: str) -> str:
-    """One label's line, with the clause that holds the weightiest word; nothing for a label that is surely absent."""
-    if said.value is None or (said.value is False and said.certainty > 0.75):
+def _line(prediction: Prediction, codebook: Codebook, text: str) -> str:
+    """Return one label's line with the clause that holds its first word; empty for a label that is surely absent."""
+    if prediction.value is None or (prediction.value is False and prediction.certainty > 0.75):
         return ""
     if codebook.kind == "choice":
-        name = next((label.name for label in codebook.labels if label.id == said.value), "")
+        name = next((label.name for label in codebook.labels if label.id == prediction.value), "")
     else:
-        name = codebook.label(said.item).name
-    words = f", by {', '.join(said.words)}" if said.words else ""
-    stance = "absent" if said.value is False else "present" if said.value is True else f"{said.value}"
+        name = codebook.label(prediction.item).name
+    words = f", by {', '.join(prediction.words)}" if prediction.words else ""
+    stance = "absent" if prediction.value is False else "present" if prediction.value is True else f"{prediction.value}"
     if codebook.kind == "choice":
-        return f"- {name}: certainty {said.certainty:.2f}{words}{_quoted(text, said.words)}"
-    return f"- {name}: {stance}, certainty {said.certainty:.2f}{words}{_quoted(text, said.words)}"
+        return f"- {name}: certainty {prediction.certainty:.2f}{words}{_quoted(text, prediction.words)}"
+    return f"- {name}: {stance}, certainty {prediction.certainty:.2f}{words}{_quoted(text, prediction.words)}"
 
 
 def _quoted(text: str, words: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core import errors
+from core.baseline import classifier_model
 from core.llm.connections import Connection, find_key
 from core.llm.failures import hide_key
 
@@ -30,7 +31,10 @@ def list_models(place: Connection) -> tuple[ModelCard, ...]:
     Raises Unreachable, Unauthorised, or another ModelError that says what the server answered.
     """
     if place.dialect == "builtin":
-        return (ModelCard("lexical", family="word lists"), ModelCard("student", family="learns from your review"))
+        return (
+            ModelCard("lexical", family="word lists"),
+            ModelCard(classifier_model.NAME, family="learns from your review"),
+        )
     key = find_key(place)
     try:
         listed = (_from_ollama if place.dialect == "ollama" else _from_openai)(place, key)

@@ -45,8 +45,8 @@ class ModelLibrary:
         self.prices = Prices()
         self.own_limits: dict[str, Limits] = {}
         """By the name of the connection."""
-        self.students: list[classifier_model.Lookup] = []
-        """Where trained students are found: one lookup for each open project."""
+        self.classifiers: list[classifier_model.Lookup] = []
+        """Lookups of trained classifiers, one for each open project."""
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[str, str | None] = {}
 
@@ -87,8 +87,10 @@ class ModelLibrary:
         """One request to whoever sits there; raises a ModelError. No retries in here."""
         place = self._place_of(role_model)
         if place.dialect == "builtin":
-            pupil = None if role_model.model in PLAIN else await asyncio.to_thread(self._pupil, role_model.model)
-            return await _ask_builtin(ask, settings, document, on_delta, pupil)
+            classifier = (
+                None if role_model.model in PLAIN else await asyncio.to_thread(self._classifier, role_model.model)
+            )
+            return await _ask_builtin(ask, settings, document, on_delta, classifier)
         return await self._send(place, role_model, ask, settings, on_delta)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
@@ -202,18 +204,20 @@ class ModelLibrary:
             schema = schemas.wanted(role_model.sampling, ask, settings.codebook)
             return {} if schema is None else {"schema": schema}
         salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
-        return salt if role_model.model in PLAIN else {**salt, "student": role_model.model.partition("@")[2]}
+        return (
+            salt if role_model.model in PLAIN else {**salt, classifier_model.NAME: role_model.model.partition("@")[2]}
+        )
 
-    def _pupil(self, model: str) -> classifier_model.ClassifierModel:
-        """The student on a seat; NoSuchModel, which stops a run before it starts, when nothing was learned yet."""
+    def _classifier(self, model: str) -> classifier_model.ClassifierModel:
+        """Return the classifier of a role. NoSuchModel, which stops a run before it starts, if none was trained."""
         wanted = model.partition("@")[2]
-        for find in tuple(self.students):
-            if (pupil := find(wanted)) is not None:
-                return pupil
+        for find in tuple(self.classifiers):
+            if (classifier := find(wanted)) is not None:
+                return classifier
         if wanted:
-            raise NoSuchModel(f"The student {wanted} is not in this project any more.", "Start a new run.")
+            raise NoSuchModel(f"The classifier {wanted} is not in this project any more.", "Start a new run.")
         raise NoSuchModel(
-            "The student has learned nothing in this project yet.", "Submit a few documents on Review, then seat it."
+            "The classifier of this project is not trained yet.", "Submit a few documents on Review, then assign it."
         )
 
     @property
@@ -254,14 +258,14 @@ async def _ask_builtin(
     settings: RunSettings,
     document: Document,
     on_delta: OnDelta,
-    pupil: classifier_model.ClassifierModel | None,
+    classifier: classifier_model.ClassifierModel | None,
 ) -> ModelReply:
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
     codebook = ask.narrow(settings.codebook)
-    if pupil is None:
+    if classifier is None:
         text = await asyncio.to_thread(baseline.answer, ask, codebook, document)
     else:
-        text = await asyncio.to_thread(classifier_model.answer, ask, codebook, document, pupil)
+        text = await asyncio.to_thread(classifier_model.write_reply, ask, codebook, document, classifier)
     if settings.pace > 0:
         for piece in _words(text):
             on_delta(piece, False)

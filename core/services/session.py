@@ -52,7 +52,7 @@ class ProjectSession:
         self.engine = engine
         self.models = models
         self.trainer = ClassifierTrainer(project.store)
-        models.students.append(self.trainer.find)
+        models.classifiers.append(self.trainer.find)
         self.prefetcher = Prefetcher()
         self._live_runs: dict[str, LiveRunState] = {}
         self._engines: dict[str, Engine] = {}
@@ -160,7 +160,7 @@ class ProjectSession:
             futures = list(self._futures.values())
         for future in futures:
             future.exception()
-        self.models.students.remove(self.trainer.find)
+        self.models.classifiers.remove(self.trainer.find)
         self.trainer.close()
         self.prefetcher.close()
         self.project.close()

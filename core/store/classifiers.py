@@ -69,7 +69,7 @@ class ClassifierStore:
         def run(cursor: Cursor) -> None:
             cursor.execute(
                 "DELETE FROM students WHERE hash = $hash OR ($origin = '' AND origin = '' AND NOT EXISTS "
-                "(SELECT 1 FROM runs WHERE contains(settings, 'student@' || hash)))",
+                "(SELECT 1 FROM runs WHERE contains(settings, 'classifier@' || hash)))",
                 {"hash": student.hash, "origin": student.origin},
             )
             cursor.execute(

@@ -145,7 +145,7 @@ def test_a_run_that_goes_on_says_what_it_does_not_take_up(tmp_path: Path) -> Non
     book = (tmp_path / "codebook.yaml").read_text(encoding="utf-8")
     (tmp_path / "codebook.yaml").write_text(book.replace("[station, beach]", "[station]"), encoding="utf-8")
     other = annotate(
-        tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/student", "--protocol", "ecj"
+        tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/classifier", "--protocol", "ecj"
     )
     assert "r0001 goes on as it was begun, whatever --codebook, --model, --seed say now" in other.stderr
 

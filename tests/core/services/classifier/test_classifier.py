@@ -108,7 +108,7 @@ def test_it_annotates_the_rest_for_free_and_evaluate_compares_it(session: Projec
     ended = session.store.runs.get(made.run_id)
     assert ended is not None
     assert (ended.verdicts, ended.unresolved, ended.cost_usd) == (60, 0, 0.0)
-    assert made.settings.role_models["annotator"].model == f"student@{standing(session).hash}"
+    assert made.settings.role_models["annotator"].model == f"classifier@{standing(session).hash}"
     lexical = evaluate.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
     taught = evaluate.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
     assert taught > lexical
@@ -140,7 +140,7 @@ def test_it_sits_in_a_debate(session: ProjectSession) -> None:
     assert row is not None
     assert (row.verdicts, row.unresolved) == (60, 0)
     turn = session.store.transcripts.turns(made.run_id, "d40")[0]
-    assert turn.reply.text.startswith("Student, no language model, taught on 20 reviewed documents")
+    assert turn.reply.text.startswith("Classifier, not a language model, trained on 20 reviewed documents")
 
 
 def test_without_lessons_a_run_does_not_start(session: ProjectSession) -> None:
