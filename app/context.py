@@ -5,19 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from streamlit import config
 
-from app import state
 from app.api.live import Access
+from app.state import DataState, state
 from core.errors import ProjectError
 from core.services import access as start_up
 from core.services.live_run import DocumentText, FinishedPage, LiveRunState, Replay
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+
+if TYPE_CHECKING:
+    from core.services.data.import_job import Importing
+    from core.services.data.importing import Draft
+    from core.services.data.pending_imports import PendingImport
 
 
 def watched(session: ProjectSession, run_id: str) -> str:
@@ -140,7 +146,7 @@ def current_project() -> ProjectSession | None:
         sessions = workspace().sessions()
     except RuntimeError:
         return None
-    wanted = state.project()
+    wanted = state.project
     return next((session for session in sessions if session.path == wanted), None)
 
 
@@ -150,3 +156,40 @@ def require_project() -> ProjectSession:
     if session is None:
         raise ProjectError("No project is open.", "Open or make one on Home.")
     return session
+
+
+def pending_import() -> PendingImport | None:
+    """Return the import that this tab prepares (after a reload the one that the address names), None without one."""
+    id = state.data.pending_import
+    if id is None:
+        id = st.query_params.get("intake", "")
+    found = workspace().waiting.get(id) if id else None
+    return found if found is not None and found.project == state.project else None
+
+
+def select_pending_import(pending: PendingImport | None) -> None:
+    """Show a pending import on the Data page, or none."""
+    DataState.preview.reset()
+    state.data.pending_import = "" if pending is None else pending.id
+
+
+def add_pending_import(draft: Draft) -> None:
+    """Prepare the import of a file that was just read."""
+    select_pending_import(workspace().waiting.add(draft, state.project))
+
+
+def update_pending_import(draft: Draft | None) -> None:
+    """Store the settings of the pending import; None removes it."""
+    waiting, pending = workspace().waiting, pending_import()
+    if pending is not None and draft is not None:
+        waiting.change(pending.id, draft)
+    elif pending is not None:
+        waiting.drop(pending.id)
+        select_pending_import(None)
+
+
+def set_import_job(job: Importing | None) -> None:
+    """Note the running import of the pending file; None after it failed."""
+    pending = pending_import()
+    if pending is not None:
+        workspace().waiting.work(pending.id, job)

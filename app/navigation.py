@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import state
+from app.state import SessionState, state
 from app.widgets import frame
 from core.errors import MootError
 
@@ -50,13 +50,13 @@ chosen = st.navigation(pages, position="hidden")
 
 with st.sidebar:
     session = frame.project_switcher(chosen.url_path)
-    state.enter(chosen.url_path)
+    state.enter_page(chosen.url_path)
     frame.rooms(pages, chosen)
     if session is not None:
         frame.foot(session)
 
 try:
-    frame.waiting_notice(state.said())
+    frame.waiting_notice(SessionState.notice.pop())
     chosen.run()
 except MootError as error:
     frame.trouble(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from html import escape
-from typing import Any
 
 import streamlit as st
 
@@ -17,16 +16,8 @@ def styles() -> None:
 
 
 def room_link(room: str, label: str, *, icon: str | None = None) -> None:
-    """A link to another room; nothing while there is no such screen."""
+    """Draw a link to another page."""
     st.page_link(f"screens/{room}/page.py", label=label, icon=icon or ":material/arrow_forward:")
-
-
-def bound(key: str, value: Any) -> str:
-    """Make the widget ``key`` show ``value`` and give the key back. The stored value is the truth; the widget shows it
-    and its ``on_change`` stores another."""
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    return key
 
 
 def saved(at: float | None) -> None:

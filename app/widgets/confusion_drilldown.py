@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import state
+from app.state import EvaluateState, state
 from app.widgets import confusion, debate_flow, highlighted_text, layout, plots, transcript
 from core.runs import RunRow
 from core.services.evaluation import coverage, references, scoring
@@ -35,7 +35,7 @@ def behind(session: ProjectSession, found: Evaluation) -> None:
                 found.counts,
                 codebook,
                 reference=reference,
-                picked=state.cell(),
+                picked=state.evaluate.cell,
                 key="evaluate-cells",
                 on_cell=_cell_clicked,
             )
@@ -45,7 +45,7 @@ def behind(session: ProjectSession, found: Evaluation) -> None:
                 debate_flow.changes(found.flip_table, codebook, found.titles, noun(found.run), key="evaluate-changes")
         with right:
             _cases(session, found)
-    shown = state.case()
+    shown = state.evaluate.document
     if shown is not None:
         case(session, found.run, shown)
 
@@ -53,13 +53,13 @@ def behind(session: ProjectSession, found: Evaluation) -> None:
 def _cell_clicked() -> None:
     clicked = st.session_state["evaluate-cells"]["cell"]
     if clicked:
-        state.pick_cell((str(clicked[0]), str(clicked[1])))
+        state.evaluate.select_cell((str(clicked[0]), str(clicked[1])))
 
 
 def _case_clicked() -> None:
     clicked = st.session_state["evaluate-cases"]["document"]
     if clicked:
-        state.pick_case(str(clicked))
+        state.evaluate.document = str(clicked)
 
 
 def _choices(found: Evaluation, reference: str) -> None:
@@ -80,14 +80,14 @@ def _choices(found: Evaluation, reference: str) -> None:
     true, said = plots.heat(
         rows, names, names, key="evaluate-matrix", x_title="verdict", y_title=reference, slanted=len(names) > 6
     )
-    if true and said and state.cell() != (labels[true], labels[said]):
-        state.pick_cell((labels[true], labels[said]))
+    if true and said and state.evaluate.cell != (labels[true], labels[said]):
+        state.evaluate.select_cell((labels[true], labels[said]))
 
 
 def _picked(found: Evaluation) -> tuple[str, str] | None:
     """The cell to list: the one picked, else the one with most errors; None when there is nothing wrong."""
     labels = {label.id: label for label in found.labels}
-    cell = state.cell()
+    cell = state.evaluate.cell
     choice = found.run.settings.codebook.kind == "choice"
     if cell is not None and cell[0] in labels and (cell[1] in labels if choice else cell[1] in scoring.CELLS):
         return cell
@@ -135,7 +135,7 @@ def _cases(session: ProjectSession, found: Evaluation) -> None:
         f"and the verdict says {said}",
         by="lost by" if any(row.lost_by for row in rows) else "",
         roles=found.titles,
-        picked=state.case(),
+        picked=state.evaluate.document,
         key="evaluate-cases",
         on_document=_case_clicked,
     )
@@ -153,15 +153,15 @@ def case(
     with layout.panel("Document", sub, key=f"{key}-case") as head:
         with head:
             if st.button("Open in Review", key=f"{key}-open", icon=":material/rule:", type="tertiary"):
-                state.look_at_run(run.run_id)
-                state.open_document(document_id)
+                state.select_run(run.run_id)
+                state.review.requested_document = document_id
                 st.switch_page("screens/review/page.py")
             st.button(
                 "Close",
                 key=f"{key}-close",
                 icon=":material/close:",
                 type="tertiary",
-                on_click=lambda: state.pick_case(None),
+                on_click=lambda: EvaluateState.document.set(None),
             )
         left, right = (st.container(), st.container()) if stacked else st.columns([1, 1.15], gap="medium")
         with left:

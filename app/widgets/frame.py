@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app import context, state
+from app import context
 from app.components import APP, component, tokens
+from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
 from core.errors import MootError, ProjectError
@@ -52,20 +53,20 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     if not paths:
         return None
     names = _names(paths)  # the browser sends the name back: no two may be equal
-    wanted = state.project()
+    wanted = state.project
     if wanted not in paths:  # a new tab, or F5: the project of the address, else the one that was turned to last
         named = next((path for path, name in names.items() if name == st.query_params.get("project")), None)
         wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
-        state.look_at_project(wanted)
-    state.follow_address(names[wanted])
-    layout.keep(screen, project=names[wanted])
-    st.session_state[state.SWITCHER] = wanted  # the tab's project is the truth, the box only shows and changes it
+        state.select_project(wanted)
+    state.read_url(names[wanted])
+    layout.write_url(screen, project=names[wanted])
+    state.project_switcher = wanted  # the tab's project is the truth, the box only shows and changes it
     st.selectbox(
         "Project",
         paths,
         format_func=names.__getitem__,
         label_visibility="collapsed",
-        key=state.SWITCHER,
+        key=SessionState.project_switcher.key,
         on_change=_turn,
     )
     if wanted in open_now:
@@ -79,10 +80,11 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
 
 def _turn() -> None:
     """Look at what the switcher says, here and in the tabs that open from now on."""
-    chosen = st.session_state[state.SWITCHER]
+    chosen = state.project_switcher
+    assert chosen is not None  # the box has no empty choice
     with suppress(ProjectError):  # the next run opens it again and says what is wrong
         context.workspace().open(chosen, create=False)
-    state.look_at_project(chosen)
+    state.select_project(chosen)
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:

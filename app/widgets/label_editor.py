@@ -9,9 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import prepare, state
 from app.components import component
-from app.widgets.common import bound
+from app.state import state, with_value
 from core.codebook import COLOURS, Codebook, Label
 from core.errors import CodebookError
 from core.services.codebooks import codebook as codebooks
@@ -32,16 +31,16 @@ class Fields:
     def keep(self, codebook: Codebook) -> None:
         """Keep a codebook as the draft."""
         codebooks.keep(self.session, codebook)
-        prepare.note_drafted()
+        state.codebook.note_draft_saved()
 
     def do(self, edit: Callable[[Codebook], Codebook]) -> None:
         """An edit by a button; what it cannot do is said on top of the page."""
         try:
             self.keep(edit(codebooks.standing(self.session).codebook))
         except CodebookError as error:
-            state.say_next("error", error.message, error.remedy)
+            state.set_notice("error", error.message, error.remedy)
         except KeyError:
-            state.say_next("warn", "That label is not there any more", "It was deleted in another tab.")
+            state.set_notice("warn", "That label is not there any more", "It was deleted in another tab.")
 
     def take(self, key: str, edit: Edit) -> None:
         """Keep what a widget holds now, or remember why it cannot be."""
@@ -49,21 +48,21 @@ class Fields:
         try:
             self.keep(edit(codebooks.standing(self.session).codebook, typed))
         except CodebookError as error:
-            prepare.refuse(key, typed, str(error))
+            state.codebook.reject(key, typed, str(error))
         except KeyError:
-            state.say_next("warn", "That label is not there any more", "It was deleted in another tab.")
+            state.set_notice("warn", "That label is not there any more", "It was deleted in another tab.")
         else:
-            prepare.accept(key)
+            state.codebook.accept(key)
 
     def bind(self, key: str, stored: Any, edit: Edit) -> dict[str, Any]:
         """Key and callback of a widget that shows ``stored``, or what was typed and refused."""
-        refused = prepare.refused(key)
-        bound(key, stored if refused is None else refused[0])
+        refused = state.codebook.rejected.get(key)
+        with_value(key, stored if refused is None else refused[0])
         return {"key": key, "on_change": self.take, "args": (key, edit)}
 
     def wrong(self, key: str) -> None:
         """Why the field was refused, if it was."""
-        refused = prepare.refused(key)
+        refused = state.codebook.rejected.get(key)
         if refused is not None:
             st.html(f'<div class="moot-wrong" role="alert">{escape(refused[1])}</div>')
 

@@ -14,14 +14,14 @@ from app.widgets import palette
 from app.widgets.alerts import Tone, badge_html
 
 
-def keep(screen: str = "", **named: str | None) -> None:
-    """Have the address name these things; None takes a name out of it. Draws nothing.
+def write_url(page: str = "", **named: str | None) -> None:
+    """Set query parameters of the address, or remove those that are None. Draws nothing on screen.
 
-    What stands around every screen gives the ``screen``, so that it is written again on the next one: a page switch
-    empties the address. Not by ``st.query_params``: it adds a step to the browser's history, which one could not go
-    back over.
+    A page switch empties the address. What is drawn on every page therefore gives the ``page``, so that the script
+    runs again on the next one. ``st.query_params`` would add a step to the browser's history, and the back button
+    would only undo that step.
     """
-    told = json.dumps([screen, named]).replace("<", "\\u003c")
+    told = json.dumps([page, named]).replace("<", "\\u003c")
     with st.container(key=f"unseen-{'-'.join(named)}"):
         st.html(
             f"<script>{{const [, named] = {told}, a = new URL(location.href), before = a.href; "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app import state
+from app.state import state
 from app.widgets import layout
 from core.runs import RunRow
 
@@ -31,7 +31,7 @@ def run_date(run: RunRow) -> str:
 def selected_run(runs: Sequence[RunRow], *, key: str) -> RunRow:
     """The run that ``run_picker`` of this key shows, before it is drawn. ``runs`` is not empty."""
     by_id = {run.run_id: run for run in runs}
-    chosen = st.session_state.get(key) or state.run_id()
+    chosen = st.session_state.get(key) or state.run_id
     return by_id[chosen] if chosen in by_id else runs[0]
 
 
@@ -49,7 +49,7 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
         key=key,
         width=280,
     )
-    if chosen != state.run_id():
-        state.look_at_run(chosen)
-    layout.keep(run=chosen)
+    if chosen != state.run_id:
+        state.select_run(chosen)
+    layout.write_url(run=chosen)
     return by_id[chosen]

@@ -10,17 +10,17 @@ def screen():
 
     import streamlit as st
 
-    from app import state
+    from app.state import state
     from app.widgets import layout
 
-    state.follow_address("hotels")
-    st.text(f"looks at {state.run_id()}")
-    st.text(f"{state.focus()} {','.join(state.compared())} {state.reference()}")
+    state.read_url("hotels")
+    st.text(f"looks at {state.run_id}")
+    st.text(f"{state.review.document} {','.join(state.compare.runs)} {state.evaluate.reference}")
     if st.button("another"):
-        state.look_at_run("r0009")
+        state.select_run("r0009")
     if st.button("project"):
-        state.look_at_project(Path("other.duckdb"))
-    layout.keep("review", run="r</script>1", document=None)
+        state.select_project(Path("other.duckdb"))
+    layout.write_url("review", run="r</script>1", document=None)
 
 
 def begun(**address):
@@ -41,12 +41,12 @@ def test_document_compared_runs_and_reference_are_named_too():
 
 
 def test_a_view_that_there_is_is_followed():
-    from app import state
+    from app.state import EvaluateState, ReviewState
 
-    assert begun(part="debate").session_state[state.PART] == "debate"
-    assert state.PART not in begun(part="nonsense").session_state
-    assert begun(view="Grid").session_state[state.VIEW] == "Grid"
-    assert state.VIEW not in begun(view="Nonsense").session_state
+    assert begun(tab="debate").session_state[EvaluateState.tab.key] == "debate"
+    assert EvaluateState.tab.key not in begun(tab="nonsense").session_state
+    assert begun(view="Grid").session_state[ReviewState.view.key] == "Grid"
+    assert ReviewState.view.key not in begun(view="Nonsense").session_state
 
 
 def test_what_the_address_names_of_another_project_is_not_followed():

@@ -10,7 +10,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from app import components, live
+from app import components
+from app.api import live
 
 MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
 

@@ -91,17 +91,17 @@ def two_runs(project):
         ("debate", ["What each step is worth", "The critic", "What was there to be had"]),
         ("errors", ["Cue words", "By length", "By number of labels", "None of them is tagged yet"]),
         ("stability", ["One iteration", "Can the votes be believed?", "3 or more iterations"]),
-        ("who", ["Who suits which seat", "at least three people", "Drift"]),
+        ("models", ["Who suits which seat", "at least three people", "Drift"]),
     ],
 )
 def test_views_of_a_multilabel_run(session, project, view, words):
     two_runs(project)
-    shown = texts(draw(session, "evaluate", evaluate_part=view))
+    shown = texts(draw(session, "evaluate", evaluate_tab=view))
     for each in words:
         assert each in shown
 
 
-@pytest.mark.parametrize("view", ["scores", "debate", "errors", "stability", "who"])
+@pytest.mark.parametrize("view", ["scores", "debate", "errors", "stability", "models"])
 @pytest.mark.parametrize("kind", ["choice", "rating"])
 def test_views_of_the_other_kinds(session, project, view, kind):
     if kind == "choice":
@@ -112,7 +112,7 @@ def test_views_of_the_other_kinds(session, project, view, kind):
         gold = {f"d{n}": {"c": n} for n in range(1, 5)}
         said = {f"d{n}": ({"c": 3}, {"c": n}) for n in range(1, 5)}
         debates(project, RATING, gold, said)
-    shown = texts(draw(session, "evaluate", evaluate_part=view))
+    shown = texts(draw(session, "evaluate", evaluate_tab=view))
     if view == "scores":
         assert ("Confusion" if kind == "choice" else "Where they meet") in shown
 
@@ -120,8 +120,8 @@ def test_views_of_the_other_kinds(session, project, view, kind):
 def test_a_run_without_a_single_verdict_says_what_it_lacks(session, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
     project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0"])
-    for view in ("scores", "debate", "errors", "stability", "who"):
-        draw(session, "evaluate", evaluate_part=view)
+    for view in ("scores", "debate", "errors", "stability", "models"):
+        draw(session, "evaluate", evaluate_tab=view)
 
 
 def test_compare_needs_two_runs(session, project):
@@ -130,7 +130,7 @@ def test_compare_needs_two_runs(session, project):
 
 def test_compare_shows_what_was_fixed_and_broken(session, project):
     first, second = two_runs(project)
-    app = draw(session, "compare", compared_runs=(first, second))
+    app = draw(session, "compare", compare_runs=(first, second))
     shown = texts(app)
     assert f"{second} and {first} may be equally good on 4 shared documents" in shown
     for head in ("Side by side", "Cost against quality", "Document by document", "How sure"):
@@ -146,7 +146,7 @@ def test_compare_shows_what_was_fixed_and_broken(session, project):
 
 def test_compare_opens_both_debates_of_a_document(session, project):
     first, second = two_runs(project)
-    app = draw(session, "compare", compared_runs=(first, second), evaluate_document="d1")
+    app = draw(session, "compare", compare_runs=(first, second), evaluate_document="d1")
     names = [element.proto.component_name for element in app.get("bidi_component")]
     assert names.count("moot_transcript") == 2
 

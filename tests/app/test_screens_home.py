@@ -52,7 +52,7 @@ def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspa
     shown = html(at)
     assert "my soups.csv, not imported yet" in shown
     assert "Read 2, kept 2, rejected 0" in shown
-    assert at.text_input(key="new_project_name").value == "my soups"
+    assert at.text_input(key="data_new_project").value == "my soups"
     button(at, "Import 2")
     until_shown(at, "2 documents imported from my soups.csv")
     assert sorted(session.name for session in workspace.sessions()) == ["hotel-aspects", "my soups"]
@@ -70,10 +70,10 @@ def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: W
 def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
     at = open_room("home")
-    at.text_input(key="new_project_name").set_value("a/b")
+    at.text_input(key="data_new_project").set_value("a/b")
     button(at, "Create")
     assert "A file cannot be called &#x27;a/b&#x27;." in html(at)
-    at.text_input(key="new_project_name").set_value("letters")
+    at.text_input(key="data_new_project").set_value("letters")
     button(at, "Create")
     shown = html(at)
     assert at.sidebar.selectbox[0].value.stem == "letters"

@@ -134,7 +134,7 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
     filled: ProjectSession,
 ) -> None:
     (run,) = make(filled)
-    filled.go(run.run_id).result(30)
+    filled.start_or_resume(run.run_id).result(30)
     at = open_room("lab")
     at.button(key="lab-try").click().run()
     box = next(value for value in html(at).split("<div") if "Nothing was changed" in value)
@@ -142,7 +142,7 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
     button(at, "Edit with its prompts")
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
-    assert at.selectbox(key="lab_errors_of").value == run.run_id
+    assert at.selectbox(key="lab_errors_run").value == run.run_id
 
 
 def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled: ProjectSession) -> None:

@@ -165,7 +165,7 @@ def test_undo_and_redo_buttons(screen, project, session):
 def test_bulk_edit_and_submit(screen, project, session):
     run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
-    app = screen("review", reviewer="ann", **ticked(run_id, "ann", "d0", "d3"))
+    app = screen("review", review_reviewer="ann", **ticked(run_id, "ann", "d0", "d3"))
     app.selectbox(key="review-bulk-item").set_value("b").run()
     app.button(key="review-bulk-set").click().run()
     assert [queue.row(session, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
@@ -175,7 +175,7 @@ def test_bulk_edit_and_submit(screen, project, session):
 
 def test_what_cannot_be_submitted_says_why(screen, project):
     run_id = sample_world.build(project)
-    app = screen("review", reviewer="ann", **ticked(run_id, "ann", "d4"))
+    app = screen("review", review_reviewer="ann", **ticked(run_id, "ann", "d4"))
     app.button(key="review-bulk-submit").click().run()
     assert "d4 has no value yet for Alpha" in texts(app)
 
@@ -193,12 +193,12 @@ def test_filters_reach_the_file(screen, project):
 
 def test_a_document_that_another_screen_asked_for(screen, project):
     sample_world.build(project)
-    app = screen("review", document_id="d2")
+    app = screen("review", review_requested_document="d2")
     (drawn,) = [
         json.loads(one.proto.json) for one in components(app) if one.proto.component_name == "moot_review_focus"
     ]
     assert drawn["asked"] == "d2"
-    app = screen("review", document_id="d2", review_view="Grid")
+    app = screen("review", review_requested_document="d2", review_view="Grid")
     assert app.text_input(key="review-search").value == "d2"
     assert "d2" in texts(app)
 

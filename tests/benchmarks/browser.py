@@ -139,7 +139,7 @@ def evaluating(page: Page) -> None:
 
     timed("Evaluate: opened", 1000, opened)
     idle()
-    for view in ("Debate", "Errors", "Stability", "People and seats", "Scores"):
+    for view in ("Debate", "Errors", "Stability", "Annotators and models", "Scores"):
         timed(f"Evaluate: {view}", 1000, look(view), look("Debate" if view == "Scores" else "Scores"), look(view))
     visit(page, "Review")
     cell = page.frame_locator("iframe").locator('.ag-row [col-id^="v_"]').first

@@ -237,7 +237,7 @@ def test_reload_and_back_come_to_the_same_document(page):
     page.locator(".numbers").wait_for()
     debate = page.get_by_role("radio", name="Debate")
     debate.click()
-    page.wait_for_url("**part=debate**")
+    page.wait_for_url("**tab=debate**")
     page.go_back()
     expect(shown).to_have_text(first)
     page.go_forward()
@@ -255,7 +255,7 @@ def test_reload_and_back_come_to_the_same_document(page):
 
     visit(page, "Evaluate")
     debate.click()
-    page.wait_for_url("**part=debate**")
+    page.wait_for_url("**tab=debate**")
     page.reload()
     expect(debate).to_be_checked()
 

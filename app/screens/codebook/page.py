@@ -7,11 +7,11 @@ from html import escape
 
 import streamlit as st
 
-from app import context, prepare, state
+from app import context
 from app.screens.home import sections
+from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import bound
 from app.widgets.label_editor import Fields, label_list
 from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
@@ -66,7 +66,7 @@ def top(session: ProjectSession, standing: CodebookStatus) -> None:
     else:
         badge, tone = f"v{standing.saved.version}" if standing.saved else "", ""
     with header("Codebook", book.name, badge=badge, tone=tone):  # type: ignore[arg-type]
-        at = prepare.drafted_at()
+        at = state.codebook.draft_saved_at
         if standing.dirty and at is not None:
             st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
         with st.popover("Files", icon=":material/description:", type="tertiary"):
@@ -82,15 +82,17 @@ def top(session: ProjectSession, standing: CodebookStatus) -> None:
             except CodebookError as error:
                 error_box(error)
             else:
-                state.forget(NOTE)
-                state.say_next("ok", f"Saved as v{version}", "Runs made from now on use it; those before keep theirs.")
+                reset_widgets(NOTE)
+                state.set_notice(
+                    "ok", f"Saved as v{version}", "Runs made from now on use it; those before keep theirs."
+                )
                 st.rerun()
 
 
 def discard(session: ProjectSession) -> None:
     """Back to the saved version."""
     codebooks.discard(session)
-    state.forget(prepare.REFUSED)
+    CodebookState.rejected.reset()
 
 
 @st.dialog("What changed", width="large")
@@ -104,7 +106,7 @@ def compare(session: ProjectSession) -> None:
         except MootError as error:
             error_box(error)
             return
-        state.say_next("ok", f"v{number} is the newest again, as v{made}")
+        state.set_notice("ok", f"v{number} is the newest again, as v{made}")
         st.rerun()
 
     codebook_versions.comparison(codebooks.history(session), standing.codebook if standing.dirty else None, restore)
@@ -125,7 +127,7 @@ def files(session: ProjectSession, book: Codebook) -> None:
 
 def bring(session: ProjectSession, book: Codebook | None) -> None:
     """Import a YAML file into the draft."""
-    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=prepare.uploader("codebook-file"))
+    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=state.data.uploader("codebook-file"))
     if upload is None:
         return
     try:
@@ -133,10 +135,10 @@ def bring(session: ProjectSession, book: Codebook | None) -> None:
     except MootError as error:
         error_box(error)
         return
-    prepare.note_drafted()
-    prepare.empty_uploader()
-    prepare.edit_label(None)
-    state.say_next("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
+    state.codebook.note_draft_saved()
+    state.data.clear_uploaders()
+    state.codebook.select_label(None)
+    state.set_notice("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
     st.rerun()
 
 
@@ -147,7 +149,7 @@ def labels(session: ProjectSession, fields: Fields, standing: CodebookStatus) ->
     """The list of labels; gives the one that is edited."""
     book = standing.codebook
     by_id = {label.id: label for label in book.labels}
-    picked = prepare.label()
+    picked = state.codebook.label
     if picked not in by_id:
         picked = next(iter(by_id), None)
     gold = codebooks.gold_counts(session)
@@ -158,8 +160,8 @@ def labels(session: ProjectSession, fields: Fields, standing: CodebookStatus) ->
         with head:
             st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
         clicked, order = label_list(book, picked, notes, key="label-list")
-    if clicked is not None and clicked in by_id and clicked != prepare.label():
-        prepare.edit_label(clicked)
+    if clicked is not None and clicked in by_id and clicked != state.codebook.label:
+        state.codebook.select_label(clicked)
         st.rerun()
     if order is not None and order != list(by_id):
         fields.do(lambda now: codebooks.reorder(now, order))
@@ -172,7 +174,7 @@ def add_label(fields: Fields) -> None:
 
     def edit(book: Codebook) -> Codebook:
         grown, label_id = codebooks.add_label(book)
-        prepare.edit_label(label_id)
+        state.codebook.select_label(label_id)
         return grown
 
     fields.do(edit)
@@ -290,12 +292,18 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
         document = None
         if total:
             with head:
-                number = min(st.session_state.get(prepare.PREVIEWED, 1), total)
+                number = min(state.codebook.document, total)
                 st.number_input(
-                    "Document", 1, total, key=bound(prepare.PREVIEWED, number), label_visibility="collapsed", width=134,
-                    icon=":material/article:", help="The document, by its number in the file",
-                )  # fmt: skip
-            _, found = overview.page(session, offset=int(st.session_state[prepare.PREVIEWED]) - 1, limit=1)
+                    "Document",
+                    1,
+                    total,
+                    key=with_value(CodebookState.document.key, number),
+                    label_visibility="collapsed",
+                    width=134,
+                    icon=":material/article:",
+                    help="The document, by its number in the file",
+                )
+            _, found = overview.page(session, offset=state.codebook.document - 1, limit=1)
             document = found[0] if found else None
         if not book.labels:
             st.html('<div class="moot-line">Nothing yet: there is no label.</div>')
@@ -354,7 +362,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
 def use(fields: Fields, book: Codebook) -> None:
     """Take a template as the draft."""
     fields.do(lambda _: book)
-    state.say_next("ok", f"{book.name} is the draft now", "Change what you like, then save it as v1.")
+    state.set_notice("ok", f"{book.name} is the draft now", "Change what you like, then save it as v1.")
 
 
 main()

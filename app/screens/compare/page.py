@@ -8,8 +8,9 @@ from typing import cast
 
 import streamlit as st
 
-from app import context, state
+from app import context
 from app.screens.compare import sections
+from app.state import state
 from app.widgets import confusion, confusion_drilldown, empty_state, layout
 from app.widgets.run_picker import run_words
 from core import csv_text
@@ -67,8 +68,8 @@ def main() -> None:
 def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     """The runs that are compared: by default the one looked at and the latest that labels the same."""
     by_id = {run.run_id: run for run in runs}
-    before = [id for id in state.compared() if id in by_id]
-    looked = by_id.get(before[0] if before else state.run_id() or "", runs[0])
+    before = [id for id in state.compare.runs if id in by_id]
+    looked = by_id.get(before[0] if before else state.run_id or "", runs[0])
     same = [run for run in runs if compare.alike(run.settings.codebook, looked.settings.codebook)]
     others = [run for run in same if run.run_id != looked.run_id and run.experiment_id != looked.experiment_id]
     others = others or [run for run in same if run.run_id != looked.run_id]
@@ -86,8 +87,8 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
         key="compare-runs",
         width=620,
     )
-    state.compare(chosen)
-    layout.keep(runs=",".join(chosen) or None)
+    state.compare.runs = tuple(chosen)
+    layout.write_url(runs=",".join(chosen) or None)
     return [by_id[id] for id in chosen]
 
 
@@ -95,7 +96,7 @@ def _reference(session: ProjectSession, first: RunRow) -> Reference:
     known = {
         name: count for name, count in evaluate.references(session, first.run_id).items() if not name.startswith("run:")
     }
-    wanted = state.reference()
+    wanted = state.evaluate.reference
     if not known.get(wanted):
         wanted = next((name for name, count in known.items() if count), "gold")
     if sum(bool(count) for count in known.values()) < 2:
@@ -110,8 +111,8 @@ def _reference(session: ProjectSession, first: RunRow) -> Reference:
         label_visibility="collapsed",
         key="compare-truth",
     )
-    state.compare_with(chosen)
-    layout.keep(reference=chosen)
+    state.evaluate.reference = chosen
+    layout.write_url(reference=chosen)
     return chosen
 
 
@@ -168,7 +169,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
         sections.tests(pair)
     with right:
         _documents(session, each, label, on)
-    shown = state.case()
+    shown = state.evaluate.document
     if shown is not None:
         run = session.store.runs.get(pair.second)
         if run is not None:
@@ -216,7 +217,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             ],
             head="Documents",
             told=f"{total:,}{more}; + mended, − broken",
-            picked=state.case(),
+            picked=state.evaluate.document,
             key="compare-cases",
             on_document=_clicked,
         )
@@ -225,7 +226,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
 def _clicked() -> None:
     clicked = st.session_state["compare-cases"]["document"]
     if clicked:
-        state.pick_case(str(clicked))
+        state.evaluate.document = str(clicked)
 
 
 main()

@@ -9,8 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import state
-from app.widgets.common import bound
+from app.state import reset_widgets, with_value
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -56,18 +55,18 @@ def columns(draft: Draft, keep: Keep) -> None:
         keep(_mapped(draft, id=changed("id") or None))
 
     left, middle, right = st.columns((1, 1, 1.4))
-    left.selectbox("Text", table.columns, key=bound("map-text", mapping.text), on_change=take_text)
+    left.selectbox("Text", table.columns, key=with_value("map-text", mapping.text), on_change=take_text)
     middle.selectbox(
         "Id",
         ["", *table.columns],
         format_func=lambda name: name or "row numbers",
-        key=bound("map-id", mapping.id or ""),
+        key=with_value("map-id", mapping.id or ""),
         on_change=take_id,
     )
     right.multiselect(
         "Context",
         [name for name in table.columns if name != mapping.text],
-        key=bound("map-context", list(mapping.context)),
+        key=with_value("map-context", list(mapping.context)),
         on_change=take_context,
         placeholder="further text, if any",
         select_all=False,
@@ -93,7 +92,7 @@ def _parts(draft: Draft, keep: Keep) -> None:
                 title,
                 ["", *draft.table.columns],
                 format_func=lambda name: name or "none",
-                key=bound(f"map-{part}", getattr(mapping, part) or ""),
+                key=with_value(f"map-{part}", getattr(mapping, part) or ""),
                 on_change=taken,
                 args=(part,),
                 disabled=not enabled,
@@ -141,7 +140,7 @@ def _by_column(draft: Draft, kind: str, keep: Keep) -> None:
     st.multiselect(
         "Columns that are labels" if kind == "label" else "Column (several: one for each rater)",
         [name for name in draft.table.columns if name != draft.mapping.text],
-        key=bound(key, [source.column for source in draft.mapping.gold]),
+        key=with_value(key, [source.column for source in draft.mapping.gold]),
         on_change=taken,
         placeholder="Choose columns",
         select_all=False,
@@ -174,7 +173,7 @@ def _by_label(draft: Draft, codebook: Codebook, keep: Keep) -> None:
                         f"Gold of label {start + 1}",
                         options,
                         format_func=lambda name: name or "no gold",
-                        key=bound(key, named.get((rater, label.name), "")),
+                        key=with_value(key, named.get((rater, label.name), "")),
                         on_change=taken,
                         args=(rater, label.name, key),
                         label_visibility="collapsed",
@@ -234,7 +233,7 @@ def unknown_values(draft: Draft, imported: BuiltDocuments, codebook: Codebook | 
             value = known.get(text.strip().casefold())
             shown = next((title for title, meaning in meanings.items() if meaning == value), "no gold")
             options: dict[str, Any] = {
-                "key": bound(key, shown if text.strip().casefold() in known else "no gold"),
+                "key": with_value(key, shown if text.strip().casefold() in known else "no gold"),
                 "on_change": meant,
                 "args": (text, key),
                 "label_visibility": "collapsed",
@@ -262,4 +261,4 @@ def reasons(told: Sequence[str]) -> None:
 
 def begin_anew() -> None:
     """Forget what the mapper's widgets hold: another file was read."""
-    state.forget(KIND, RATERS)
+    reset_widgets(KIND, RATERS)

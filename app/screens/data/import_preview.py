@@ -10,12 +10,12 @@ from html import escape
 
 import streamlit as st
 
-from app import context, prepare, state
+from app import context
 from app.screens.data import column_mapping
 from app.screens.data import overview as view
+from app.state import DataState, state, with_value
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import bound
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
@@ -52,7 +52,7 @@ class Preview:
         found = self.tried()
         trial = found if isinstance(found, ImportPreview) else None
         with slot:
-            st.button("Cancel", on_click=lambda: prepare.keep_intake(None), type="tertiary")
+            st.button("Cancel", on_click=lambda: context.update_pending_import(None), type="tertiary")
             ready = trial is not None and trial.imported.kept > 0 and not trial.changed
             words = f"Import {trial.imported.kept:,}" if trial is not None and trial.imported.kept else "Import"
             wanted = st.button(words, type="primary", disabled=not ready, key="data-import")
@@ -69,10 +69,12 @@ class Preview:
         with left:
             self.account(trial)
             with panel("Columns", f"{len(table.columns)} in the file", key="columns"):
-                column_mapping.columns(self.draft, prepare.keep_intake)
-                column_mapping.gold(self.draft, self.codebook, prepare.keep_intake)
+                column_mapping.columns(self.draft, context.update_pending_import)
+                column_mapping.gold(self.draft, self.codebook, context.update_pending_import)
                 if trial is not None:
-                    column_mapping.unknown_values(self.draft, trial.imported, trial.codebook, prepare.keep_intake)
+                    column_mapping.unknown_values(
+                        self.draft, trial.imported, trial.codebook, context.update_pending_import
+                    )
                     if trial.made and trial.codebook is not None:
                         st.html(
                             '<div class="moot-fieldname">These labels are made from the gold columns and become '
@@ -103,14 +105,14 @@ class Preview:
             id(draft.table), draft.mapping, draft.duplicates, draft.empties, draft.where, count,
             self.codebook.hash if self.codebook else "",
         )  # fmt: skip
-        known = prepare.trial(mark)
+        known = state.data.preview_for(mark)
         if known is None:
             with st.spinner("Counting", show_time=True):
                 try:
                     known = importing.trial(draft, self.codebook, session)
                 except MootError as error:
                     known = error
-            prepare.keep_trial(mark, known)
+            state.data.preview = (mark, known)
         return known  # type: ignore[no-any-return]
 
     def account(self, trial: ImportPreview | None) -> None:
@@ -160,9 +162,9 @@ class Preview:
         def reread(part: str) -> None:
             try:
                 chosen = {part: st.session_state[f"read-{part}"] or None}
-                prepare.keep_intake(importing.reread(draft, self.codebook, **chosen))
+                context.update_pending_import(importing.reread(draft, self.codebook, **chosen))
             except MootError as error:
-                state.say_next("error", error.message, f"{error.remedy} The file is shown as it was read before.")
+                state.set_notice("error", error.message, f"{error.remedy} The file is shown as it was read before.")
 
         def choice(
             part: str, label: str, chosen: str | None, options: Sequence[str], names: Callable[[str], str], found: str
@@ -172,7 +174,7 @@ class Preview:
                 label,
                 ["", *shown],
                 format_func=lambda one: names(one) if one else f"{names(found) or 'none'}, found",
-                key=bound(f"read-{part}", chosen or ""),
+                key=with_value(f"read-{part}", chosen or ""),
                 on_change=reread,
                 args=(part,),
                 accept_new_options=part != "sheet",
@@ -192,14 +194,14 @@ class Preview:
         """What becomes of repeated and of empty texts; asked only where there are some."""
 
         def taken(part: str) -> None:
-            prepare.keep_intake(replace(self.draft, **{part: st.session_state[f"take-{part}"]}))
+            context.update_pending_import(replace(self.draft, **{part: st.session_state[f"take-{part}"]}))
 
         def ask(part: str, words: str, titles: dict[str, str]) -> None:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.html(f'<div class="moot-cell">{escape(words)}</div>', width="stretch")
                 st.segmented_control(
                     words, list(titles), format_func=titles.__getitem__, required=True, label_visibility="collapsed",
-                    key=bound(f"take-{part}", getattr(self.draft, part)), on_change=taken, args=(part,),
+                    key=with_value(f"take-{part}", getattr(self.draft, part)), on_change=taken, args=(part,),
                 )  # fmt: skip
 
         if duplicates:
@@ -220,18 +222,18 @@ class Preview:
             where = st.session_state["data-where"]
             codebook = None if where == "new" or session is None else codebooks.known(session)
             mapping = importing.propose(self.draft.table, codebook)
-            prepare.keep_intake(replace(self.draft, where=where, mapping=mapping))
+            context.update_pending_import(replace(self.draft, where=where, mapping=mapping))
 
         options = list(WHERE) if session is not None and count else ["add", "new"] if session is not None else ["new"]
         with panel("Where to", f"{session.name} has {count:,} documents" if session is not None else "", key="where"):
             st.segmented_control(
                 "Where to", options, format_func=WHERE.__getitem__, required=True, label_visibility="collapsed",
-                key=bound("data-where", self.draft.where), on_change=taken,
+                key=with_value("data-where", self.draft.where), on_change=taken,
             )  # fmt: skip
             if self.draft.where == "new":
-                if not st.session_state.get(prepare.NEW_NAME):
-                    st.session_state[prepare.NEW_NAME] = projects.free_name(self.draft.name)
-                st.text_input("Its name", key=prepare.NEW_NAME)
+                if not state.data.new_project:
+                    state.data.new_project = projects.free_name(self.draft.name)
+                st.text_input("Its name", key=DataState.new_project.key)
             elif self.draft.where == "replace" and session is not None and session.latest_run():
                 notice("warn", "Runs and reviews stay", "Those of documents that are no longer there are not shown.")
 
@@ -240,14 +242,16 @@ class Preview:
         workspace, session, name = (
             context.workspace(),
             self.session,
-            str(st.session_state.get(prepare.NEW_NAME, "")),
+            state.data.new_project,
         )
         if self.draft.where == "new" or session is None:
             name = projects.project_path(name).stem  # an impossible name is said before anything starts
-            prepare.keep_job(Importing(self.draft, self.codebook, lambda: projects.create_project(workspace, name)))
+            context.set_import_job(
+                Importing(self.draft, self.codebook, lambda: projects.create_project(workspace, name))
+            )
         else:
             here = session
-            prepare.keep_job(Importing(self.draft, self.codebook, lambda: here))
+            context.set_import_job(Importing(self.draft, self.codebook, lambda: here))
 
 
 def waiting(intakes: Sequence[PendingImport]) -> None:
@@ -257,7 +261,7 @@ def waiting(intakes: Sequence[PendingImport]) -> None:
         what = "is being imported" if one.job is not None else "is not imported yet"
         with st.container(horizontal=True, vertical_alignment="center", key=f"waiting-{one.id}"):
             notice("info", f"{one.draft.name} was read at {when} and {what}")
-            st.button("Go on with it", key=f"waiting-go-{one.id}", on_click=prepare.take_up, args=(one,))
+            st.button("Go on with it", key=f"waiting-go-{one.id}", on_click=context.select_pending_import, args=(one,))
             if one.job is None:
                 st.button(
                     "Forget it", key=f"waiting-drop-{one.id}", type="tertiary",
@@ -267,8 +271,8 @@ def waiting(intakes: Sequence[PendingImport]) -> None:
 
 def keep_in_address() -> None:
     """Have F5 come back to the file that is shown."""
-    intake = prepare.intake()
-    layout.keep(intake=intake.id if intake is not None else None)
+    intake = context.pending_import()
+    layout.write_url(intake=intake.id if intake is not None else None)
 
 
 def under_way(job: Importing) -> None:
@@ -281,8 +285,8 @@ def under_way(job: Importing) -> None:
     try:
         session, made = job.result()
     except MootError as error:
-        prepare.keep_job(None)
-        state.say_next("error", error.message, error.remedy)
+        context.set_import_job(None)
+        state.set_notice("error", error.message, error.remedy)
         st.rerun()
     counts = made.counts
     text = f"{_rows(counts['rejected'])} rejected." if counts["rejected"] else ""
@@ -290,10 +294,10 @@ def under_way(job: Importing) -> None:
         text += f" {counts['repeated']:,} were in the project already; gold that they lacked was added."
     if counts["otherwise"]:
         text += f" {counts['otherwise']:,} gold values differ from those of the project, which stay."
-    prepare.keep_intake(None)
-    state.forget(prepare.NEW_NAME)
-    state.look_at_project(session.path)
-    state.say_next("ok", f"{counts['documents']:,} documents imported from {made.file_name}", text.strip())
+    context.update_pending_import(None)
+    DataState.new_project.reset()
+    state.select_project(session.path)
+    state.set_notice("ok", f"{counts['documents']:,} documents imported from {made.file_name}", text.strip())
     st.rerun()
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import context, prepare, state
+from app import context
 from app.screens.data import column_mapping
 from app.screens.data import overview as view
 from app.screens.data.import_preview import Preview, charts, under_way, waiting
 from app.screens.home import sections
+from app.state import DataState, reset_widgets, state
 from app.widgets import layout, plots
 from app.widgets.alerts import error_box, notice
 from app.widgets.empty_state import empty
@@ -36,18 +37,18 @@ def main() -> None:
     """Draw the screen."""
     sections.styles()
     session = context.current_project()
-    intake = prepare.intake()
+    intake = context.pending_import()
     if intake is not None and intake.job is not None:
         under_way(intake.job)
         return
     if intake is not None:
         Preview(session, intake.draft).show()
         return
-    layout.keep(intake=None)
+    layout.write_url(intake=None)
     if session is not None:
         waiting(context.workspace().waiting.of(session.path))
-    if session is not None and prepare.remap() is not None:
-        remapping(session, prepare.remap())
+    if session is not None and state.data.gold_draft is not None:
+        remapping(session, state.data.gold_draft)
     elif session is not None and not session.store.documents.count():
         first_file(session)
     elif session is not None:
@@ -63,7 +64,7 @@ def main() -> None:
 
 def bring(session: ProjectSession) -> None:
     """An uploader and a path; what can be read becomes the intake."""
-    upload = st.file_uploader("A file", type=TYPES, key=prepare.uploader("data-file"), label_visibility="collapsed")
+    upload = st.file_uploader("A file", type=TYPES, key=state.data.uploader("data-file"), label_visibility="collapsed")
     with st.form("data-by-path", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input("or a file by its path", key=PATH, placeholder="/home/me/reviews.csv")
         wanted = st.form_submit_button("Read")
@@ -85,8 +86,8 @@ def read(session: ProjectSession, source: bytes | Path, name: str) -> None:
         error_box(error)
         return
     column_mapping.begin_anew()
-    prepare.bring(draft)
-    prepare.empty_uploader()
+    context.add_pending_import(draft)
+    state.data.clear_uploaders()
     st.rerun()
 
 
@@ -118,7 +119,7 @@ def project(session: ProjectSession) -> None:
     with header("Data", f"{there.documents:,} documents in {session.name}"):
         if st.button("Map gold columns", key="data-remap", icon=":material/rule:"):
             with st.spinner("Reading the documents"):
-                prepare.keep_remap(importing.gold_draft(session, codebook))
+                state.data.gold_draft = importing.gold_draft(session, codebook)
             column_mapping.begin_anew()
             st.rerun()
         bringing = st.popover("Import a file", icon=":material/upload_file:", key="data-bring", type="primary")
@@ -138,8 +139,8 @@ def project(session: ProjectSession) -> None:
         with panel("Documents", key="documents") as head:
             with head:
                 search = st.text_input(
-                    "Search", key=prepare.SEARCH, placeholder="Search text and id", icon=":material/search:",
-                    label_visibility="collapsed", width=260, on_change=state.forget, args=(TURN,),
+                    "Search", key=DataState.search.key, placeholder="Search text and id", icon=":material/search:",
+                    label_visibility="collapsed", width=260, on_change=reset_widgets, args=(TURN,),
                 )  # fmt: skip
             table(session, codebook, search)
         together(session, codebook)
@@ -191,7 +192,7 @@ def table(session: ProjectSession, codebook: Codebook | None, search: str) -> No
     turn = int(st.session_state.get(TURN, 1))
     total, documents = overview.page(session, search=search, offset=PAGE * (turn - 1), limit=PAGE)
     if total and not documents:  # there are fewer pages than before
-        state.forget(TURN)
+        reset_widgets(TURN)
         st.rerun()
     if not total:
         st.html('<div class="moot-line q">No document holds these words.</div>')
@@ -243,7 +244,7 @@ def remapping(session: ProjectSession, draft: Draft) -> None:
     """The gold of documents that are in the project, mapped anew from the columns they came with."""
     codebook = codebooks.known(session)
     with header("Data", "which columns hold gold labels"):
-        st.button("Cancel", on_click=prepare.keep_remap, args=(None,), type="tertiary")
+        st.button("Cancel", on_click=DataState.gold_draft.set, args=(None,), type="tertiary")
         wanted = st.button("Replace the gold", type="primary", key="data-remap-done")
     try:
         found = importing.trial(draft, codebook)
@@ -252,9 +253,9 @@ def remapping(session: ProjectSession, draft: Draft) -> None:
         found = None
     left, right = st.columns((1.55, 1), gap="medium")
     with left, panel("Gold columns", f"{len(draft.table.columns) - 2} columns of the file", key="columns"):
-        column_mapping.gold(draft, codebook, prepare.keep_remap)
+        column_mapping.gold(draft, codebook, DataState.gold_draft.set)
         if found is not None:
-            column_mapping.unknown_values(draft, found.imported, found.codebook, prepare.keep_remap)
+            column_mapping.unknown_values(draft, found.imported, found.codebook, DataState.gold_draft.set)
         column_mapping.reasons(draft.mapping.reasons[-1:])
     with right:
         notice("info", "Texts, runs and reviews stay", "Only what counts as gold is replaced, for all documents.")
@@ -263,8 +264,8 @@ def remapping(session: ProjectSession, draft: Draft) -> None:
             charts(overview.gold_bars(found.profile, found.codebook), (), words, "")
     if wanted and found is not None:
         count = importing.remap_gold(session, draft, codebook)
-        prepare.keep_remap(None)
-        state.say_next("ok", f"{count:,} documents have gold now")
+        state.data.gold_draft = None
+        state.set_notice("ok", f"{count:,} documents have gold now")
         st.rerun()
 
 

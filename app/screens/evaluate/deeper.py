@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app import prepare, state
 from app.screens.evaluate import error_analysis, model_recommendations, stability
+from app.state import state
 from app.widgets import confusion, layout
 from app.widgets.labels import pick
 from core.debate.protocols import family
@@ -42,7 +42,7 @@ def errors(
                     "which", [ALL, STEADY], default=ALL, required=True, label_visibility="collapsed", key="errors-only"
                 )
             if st.button("Change the definition", key="errors-define", icon=":material/edit:", type="tertiary"):
-                prepare.edit_label(chosen)
+                state.codebook.select_label(chosen)
                 st.switch_page("screens/codebook/page.py")
         found, total = documents(
             session, run, chosen, reference, side=side, consistent=only == STEADY, word=word, limit=SHOWN
@@ -55,11 +55,11 @@ def errors(
             [_line(row) for row in found],
             head=labels[chosen],
             told=f"{total:,} {'document' if total == 1 else 'documents'}, wrong most often first{more}",
-            picked=state.case(),
+            picked=state.evaluate.document,
             key="errors-cases",
             on_document=_clicked,
         )
-    shown = state.case()
+    shown = state.evaluate.document
     if shown is not None:
         show(session, run, shown)
 
@@ -72,7 +72,7 @@ def _line(row: Mistake) -> dict[str, str]:
 def _clicked() -> None:
     clicked = st.session_state["errors-cases"]["document"]
     if clicked:
-        state.pick_case(str(clicked))
+        state.evaluate.document = str(clicked)
 
 
 def repeated(session: ProjectSession, run: RunRow, reference: Reference) -> None:
@@ -120,7 +120,7 @@ def role_models_and_people(session: ProjectSession, run: RunRow, reference: Refe
                 if run.verdicts and st.button("Run canaries", key="who-canaries", icon=":material/replay:"):
                     made = drift.again(session, run)
                     session.start_or_resume(made.run_id)
-                    state.say_next("ok", f"{made.documents} canaries are asked again", f"As run {made.run_id}.")
+                    state.set_notice("ok", f"{made.documents} canaries are asked again", f"As run {made.run_id}.")
                     st.rerun()
             model_recommendations.drift(drifted)
         if not found:

@@ -6,8 +6,9 @@ import json
 
 import streamlit as st
 
-from app import context, state
+from app import context
 from app.screens.evaluate import by_ambiguity, charts, debate_effect, deeper, panel_ablation, ratings
+from app.state import EvaluateState, state
 from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
 from app.widgets.metrics import Metric, MetricNote, interval_words, numbers
 from app.widgets.run_picker import run_date, run_picker, selected_run
@@ -61,15 +62,15 @@ def main() -> None:
             return
     view = st.segmented_control(
         "what to look at",
-        list(state.PARTS),
+        list(EvaluateState.TABS),
         default="scores",
-        format_func=state.PARTS.__getitem__,
+        format_func=EvaluateState.TABS.__getitem__,
         required=True,
         label_visibility="collapsed",
-        key=state.PART,
+        key=EvaluateState.tab.key,
         persist_state="session",
     )
-    layout.keep(part=view)
+    layout.write_url(tab=view)
     match view:
         case "debate":
             told = evaluated.debate(session, run, reference)
@@ -80,7 +81,7 @@ def main() -> None:
         case "stability":
             deeper.repeated(session, run, reference)
             by_ambiguity.apart(session, run, reference)
-        case "who":
+        case "models":
             deeper.role_models_and_people(session, run, reference)
         case _ if rating:
             ratings.dimensions(session, run, reference)
@@ -92,7 +93,7 @@ def main() -> None:
 
 
 def _reference_switch(known: dict[Reference, int]) -> Reference:
-    wanted = evaluated.usual(known, state.reference())
+    wanted = evaluated.usual(known, state.evaluate.reference)
     names = list(known)
 
     def words(name: Reference) -> str:
@@ -118,8 +119,8 @@ def _reference_switch(known: dict[Reference, int]) -> Reference:
             width=230,
             key="evaluate-truth-list",
         )
-    state.compare_with(chosen)
-    layout.keep(reference=chosen)
+    state.evaluate.reference = chosen
+    layout.write_url(reference=chosen)
     return chosen
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import context, preload, prepare, state
+from app import context, preload
 from app.screens.data import column_mapping
 from app.screens.home import sections
+from app.state import DataState, SessionState, state
 from app.widgets.alerts import error_box
 from app.widgets.common import heading
 from app.widgets.layout import panel
@@ -37,16 +38,16 @@ def open_recent(path: Path) -> None:
 
 def make_new() -> None:
     """Make an empty project under the name that was typed, and go where its documents come in."""
-    if _open(lambda: projects.create_project(context.workspace(), st.session_state[prepare.NEW_NAME]).path):
-        prepare.head_for("data")
+    if _open(lambda: projects.create_project(context.workspace(), state.data.new_project).path):
+        state.next_page = "data"
 
 
 def _open(opening: Callable[[], Path]) -> bool:
     """Whether it could be opened; what went wrong is said."""
     try:
-        state.look_at_project(opening())
+        state.select_project(opening())
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)
         return False
     return True
 
@@ -60,13 +61,13 @@ def start_with_file(session: ProjectSession | None) -> None:
             "it.</small></div>"
         )
         upload = st.file_uploader(
-            "Your file", type=TYPES, key=prepare.uploader("home-file"), label_visibility="collapsed"
+            "Your file", type=TYPES, key=state.data.uploader("home-file"), label_visibility="collapsed"
         )
         if upload is None:
             return
         if upload.name.lower().endswith(bundle.SUFFIX):
             _open(lambda: projects.project_from_bundle(context.workspace(), upload, upload.name).path)
-            prepare.empty_uploader()
+            state.data.clear_uploaders()
             st.rerun()
         fresh = session is None or bool(
             session.store.documents.count()
@@ -80,20 +81,20 @@ def start_with_file(session: ProjectSession | None) -> None:
             error_box(error)
             return
     column_mapping.begin_anew()
-    prepare.bring(replace(draft, where="new" if fresh else "add"))
-    prepare.empty_uploader()
+    context.add_pending_import(replace(draft, where="new" if fresh else "add"))
+    state.data.clear_uploaders()
     st.switch_page("screens/data/page.py")
 
 
 def go(step: Step) -> None:
     """Remember where a step leads; a callback may not switch pages itself."""
-    prepare.head_for(step.room)
+    state.next_page = step.room
 
 
 def main() -> None:
     """Draw the screen."""
     sections.styles()
-    if (room := prepare.heading_for()) is not None:
+    if (room := SessionState.next_page.pop()) is not None:
         st.switch_page(f"screens/{room}/page.py")
     session, workspace = context.current_project(), context.workspace()
     with st.container(key="welcome"):
@@ -112,7 +113,7 @@ def main() -> None:
                 heading("Recent projects")
                 st.space("stretch")
                 with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
-                    st.text_input("Its name", key=prepare.NEW_NAME, placeholder="clinic-letters")
+                    st.text_input("Its name", key=DataState.new_project.key, placeholder="clinic-letters")
                     st.form_submit_button("Create", type="primary", on_click=make_new)
             sections.recent_table(projects.recent(workspace), session.path if session else None, open_recent)
         with right:

@@ -7,8 +7,8 @@ from html import escape
 
 import streamlit as st
 
-from app import laboratory, prepare, state
 from app.screens.lab import components, suggestions
+from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.codebook_versions import changes
 from app.widgets.highlighted_text import marked_text
@@ -40,7 +40,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
         with head:
             view = st.segmented_control(
                 "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
-                key=laboratory.shown("lab_definitions_view", "edit"),
+                key=with_default(LabState.definitions_view.key, "edit"),
             )  # fmt: skip
         if view == "diff":
             changes(now.changes)
@@ -63,11 +63,11 @@ def _editor(session: ProjectSession, now: CodebookStatus) -> None:
     if not names:
         st.html('<div class="moot-line q">There is no label. Add one on the Codebook page.</div>')
         return
-    if st.session_state.get(laboratory.LABEL) not in names:
-        laboratory.forget(laboratory.LABEL)
+    if state.lab.label not in names:
+        LabState.label.reset()
     label_id = st.pills(
         "Label", list(names), format_func=names.__getitem__, label_visibility="collapsed", required=True,
-        key=laboratory.shown(laboratory.LABEL, next(iter(names))),
+        key=with_default(LabState.label.key, next(iter(names))),
     )  # fmt: skip
     label_editor.label_fields(fields, book, book.label(label_id or next(iter(names))))
     guideline = fields.bind("book-guideline", book.guideline, lambda old, typed: codebooks.change(old, guideline=typed))
@@ -79,7 +79,7 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
     if not now.dirty:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
-        at = prepare.drafted_at()
+        at = state.codebook.draft_saved_at
         saved = f"✓ Draft saved {time.strftime('%H:%M:%S', time.localtime(at))}" if at else ""
         st.html(f'<span class="moot-saved">{saved}</span>', width="stretch")
         back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
@@ -87,7 +87,7 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         number = now.next_version
         st.text_input(
-            f"Note for v{number}", key=laboratory.NOTE, label_visibility="collapsed",
+            f"Note for v{number}", key=LabState.note.key, label_visibility="collapsed",
             placeholder=f"Note for v{number}: what changed, in a few words",
         )  # fmt: skip
 
@@ -105,14 +105,12 @@ def promote_button(session: ProjectSession) -> None:
 
 def _promoted(session: ProjectSession) -> None:
     try:
-        version = codebooks.save(
-            session, codebooks.standing(session).codebook, st.session_state.get(laboratory.NOTE, "")
-        )
+        version = codebooks.save(session, codebooks.standing(session).codebook, state.lab.note)
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)
         return
-    laboratory.forget(laboratory.NOTE)
-    state.say_next("ok", f"Definitions v{version} are the project's default", "New runs use them and name them.")
+    LabState.note.reset()
+    state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use them and name them.")
 
 
 def _restore(session: ProjectSession, trigger: str) -> None:
@@ -123,13 +121,13 @@ def _restore(session: ProjectSession, trigger: str) -> None:
     try:
         if trigger == "promote":
             made = codebooks.restore(session, number)
-            state.say_next("ok", f"v{number} is the project's default again, as v{made}")
+            state.set_notice("ok", f"v{number} is the project's default again, as v{made}")
         else:
             old = next(each for each in codebooks.history(session) if each.version == number)
             codebooks.keep(session, old.codebook)
-            prepare.note_drafted()
+            state.codebook.note_draft_saved()
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)
 
 
 def document(session: ProjectSession, before: RunRow, after: RunRow, shown: Document) -> None:

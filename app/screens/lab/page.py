@@ -7,9 +7,10 @@ from html import escape
 
 import streamlit as st
 
-from app import context, laboratory, state
+from app import context
 from app.screens.home import sections
 from app.screens.lab import definitions, prompt, results, sweep
+from app.state import LabState, state, with_default
 from app.widgets import common
 from app.widgets.alerts import error_box
 from app.widgets.empty_state import empty
@@ -39,10 +40,10 @@ def main() -> None:
         return
     plan = plan_of(session)
     slots = templates.slots(plan.protocol)
-    slot = next((slot for slot in slots if slot.slot == laboratory.subject()), None)
+    slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
     top(session, plan, slot)
     subjects(slots)
-    if trouble := laboratory.trouble():
+    if trouble := state.lab.problem:
         error_box(trouble)
     left, right = st.columns([1, 1.06], gap="small")
     with left:
@@ -50,7 +51,7 @@ def main() -> None:
             definitions.definitions(session, plan)
         else:
             prompt.prompt(session, plan, slot, go=lambda: attempt(session, plan, slot))
-    if instant(plan) and st.session_state.get(laboratory.TYPING, True) and ready(session, plan, slot):
+    if instant(plan) and state.lab.test_while_typing and ready(session, plan, slot):
         attempt(session, plan, slot, quietly=True)
     with right:
         results.outcome(session, plan, slot, instant=instant(plan))
@@ -76,7 +77,7 @@ def plan_of(session: ProjectSession) -> Plan:
     """The project's plan with the protocol that is looked at here."""
     plan = planning.load_plan(session)
     book = codebooks.current(session)
-    wanted = st.session_state.get(laboratory.PROTOCOL, st.session_state.get(laboratory.WANTED, plan.protocol))
+    wanted = state.lab.protocol or state.lab.run_protocol or plan.protocol
     name = keyword_matches.protocol_for(book, wanted) if book is not None else None
     return plan if name in (None, plan.protocol) else replace(plan, protocol=name or plan.protocol, params={})
 
@@ -89,28 +90,28 @@ def instant(plan: Plan) -> bool:
 def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     """Whether there is a change that could be tried."""
     if slot is None:
-        return codebooks.standing(session).dirty and not laboratory.trouble()
+        return codebooks.standing(session).dirty and not state.lab.problem
     now = templates.template_status(session, slot, plan.protocol)
     return now.changed and now.usable
 
 
 def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
     """Try the change on the sample and turn to the trial; what cannot be tried is said on top."""
-    laboratory.forget(laboratory.TROUBLE)
+    LabState.problem.reset()
     try:
         change = trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
-        size = laboratory.size(results.USUAL)
-        sample = samples.project_sample(session, size, int(st.session_state.get(laboratory.SEED, 0)))
-        news = laboratory.is_news(f"{change.mark} {size}")
+        size = state.lab.sample_size or results.USUAL
+        sample = samples.project_sample(session, size, state.lab.seed)
+        news = state.lab.is_new_trial(f"{change.mark} {size}")
         if quietly and (change.nothing or not news):
             return  # what is shown meanwhile (one document, a look at the held-out split) stays
         trial = trials.start_trial(session, change, sample)
-        laboratory.show_trial(change.subject, trial.trial)
+        state.lab.show_trial(change.subject, trial.trial)
         if instant(plan):
             trials.wait_for_trial(session, trial, seconds=1.5)
     except MootError as error:
         if not quietly:
-            laboratory.note_trouble(error)
+            state.lab.problem = error
 
 
 def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
@@ -123,11 +124,11 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         if len(able) > 1:
             st.selectbox(
                 "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
-                key=laboratory.shown(laboratory.PROTOCOL, plan.protocol), width=200,
+                key=with_default(LabState.protocol.key, plan.protocol), width=200,
             )  # fmt: skip
         st.selectbox(
             "Tried on", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
-            key=laboratory.shown(laboratory.SIZE, results.USUAL), width=150,
+            key=with_default(LabState.sample_size.key, results.USUAL), width=150,
             help="Wrong before, right before, contested and random, a quarter each; always the same for a seed",
         )  # fmt: skip
         with st.popover("Open a run", help="Edit with the prompts that a run was made with"):
@@ -148,11 +149,11 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     if not count:
         st.html('<div class="moot-line">There is no document that may be looked at.</div>')
         return
-    number = st.number_input("Document", 1, count, key=laboratory.shown(laboratory.ONE, 1))
+    number = st.number_input("Document", 1, count, key=with_default(LabState.single_position.key, 1))
     chosen = samples.visible_document(session, int(number))
     st.html(f'<div class="moot-line q">{prompt.document_words(session, chosen)}</div>')
     if st.button("Try this one", type="primary", key="lab-one"):
-        laboratory.forget(laboratory.TROUBLE)
+        LabState.problem.reset()
         try:
             change = (
                 trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
@@ -161,9 +162,9 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         except MootError as error:
             error_box(error)
         else:
-            laboratory.show_trial(change.subject, trial.trial)
-            laboratory.pick(None)
-            laboratory.pick(chosen)
+            state.lab.show_trial(change.subject, trial.trial)
+            state.lab.toggle_document(None)
+            state.lab.toggle_document(chosen)
             st.rerun()
 
 
@@ -179,11 +180,11 @@ def open_run(session: ProjectSession) -> None:
     st.html(f'<div class="moot-line">{escape(", ".join(own) or "It used the shipped prompts.")}</div>')
     if st.button("Edit with its prompts", key="lab-open-run"):
         changed = templates.load_run_prompts(session, known[chosen])
-        laboratory.renew()
-        laboratory.forget(laboratory.PROTOCOL)
-        st.session_state[laboratory.ERRORS] = chosen
-        st.session_state[laboratory.WANTED] = known[chosen].settings.protocol
-        state.say_next("ok", f"The prompts of {chosen} are in the editor", f"{changed} are other than they were.")
+        state.lab.replace_editor_text()
+        LabState.protocol.reset()
+        state.lab.errors_run = chosen
+        state.lab.run_protocol = known[chosen].settings.protocol
+        state.set_notice("ok", f"The prompts of {chosen} are in the editor", f"{changed} are other than they were.")
         st.rerun()
 
 
@@ -192,7 +193,7 @@ def subjects(slots: tuple[Slot, ...]) -> None:
     own = {slot.slot: slot.title for slot in slots if not slot.shared}
     shared = {slot.slot: slot.title for slot in slots if slot.shared}
     names = {trials.DEFINITIONS: "Definitions", **own}
-    now = laboratory.subject()
+    now = state.lab.subject
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
         chosen = st.segmented_control(
             "What to change", list(names), format_func=names.__getitem__, label_visibility="collapsed",
@@ -205,7 +206,7 @@ def subjects(slots: tuple[Slot, ...]) -> None:
         )  # fmt: skip
     for wanted in (chosen, other):
         if wanted is not None and wanted != now:
-            laboratory.edit(wanted)
+            state.lab.select_subject(wanted)
             st.rerun()
 
 

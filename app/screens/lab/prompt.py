@@ -8,8 +8,8 @@ from html import escape
 
 import streamlit as st
 
-from app import laboratory, state
 from app.screens.lab import components
+from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box, notice
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import prompt_preview
@@ -37,7 +37,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         with head:
             view = st.segmented_control(
                 "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
-                key=laboratory.shown(laboratory.VIEW, "edit"),
+                key=with_default(LabState.prompt_view.key, "edit"),
             )  # fmt: skip
         match view:
             case "diff":
@@ -69,19 +69,19 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
 
     def typed() -> None:
         sent = (st.session_state.get(key) or {}).get("text") or {}
-        if sent.get("life") == f"{slot.slot}-{laboratory.life()}":
+        if sent.get("life") == f"{slot.slot}-{state.lab.editor_version}":
             templates.save_draft(
                 session, slot, str(sent["text"]), templates.template_status(session, slot, plan.protocol).base
             )
-            laboratory.note_drafted()
-            laboratory.forget(laboratory.TROUBLE)
+            state.lab.note_draft_saved()
+            LabState.problem.reset()
 
     def tried() -> None:
         typed()
         go()
 
     components.template_editor(
-        now.text, now.problems, life=f"{slot.slot}-{laboratory.life()}", name=f"{slot.title} prompt", key=key,
+        now.text, now.problems, life=f"{slot.slot}-{state.lab.editor_version}", name=f"{slot.title} prompt", key=key,
         on_text=typed, on_go=tried,
     )  # fmt: skip
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -110,7 +110,7 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     if not count:
         st.html('<div class="moot-line q">There is no document that may be looked at.</div>')
         return
-    key = laboratory.shown(laboratory.PREVIEWED, 1)
+    key = with_default(LabState.preview_position.key, 1)
     number = st.number_input("Document", 1, count, key=key, width=140)
     document = session.store.documents.get(samples.visible_document(session, int(number)))
     if document is None:
@@ -154,15 +154,15 @@ def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
         "Export", now.text, templates.template_file_name(now.base), "text/markdown", on_click="ignore",
         icon=":material/download:",
     )  # fmt: skip
-    upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{laboratory.life()}")
+    upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
         try:
             templates.import_template(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
         except MootError as error:
             error_box(error)
             return
-        laboratory.renew()
-        laboratory.note_drafted()
+        state.lab.replace_editor_text()
+        state.lab.note_draft_saved()
         st.rerun()
 
 
@@ -182,9 +182,11 @@ def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     number = max(version.number for version in known) + 1
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         st.text_input(
-            f"Note for v{number}", key=laboratory.NOTE, placeholder=f"Note for v{number}: what changed, in a few words",
+            f"Note for v{number}",
+            key=LabState.note.key,
+            placeholder=f"Note for v{number}: what changed, in a few words",
             label_visibility="collapsed",
-        )  # fmt: skip
+        )
         st.button(
             f"Save as v{number}", disabled=not now.usable, key="lab-keep", on_click=_save, args=(session, plan, slot)
         )
@@ -193,25 +195,25 @@ def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
 def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
     version = save(session, plan, slot)
     if version is not None:
-        state.say_next("ok", f"Saved as {version.label}", "Promote it to have new runs use it.")
+        state.set_notice("ok", f"Saved as {version.label}", "Promote it to have new runs use it.")
 
 
 def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version | None:
     """Keep the draft as a version; what is wrong with it is said on top."""
     try:
-        version = templates.save_version(session, slot, plan.protocol, st.session_state.get(laboratory.NOTE, ""))
+        version = templates.save_version(session, slot, plan.protocol, state.lab.note)
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)
         return None
-    laboratory.forget(laboratory.NOTE)
-    laboratory.renew()
+    LabState.note.reset()
+    state.lab.replace_editor_text()
     return version
 
 
 def _reset(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
     templates.edit_version(session, version, slot)
-    laboratory.renew()
-    laboratory.forget(laboratory.TROUBLE)
+    state.lab.replace_editor_text()
+    LabState.problem.reset()
 
 
 def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> templates.Version | None:
@@ -234,5 +236,5 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 def promote(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
     """Have new runs use a version."""
     templates.promote_version(session, version)
-    laboratory.renew()
-    state.say_next("ok", f"{slot.title} {version.label} is the project's default", "New runs use it and name it.")
+    state.lab.replace_editor_text()
+    state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use it and name it.")

@@ -6,8 +6,9 @@ from html import escape
 
 import streamlit as st
 
-from app import context, laboratory, state
+from app import context
 from app.screens.lab import components, definitions, prompt
+from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
 from app.widgets.common import money
 from app.widgets.empty_state import empty
@@ -62,7 +63,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """What trying the change that waits would ask and cost; empty when none waits or it cannot be tried."""
     try:
         change = trying.definition_change(session, plan) if slot is None else trying.prompt_change(session, slot, plan)
-        sample = samples.project_sample(session, laboratory.size(USUAL), int(st.session_state.get(laboratory.SEED, 0)))
+        sample = samples.project_sample(session, (state.lab.sample_size or USUAL), state.lab.seed)
         if change.nothing or trying.was_tried(session, change, sample):
             return ""
         told = forecast_trial(session, change, sample)
@@ -73,7 +74,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
 
 def _shown(session: ProjectSession, subject: str) -> Trial | None:
     trials = session.store.lab.trials(subject)
-    wanted = laboratory.trial(subject)
+    wanted = state.lab.trials.get(subject)
     return next((trial for trial in trials if trial.trial == wanted), trials[-1] if trials else None)
 
 
@@ -110,8 +111,8 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     if tried.state != "done":
         _why(tried)
     trial = tried.trial
-    if len(trial.sample["strata"]) == 1 and laboratory.picked() is None:
-        laboratory.pick(next(iter(trial.sample["strata"])))
+    if len(trial.sample["strata"]) == 1 and state.lab.document is None:
+        state.lab.toggle_document(next(iter(trial.sample["strata"])))
     found = trying.trial_result(session, trial)
     if not found.documents:
         return
@@ -128,7 +129,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     components.outcome(
         found, codebook, words,
         told=_scores(found), measure="Change in the share of right values" if codebook.kind == "rating" else
-        "Change in F1, points", few=_few(found), picked=laboratory.picked(), rows=not trial.held_out, key=TRIED,
+        "Change in F1, points", few=_few(found), picked=state.lab.document, rows=not trial.held_out, key=TRIED,
         on_document=_picked,
     )  # fmt: skip
 
@@ -136,7 +137,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
 def _picked() -> None:
     clicked = (st.session_state.get(TRIED) or {}).get("document")
     if clicked:
-        laboratory.pick(str(clicked))
+        state.lab.toggle_document(str(clicked))
 
 
 def _scores(found: TrialResult) -> str:
@@ -177,7 +178,7 @@ def _why(tried: TrialStatus) -> None:
 
 def _debates(session: ProjectSession, trial: Trial) -> None:
     """Both debates on the document that is picked, side by side."""
-    document_id = laboratory.picked()
+    document_id = state.lab.document
     if trial.held_out or document_id is None or document_id not in trial.sample["strata"]:
         return
     document = session.store.documents.get(document_id)
@@ -188,10 +189,10 @@ def _debates(session: ProjectSession, trial: Trial) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f'<div class="moot-panel"><h2>{escape(document_id)}</h2></div>', width="stretch")
             if st.button("Open in Review", icon=":material/rule:", type="tertiary", key="lab-review"):
-                state.open_document(document_id)
+                state.review.requested_document = document_id
                 st.switch_page("screens/review/page.py")
             st.button(
-                "Close", icon=":material/close:", type="tertiary", key="lab-close", on_click=laboratory.pick,
+                "Close", icon=":material/close:", type="tertiary", key="lab-close", on_click=state.lab.toggle_document,
                 args=(document_id,),
             )  # fmt: skip
         definitions.document(session, before, after, document)
@@ -240,14 +241,14 @@ def _nth(number: int) -> str:
 
 
 def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    laboratory.forget(laboratory.TROUBLE)
+    LabState.problem.reset()
     try:
         change = trying.definition_change(session, plan) if slot is None else trying.latest_change(session, slot, plan)
         trial = trying.start_trial(session, change, samples.held_out_sample(session))
     except MootError as error:
-        laboratory.note_trouble(error)
+        state.lab.problem = error
         return
-    laboratory.show_trial(change.subject, trial.trial)
+    state.lab.show_trial(change.subject, trial.trial)
 
 
 def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from app import laboratory, prepare, state
+from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box
 from app.widgets.codebook_versions import pieces
 from app.widgets.common import heading, money
@@ -48,10 +48,10 @@ def _errors_of(session: ProjectSession) -> str | None:
     known = {row.run_id: row for row in reversed(session.store.runs.all()) if row.verdicts}
     if not known:
         return None
-    if st.session_state.get(laboratory.ERRORS) not in known:
-        laboratory.forget(laboratory.ERRORS)
+    if state.lab.errors_run not in known:
+        LabState.errors_run.reset()
     return st.selectbox(
-        "Errors of", [None, *known], key=laboratory.shown(laboratory.ERRORS, None), width=320,
+        "Errors of", [None, *known], key=with_default(LabState.errors_run.key, None), width=320,
         format_func=lambda id: "The latest try or run" if id is None else run_words(known[id]),
     )  # fmt: skip
 
@@ -77,12 +77,12 @@ def _take(session: ProjectSession, one: Suggestion) -> None:
     try:
         suggesting.accept(session, one)
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)
         return
     except KeyError:
-        state.say_next("warn", "That label is not there any more", "It was deleted in another tab.")
+        state.set_notice("warn", "That label is not there any more", "It was deleted in another tab.")
         return
-    prepare.note_drafted()
+    state.codebook.note_draft_saved()
 
 
 def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
@@ -100,15 +100,15 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
             "Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {role_model.spec}"
         )
     if asked and label_id is not None:
-        laboratory.keep_proposed(None)
+        state.lab.proposal = None
         try:
             with st.spinner(f"{role_model.spec} is writing"):
-                laboratory.keep_proposed(rewrite.propose_rewrite(session, plan, label_id, run_id=run_id))
+                state.lab.proposal = rewrite.propose_rewrite(session, plan, label_id, run_id=run_id)
         except MootError as error:
             error_box(error)
         except TimeoutError:
             error_box(MootError(f"{role_model.spec} took longer than two minutes.", "Try again."))
-    proposal: Proposal | None = laboratory.proposed()
+    proposal: Proposal | None = state.lab.proposal
     if proposal is not None:
         _proposal(session, proposal)
 
@@ -139,11 +139,11 @@ def _proposal(session: ProjectSession, proposal: Proposal) -> None:
 
 def _decide(session: ProjectSession, proposal: Proposal, part: str, taken: bool) -> None:
     if not taken:
-        laboratory.keep_proposed(rewrite.dismiss_field(proposal, part))
+        state.lab.proposal = rewrite.dismiss_field(proposal, part)
         return
     try:
-        laboratory.keep_proposed(rewrite.accept_field(session, proposal, part))
+        state.lab.proposal = rewrite.accept_field(session, proposal, part)
     except (MootError, KeyError) as error:
-        state.say_next("error", "That could not be taken", str(error))
+        state.set_notice("error", "That could not be taken", str(error))
         return
-    prepare.note_drafted()
+    state.codebook.note_draft_saved()

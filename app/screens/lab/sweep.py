@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import laboratory, state
+from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
 from app.widgets.common import money
 from core.debate import protocols
@@ -150,9 +150,9 @@ def _go_on(session: ProjectSession, row: SweepRow) -> None:
     """Go on; where the budget was spent, with the one that stands in the field."""
     budget = st.session_state.get(f"sweep-raise-{row.sweep}") if row.progress.get("spent") else None
     resume_sweep(session, row, budget_usd=budget)
-    laboratory.forget(laboratory.TROUBLE)
+    LabState.problem.reset()
     if budget is not None:
-        state.say_next("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
+        state.set_notice("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
 
 
 def _ranking(places: Sequence[RankedCell]) -> None:

@@ -9,8 +9,8 @@ from typing import Literal
 
 import streamlit as st
 
-from app import state
 from app.screens.models.role_models import learned
+from app.state import state
 from app.widgets.alerts import badge_html, error_box, notice
 from app.widgets.common import line
 from core.errors import MootError, UsageError
@@ -105,9 +105,9 @@ def _connection(workspace: Workspace, place: ConnectionEntry, plan: Plan) -> Non
             "", icon=":material/delete:", key=f"remove-{place.name}", type="tertiary", help=f"Remove {place.name}"
         ):
             models.remove(workspace, place.name)
-            state.tested().pop(place.name, None)
+            state.models.set_test(place.name, None)
             st.rerun()
-    told = state.tested().get(place.name)
+    told = state.models.tests.get(place.name)
     if told is not None:
         _told(workspace, place, told)
 
@@ -137,7 +137,7 @@ def _type_key(workspace: Workspace, place: ConnectionEntry) -> None:
             except UsageError as error:
                 error_box(error)
             else:
-                state.say_next("ok", f"The key for {place.name} is in the keyring", "Test it to see it work.")
+                state.set_notice("ok", f"The key for {place.name} is in the keyring", "Test it to see it work.")
                 st.rerun()
 
 
@@ -146,7 +146,7 @@ def _test(workspace: Workspace, place: ConnectionEntry, plan: Plan) -> None:
         listed = models.fresh_listing(workspace, place.name)
         model = models.test_model(workspace, place.name, plan, listed)
         probe = _probe(workspace, place, model) if model and listed.error is None else None
-    state.tested()[place.name] = Tested(listed, model, probe)
+    state.models.set_test(place.name, Tested(listed, model, probe))
 
 
 def _probe(workspace: Workspace, place: ConnectionEntry, model: str, *, thoroughly: bool = False) -> Probe | None:
@@ -191,7 +191,7 @@ def _told(workspace: Workspace, place: ConnectionEntry, told: Tested) -> None:
         if st.button("Ask it for one line", key=f"ask-{place.name}", disabled=not chosen) and chosen:
             with st.spinner(f"Asking {chosen} …"):
                 probe = _probe(workspace, place, chosen)
-            state.tested()[place.name] = Tested(listed, chosen, probe)
+            state.models.set_test(place.name, Tested(listed, chosen, probe))
             st.rerun()
         if (
             st.button(
@@ -204,10 +204,10 @@ def _told(workspace: Workspace, place: ConnectionEntry, told: Tested) -> None:
         ):
             with st.spinner(f"Examining {chosen} …"):
                 probe = _probe(workspace, place, chosen, thoroughly=True)
-            state.tested()[place.name] = Tested(listed, chosen, probe)
+            state.models.set_test(place.name, Tested(listed, chosen, probe))
             st.rerun()
         if st.button("Close", key=f"close-{place.name}", type="tertiary"):
-            state.tested().pop(place.name, None)
+            state.models.set_test(place.name, None)
             st.rerun()
     if len(listed.cards) > 1 or any(card.family or card.size_bytes for card in listed.cards):
         _table(place, listed)
@@ -264,9 +264,9 @@ def add_form(workspace: Workspace) -> None:
         try:
             models.add(workspace, name, st.session_state[url_key])
         except UsageError as error:
-            state.say_next("error", error.message, error.remedy)
+            state.set_notice("error", error.message, error.remedy)
         else:
-            state.say_next("ok", f"{name} was added", "Test it, then choose it on a seat.")
+            state.set_notice("ok", f"{name} was added", "Test it, then choose it on a seat.")
             st.session_state[name_key] = st.session_state[url_key] = ""
 
     with st.form("add-connection", border=False):

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app import context, state
+from app import context
 from app.screens.models import price_list
 from app.screens.models.connections import add_form, connections
 from app.screens.models.role_models import Offers, advice, presets, seating
-from app.widgets.common import bound, heading, line, saved, styles
+from app.state import state, with_value
+from app.widgets.common import heading, line, saved, styles
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
@@ -27,7 +28,7 @@ places = models.places(workspace)
 def save(changed: planning.Plan) -> None:
     """Keep the plan in the project at once."""
     planning.save_plan(session, changed)
-    state.note_plan_saved()
+    state.models.note_plan_saved()
 
 
 def refresh() -> None:
@@ -37,7 +38,7 @@ def refresh() -> None:
 
 
 with header("Models", "who sits on which role, and where the models are"):
-    saved(state.plan_saved_at())
+    saved(state.models.plan_saved_at)
 
 with st.container(border=True, key="role_models"):
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -46,7 +47,7 @@ with st.container(border=True, key="role_models"):
             "Protocol",
             list(protocols.PROTOCOLS),
             format_func=lambda name: protocols.find(name).title,
-            key=bound("models-protocol", plan.protocol),
+            key=with_value("models-protocol", plan.protocol),
             required=True,
             on_change=lambda: save(replace(plan, protocol=st.session_state["models-protocol"], params={})),
             label_visibility="collapsed",
@@ -92,7 +93,7 @@ with right:
             min_value=0,
             max_value=1000,
             step=10,
-            key=bound("pace", round(plan.pace)),
+            key=with_value("pace", round(plan.pace)),
             on_change=lambda: save(replace(plan, pace=float(st.session_state["pace"]))),
             help="How fast the built-in model speaks in the studio, so that a debate can be followed. 0 is instant.",
         )

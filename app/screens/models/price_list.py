@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import state
-from app.widgets.common import bound, line
+from app.state import state, with_value
+from app.widgets.common import line
 from core.errors import UsageError
 from core.runs import BUILTIN
 from core.services.models import ConnectionEntry
@@ -33,7 +33,7 @@ def ceiling() -> float | None:
         step=1.0,
         format="%.2f",
         placeholder="any price",
-        key=bound("price-ceiling", holds),
+        key=with_value("price-ceiling", holds),
         on_change=changed,
         label_visibility="collapsed",
         width=135,
@@ -69,9 +69,9 @@ def own_prices(workspace: Workspace, places: Sequence[ConnectionEntry]) -> None:
                     raise UsageError("A price has two numbers.", "Type dollars for a million tokens, in and out.")
                 prices.set_price(workspace, name, model, Price(prompt=prompt, completion=reply))
             except UsageError as error:
-                state.say_next("error", error.message, error.remedy)
+                state.set_notice("error", error.message, error.remedy)
             else:
-                state.say_next("ok", f"{name}/{model.strip()} has a price", "Estimates and budgets count with it.")
+                state.set_notice("ok", f"{name}/{model.strip()} has a price", "Estimates and budgets count with it.")
             st.rerun()
     line("Dollars for a million tokens. Yours come before published ones.", "q xs")
 

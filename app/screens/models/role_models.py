@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import state
-from app.widgets.common import bound, heading, line
+from app.state import state, with_value
+from app.widgets.common import heading, line
 from app.widgets.labels import role_html
 from core.debate.turns import Role
 from core.errors import UsageError
@@ -88,7 +88,7 @@ def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], Non
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 if st.button(name, key=f"preset-{name}", help=f"Seat everybody as in {name}", width="stretch"):
                     save(role_models.with_preset(plan, kept))
-                    state.say_next("ok", f"Seated as in {name}", _who(kept))
+                    state.set_notice("ok", f"Seated as in {name}", _who(kept))
                     st.rerun()
                 if st.button(
                     "", icon=":material/delete:", key=f"unpreset-{name}", help=f"Delete {name}", type="tertiary"
@@ -101,9 +101,9 @@ def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], Non
                 try:
                     kept_as = role_models.save_preset(name, plan)
                 except UsageError as error:
-                    state.say_next("error", error.message, error.remedy)
+                    state.set_notice("error", error.message, error.remedy)
                 else:
-                    state.say_next("ok", f"Saved as {kept_as}", "It is offered in all your projects.")
+                    state.set_notice("ok", f"Saved as {kept_as}", "It is offered in all your projects.")
                 st.rerun()
 
 
@@ -201,7 +201,7 @@ def _row(
             step=step,
             format=form,
             placeholder="auto",
-            key=bound(key(part), value),
+            key=with_value(key(part), value),
             on_change=sampled,
             args=(part,),
             label_visibility="collapsed",
@@ -214,7 +214,7 @@ def _row(
     columns[1].selectbox(
         f"Connection of the {role.title}",
         names if role_model.connection in names else [role_model.connection, *names],
-        key=bound(key("connection"), role_model.connection),
+        key=with_value(key("connection"), role_model.connection),
         on_change=moved,
         label_visibility="collapsed",
     )
@@ -222,7 +222,7 @@ def _row(
     columns[2].selectbox(
         f"Model of the {role.title}",
         listed if not role_model.model or role_model.model in listed else [role_model.model, *listed],
-        key=bound(key("model"), role_model.model or None),
+        key=with_value(key("model"), role_model.model or None),
         index=None,
         placeholder="Choose or type a model",
         accept_new_options=not builtin,
@@ -235,7 +235,7 @@ def _row(
     columns[6].selectbox(
         f"Reasoning effort of the {role.title}",
         EFFORTS,
-        key=bound(key("reasoning_effort"), sampling.reasoning_effort or AUTO),
+        key=with_value(key("reasoning_effort"), sampling.reasoning_effort or AUTO),
         on_change=sampled,
         args=("reasoning_effort",),
         label_visibility="collapsed",
@@ -246,7 +246,7 @@ def _row(
         f"Replies of the {role.title}",
         list(REPLIES),
         format_func=REPLIES.__getitem__,
-        key=bound(key("json_schema"), sampling.json_schema),
+        key=with_value(key("json_schema"), sampling.json_schema),
         on_change=sampled,
         args=("json_schema",),
         label_visibility="collapsed",

@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from app import prepare, state
+from app.state import state, with_value
 from app.widgets.codebook_versions import when
-from app.widgets.common import bound, money
+from app.widgets.common import money
 from core.debate.personas import Persona, PersonaSet, Quote
 from core.errors import MootError
 from core.services import personas
@@ -33,9 +33,9 @@ def keep(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> N
     try:
         personas.keep(session, edit(personas.current(session)[0]))
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)
     else:
-        prepare.note_drafted()
+        state.codebook.note_draft_saved()
 
 
 def counted(cast: PersonaSet) -> str:
@@ -52,12 +52,12 @@ def fields(session: ProjectSession, persona: Persona) -> None:
         typed = " ".join(str(st.session_state[key]).split())
         keep(session, lambda now: personas.change_persona(now, persona.name, **{part: typed}))
         if part == "name" and typed:
-            prepare.edit_persona(typed)
+            state.personas.persona = typed
 
     for part, title, help in FIELDS:
         key = f"persona-{part}-of-{persona.name}"
         options: dict[str, Any] = {
-            "key": bound(key, getattr(persona, part)),
+            "key": with_value(key, getattr(persona, part)),
             "on_change": changed,
             "args": (part, key),
             "placeholder": help,

@@ -7,11 +7,11 @@ from html import escape
 
 import streamlit as st
 
-from app import context, prepare, state
+from app import context
 from app.screens.home import sections
 from app.screens.personas import editor as views
+from app.state import PersonasState, reset_widgets, state, with_value
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import bound
 from app.widgets.layout import header, panel
 from core.debate.personas import PersonaSet
 from core.errors import MootError
@@ -34,7 +34,7 @@ def main() -> None:
     """Draw the screen."""
     sections.styles()
     session = context.require_project()
-    job = prepare.casting()
+    job = state.personas.job
     if job is not None and job.wait(AT_ONCE):
         ended(session, job)
     current, saved = personas.current(session)
@@ -58,7 +58,7 @@ def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSet
     number = (saved.version if saved else 0) + 1
     badge, tone = (f"v{number} draft", "unres") if dirty else (f"v{saved.version}" if saved else "", "")
     with header("Personas", f"{views.counted(current)} on the panel", badge=badge, tone=tone):  # type: ignore[arg-type]
-        if dirty and (at := prepare.drafted_at()) is not None:
+        if dirty and (at := state.codebook.draft_saved_at) is not None:
             st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             st.download_button(
@@ -74,18 +74,18 @@ def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSet
             st.button("Discard", on_click=session.store.personas.drop_draft, help="Back to the saved version")
         if dirty and st.button(f"Save as v{number}", type="primary", key="personas-save"):
             version = personas.save(session, current, st.session_state.get(NOTE, ""))
-            state.forget(NOTE)
-            state.say_next("ok", f"Saved as v{version}", "Panels that are started from now on are made of it.")
+            reset_widgets(NOTE)
+            state.set_notice("ok", f"Saved as v{version}", "Panels that are started from now on are made of it.")
             st.rerun()
         if not dirty and saved is not None and st.button("Seat them on a run", icon=":material/forum:"):
             planning.save_plan(session, personas.on_the_panel(planning.load_plan(session)))
-            state.set_up(True)
+            state.run.show_setup(True)
             st.switch_page("screens/run/page.py")
 
 
 def bring(session: ProjectSession) -> None:
     """Import a YAML file into the draft."""
-    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=prepare.uploader("personas-file"))
+    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=state.data.uploader("personas-file"))
     if upload is None:
         return
     try:
@@ -93,9 +93,9 @@ def bring(session: ProjectSession) -> None:
     except MootError as error:
         error_box(error)
         return
-    prepare.note_drafted()
-    prepare.empty_uploader()
-    state.say_next("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
+    state.codebook.note_draft_saved()
+    state.data.clear_uploaders()
+    state.set_notice("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
     st.rerun()
 
 
@@ -108,7 +108,7 @@ def sources(session: ProjectSession, job: personas.Job | None) -> None:
     with panel("Sources", "what your stakeholders say", key="persona-sources"):
         uploads = st.file_uploader(
             "Documents", type=["txt", "md", "pdf"], accept_multiple_files=True, label_visibility="collapsed",
-            key=prepare.uploader("persona-sources-files"),
+            key=state.data.uploader("persona-sources-files"),
         )  # fmt: skip
         if uploads:
             try:
@@ -116,7 +116,7 @@ def sources(session: ProjectSession, job: personas.Job | None) -> None:
             except MootError as error:
                 error_box(error)
             else:
-                prepare.empty_uploader()
+                state.data.clear_uploaders()
                 st.rerun()
         for number, (name, text) in enumerate(kept.items()):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -143,9 +143,9 @@ def making(session: ProjectSession) -> None:
     role_models = (plan.everyone, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
     specs = list(dict.fromkeys(role_model.spec for role_model in role_models))
     left, right = st.columns(2, wrap=False)
-    left.number_input("Groups", 1, 12, key=bound("persona-groups", st.session_state.get("persona-groups", 4)),
+    left.number_input("Groups", 1, 12, key=with_value("persona-groups", st.session_state.get("persona-groups", 4)),
                       help="At most so many.")  # fmt: skip
-    right.number_input("Each of", 1, 12, key=bound("persona-each", st.session_state.get("persona-each", 3)),
+    right.number_input("Each of", 1, 12, key=with_value("persona-each", st.session_state.get("persona-each", 3)),
                        help="At most so many personas in a group.")  # fmt: skip
     spec = st.selectbox(
         "Made by", specs, key="persona-maker", accept_new_options=True,
@@ -166,7 +166,7 @@ def making(session: ProjectSession) -> None:
         except MootError as error:
             error_box(error)
             return
-        prepare.keep_casting(job)
+        state.personas.job = job
         st.rerun()
 
 
@@ -180,15 +180,15 @@ def follow(job: personas.Job) -> None:
 
 def ended(session: ProjectSession, job: personas.Job) -> None:
     """What came of it becomes the draft."""
-    prepare.keep_casting(None)
+    state.personas.job = None
     try:
         made = job.result()
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)
         st.rerun()
     personas.keep(session, made.made.cast)
-    prepare.note_drafted()
-    state.say_next(
+    state.codebook.note_draft_saved()
+    state.set_notice(
         "ok", made.words, " ".join(made.made.notes) or "They are a draft: look them through, then save them."
     )
     st.rerun()
@@ -203,7 +203,7 @@ def whole(session: ProjectSession, current: PersonaSet) -> None:
             views.keep(session, lambda now: personas.change(now, task=st.session_state["persona-task-text"]))
 
         st.text_area(
-            "Task", key=bound("persona-task-text", current.task), on_change=taken, height=120,
+            "Task", key=with_value("persona-task-text", current.task), on_change=taken, height=120,
             label_visibility="collapsed", placeholder=personas.task_of(book)[:300] if book else "What they judge",
         )  # fmt: skip
 
@@ -214,7 +214,7 @@ def whole(session: ProjectSession, current: PersonaSet) -> None:
 def groups(session: ProjectSession, current: PersonaSet) -> str:
     """The groups with their personas; gives the name of the one that is edited."""
     names = [member.persona.name for member in current.members]
-    chosen = prepare.persona() if prepare.persona() in names else names[0]
+    chosen = state.personas.persona if state.personas.persona in names else names[0]
     for place, group in enumerate(current.groups):
         sub = f"{len(group.personas)} persona{'' if len(group.personas) == 1 else 's'}"
         with panel(group.name, sub, key=f"persona-group-{place}") as head:
@@ -231,7 +231,7 @@ def groups(session: ProjectSession, current: PersonaSet) -> str:
                     key=f"persona-{persona.name}",
                     type="primary" if persona.name == chosen else "secondary",
                     width="stretch",
-                    on_click=prepare.edit_persona,
+                    on_click=PersonasState.persona.set,
                     args=(persona.name,),
                 )
                 st.html(f'<div class="moot-why">{escape(persona.dimension or "has nothing to look for yet")}</div>')

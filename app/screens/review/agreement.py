@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from app import state
+from app.state import state
 from app.widgets import empty_state, highlighted_text, layout
 from app.widgets.common import styles
 from core.codebook import Codebook
@@ -123,4 +123,4 @@ def _decide(session: ProjectSession, run: RunRow, dispute: use.Dispute, value: o
     try:
         use.decide(session, run, dispute.document_id, dispute.item, value, actor=actor)  # type: ignore[arg-type]
     except MootError as error:
-        state.say_next("error", error.message, error.remedy)
+        state.set_notice("error", error.message, error.remedy)

@@ -11,11 +11,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import context, state
+from app import context
 from app.api.live import REVIEW
 from app.api.review import cells_of, speakers
 from app.components import review_grid_loader
 from app.screens.review.grid_options import LINE, css, disarmed, head, options_of
+from app.state import ReviewState, reset_widgets, state
 from app.widgets import empty_state, highlighted_text, layout, transcript
 from app.widgets.alerts import notice
 from core.codebook import Codebook
@@ -48,14 +49,14 @@ def grid_view(
     """Draw a page of the documents that are ``wanted``, the counters, and the document in focus. ``show_all`` takes the
     filters off."""
     told = grid_state(_key(run, actor))
-    state.tick(told.selected)
+    state.review.selected = told.selected
     if told.focus is not None:
-        state.focus_on(told.focus)
+        state.review.document = told.focus
     kept = st.session_state
     here = replace(wanted, sort=kept.get(SORT, "position"), number=kept.get(PAGE, 1), size=kept.get(SIZE, 50))
     read_at = time.time()
     page = queue.page(session, run, here, actor=actor)
-    problem = state.review_problem()
+    problem = ReviewState.problem.pop()
     if problem is not None:
         notice("error", *problem)
     if page.rows:
@@ -66,7 +67,7 @@ def grid_view(
             run=context.watched(session, run.run_id),
             actor=actor,
             read_at=read_at,
-            focus=state.opened(),
+            focus=state.review.start_document,
             height=HEIGHT,
             key=_key(run, actor),
         )
@@ -78,7 +79,7 @@ def grid_view(
         waiting = queue.open_count(session, run, actor=actor)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
             st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>', width="stretch")
-            words = state.last_saved()
+            words = state.review.saved
             st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
             _button("Undo", lambda: review.undo(session, actor=actor), icon="undo", shortcut="Ctrl+Z")
             _button("Redo", lambda: review.redo(session, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
@@ -87,7 +88,7 @@ def grid_view(
 
 def first_page() -> None:
     """Go back to the first page."""
-    state.forget(PAGE)
+    reset_widgets(PAGE)
 
 
 def _key(run: RunRow, actor: str) -> str:
@@ -111,9 +112,9 @@ def _button(
         try:
             saved = act()
         except MootError as error:
-            state.note_problem(error.message, error.remedy)
+            state.review.problem = (error.message, error.remedy)
         else:
-            state.note_saved(f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}")
+            state.review.saved = f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}"
 
     st.button(
         label,
@@ -142,7 +143,7 @@ def _nothing(run: RunRow, page: queue.Page, show_all: Callable[[], None]) -> Non
 def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) -> None:
     """Below the grid: what can be done with the ticked rows, which rows are shown, and the way to others."""
     here = {row.document_id for row in page.rows}
-    _bulk(session, run, actor, [id for id in state.ticked() if id in here])
+    _bulk(session, run, actor, [id for id in state.review.selected if id in here])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         words = st.container(width="stretch")
         st.selectbox(
@@ -212,7 +213,7 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
 
 def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) -> None:
     """The document in focus: its text with evidence, the debate, and what people did."""
-    shown = state.focus()
+    shown = state.review.document
     known = review.dossier(session, run, shown, actor=actor) if shown else None
     if known is None and page.rows:  # nothing was in focus yet, or another run's document
         shown = page.rows[0].document_id
@@ -267,8 +268,8 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) 
 
 
 def _to_focus(document: str) -> None:
-    state.begin_at(document)
-    state.look_through("Focus")
+    state.review.start_document = document
+    state.review.view = "Focus"
 
 
 def _history(session: ProjectSession, run: RunRow, document_id: str) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from app import context, preload, state
+from app import context, preload
 from app.screens.review import agreement, focus, grid, progress, settings
+from app.state import ReviewState, reset_widgets, state
 from app.widgets import empty_state, layout
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
@@ -35,11 +36,11 @@ def main() -> None:
         ):
             st.switch_page("screens/run/page.py")
         return
-    asked = state.document_id()
+    asked = ReviewState.requested_document.pop()
     if asked is not None:
-        state.focus_on(asked)
-        state.begin_at(asked)
-        if st.session_state.get(state.VIEW) == "Grid":
+        state.review.document = asked
+        state.review.start_document = asked
+        if state.review.view == "Grid":
             st.session_state[SEARCH] = asked
     _room(session, runs)
     preload.prepare(session)
@@ -48,17 +49,22 @@ def main() -> None:
 @st.fragment
 def _room(session: ProjectSession, runs: list[RunRow]) -> None:
     run = selected_run(runs, key="review-run")
-    actor = state.actor(review.reviewer())
-    view = st.session_state.get(state.VIEW) or state.VIEWS[0]
-    state.view_shown(view)
+    actor = state.review.actor(review.reviewer())
+    view = state.review.view or ReviewState.VIEWS[0]
+    state.review.note_view(view)
     with layout.header("Review", key="review-head"):
         st.segmented_control(
-            "View", state.VIEWS, default=state.VIEWS[0], label_visibility="collapsed", key=state.VIEW, required=True,
+            "View",
+            ReviewState.VIEWS,
+            default=ReviewState.VIEWS[0],
+            label_visibility="collapsed",
+            key=ReviewState.view.key,
+            required=True,
             persist_state="session",
-        )  # fmt: skip
+        )
         run_picker(runs, key="review-run")
         settings.popover(session, run)
-    layout.keep(view=view)
+    layout.write_url(view=view)
     if view == "People":
         agreement.people(session, run, actor)
         return
@@ -67,8 +73,8 @@ def _room(session: ProjectSession, runs: list[RunRow]) -> None:
         grid.grid_view(session, run, actor, wanted, counters, show_all=_show_all)
     else:
         _focus(session, run, actor, wanted)
-    layout.keep(document=state.focus())
-    progress.pays(session, run, state.focus(), actor)
+    layout.write_url(document=state.review.document)
+    progress.pays(session, run, state.review.document, actor)
 
 
 def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.QueueFilter) -> None:
@@ -77,7 +83,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
     def settled() -> None:
         """The person has gone on: what was corrected there stays on offer below."""
         document = st.session_state[key].get("settled")
-        state.note_corrected(document if isinstance(document, str) else None)
+        state.review.corrected_document = document if isinstance(document, str) else None
 
     shown = focus.focus(
         context.watched(session, run.run_id),
@@ -86,15 +92,15 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
         wanted,
         queue.manner(session),
         actor=actor,
-        asked=state.opened(),
+        asked=state.review.start_document,
         height="calc(100vh - 204px)",  # leaves room for the line below it
         on_settled=settled,
         key=key,
     )
     if shown is not None:
-        state.focus_on(shown)
-        if shown == state.opened():
-            state.begin_at(None)
+        state.review.document = shown
+        if shown == state.review.start_document:
+            state.review.start_document = None
 
 
 def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.DeltaGenerator]:
@@ -127,9 +133,9 @@ def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> str
 
 
 def _show_all() -> None:
-    state.forget(SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS)
+    reset_widgets(SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS)
     grid.first_page()
-    state.begin_at(None)
+    state.review.start_document = None
 
 
 main()

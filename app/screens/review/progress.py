@@ -6,9 +6,9 @@ from html import escape
 
 import streamlit as st
 
-from app import state
 from app.screens.review import accuracy_estimate as proof_view
 from app.screens.review import codebook_examples
+from app.state import ReviewState, state
 from app.widgets.alerts import error_box
 from core.errors import MootError
 from core.runs import RunRow
@@ -24,11 +24,11 @@ from core.services.session import ProjectSession
 def pays(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
     """The line below the review: what the last correction could teach, else what is proven; and the way to all of it.
     ``document_id`` is the one in focus."""
-    asked = state.words_to_change()
+    asked = ReviewState.edited_example.pop()
     if asked is not None:
         _words(session, run, asked, actor)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pays"):
-        taught = state.taught()
+        taught = ReviewState.example_saved.pop()
         if taught:
             st.html(f'<div class="moot-proof" role="status">{escape(taught)}</div>', width="stretch")
         elif not _teach(session, run, document_id, actor):
@@ -41,10 +41,10 @@ def pays(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
 def _teach(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
     """The first correction of the document in focus that could teach something, or of the one corrected before it;
     whether there is one."""
-    for place in dict.fromkeys((document_id, state.corrected())):
+    for place in dict.fromkeys((document_id, state.review.corrected_document)):
         lessons = _lessons(session, run, place, actor) if place is not None else []
         if lessons:
-            state.note_corrected(place)
+            state.review.corrected_document = place
             _offer(session, run, lessons, actor, elsewhere=place != document_id)
             return True
     return False
@@ -62,14 +62,14 @@ def _offer(
     lesson, effect = next((one for one in lessons if one[1] is not None), lessons[0])
     if effect is None:
         words = f"Your correction of {lesson.document_id} can become an example of its label."
-        codebook_examples.nothing(words, on_change=lambda: state.change_words(lesson), key="review-teach")
+        codebook_examples.nothing(words, on_change=lambda: ReviewState.edited_example.set(lesson), key="review-teach")
         return
     codebook_examples.card(
         lesson,
         effect,
         staleness.shown(session, run.settings.codebook),
         on_teach=lambda: _keep(session, run, lesson, actor),
-        on_change=lambda: state.change_words(lesson),
+        on_change=lambda: ReviewState.edited_example.set(lesson),
         more=len(lessons) - 1,
         elsewhere=elsewhere,
         key="review-teach",
@@ -91,9 +91,9 @@ def _keep(session: ProjectSession, run: RunRow, lesson: CodebookExample, actor: 
     try:
         version = teaching.teach(session, run, lesson, actor=actor)
     except MootError as error:
-        state.note_taught(str(error))
+        state.review.example_saved = str(error)
     else:
-        state.note_taught(f"Kept as version {version} of the codebook; runs from now on know it.")
+        state.review.example_saved = f"Kept as version {version} of the codebook; runs from now on know it."
 
 
 @st.dialog("Make it count", width="large")
@@ -146,7 +146,7 @@ def student_from_elsewhere(session: ProjectSession) -> None:
             f"{escape(left)} The student of this project stays as it is.</div>"
         )
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="student-adopted"):
-            state.look_at_run(import_.annotate(session, found).run_id)
+            state.select_run(import_.annotate(session, found).run_id)
             st.switch_page("screens/run/page.py")
     except MootError as error:
         error_box(error)
@@ -157,7 +157,7 @@ def _student_buttons(session: ProjectSession) -> None:
         if st.button("Annotate all documents", icon=":material/play_arrow:", key="student-annotate",
                      help="A run of its own, free and on this machine. Evaluate compares it."):  # fmt: skip
             made = classifier.annotate(session)
-            state.look_at_run(made.run_id)
+            state.select_run(made.run_id)
             st.switch_page("screens/run/page.py")
         st.download_button(
             "Student file", lambda: classifier.body(session), f"{session.name}-student{classifier.SUFFIX}",

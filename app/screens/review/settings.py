@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from app import state
+from app.state import ReviewState, state
 from core.runs import RunRow
 from core.services.review import agreement, queue, review
 from core.services.review.agreement import Share
@@ -20,7 +20,7 @@ def popover(session: ProjectSession, run: RunRow) -> None:
     """The button in the head of the screen, and what opens below it."""
     with st.popover("Settings", icon=":material/tune:", key="review-manner"):
         st.text_input(
-            "Reviewing as", key=state.REVIEWER, placeholder=review.reviewer(),
+            "Reviewing as", key=ReviewState.reviewer.key, placeholder=review.reviewer(),
             help="Each name has a queue and decisions of its own. A second reader takes another name.",
             persist_state="session",
         )  # fmt: skip
@@ -35,7 +35,7 @@ def popover(session: ProjectSession, run: RunRow) -> None:
         )  # fmt: skip
         wanted = replace(manner, share=share / 100, blind=blind)
         if wanted != manner:
-            queue.set_manner(session, wanted, actor=state.actor(review.reviewer()))
+            queue.set_manner(session, wanted, actor=state.review.actor(review.reviewer()))
             st.rerun()
         _blind_report(session, run)
 

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app import context, preload, state
+from app import context, preload
 from app.screens.models.connections import probed
 from app.screens.run import setup, status
 from app.screens.run import setup as views_comparison
 from app.screens.run.setup import ask_first, long_documents
 from app.screens.run.status import saved_strip
+from app.state import state, with_value
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import bound, heading, room_link, saved, styles
+from app.widgets.common import heading, room_link, saved, styles
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.live_run import board
@@ -39,16 +40,16 @@ def choose(rows: list[RunRow], shown: str) -> None:
     options = [NEW, *by_id] if shown == NEW else list(by_id)
 
     def chosen() -> None:
-        state.look_at_run(st.session_state["run-picker"])
-        state.set_up(False)
+        state.select_run(st.session_state["run-picker"])
+        state.run.show_setup(False)
 
     if shown != NEW:
-        layout.keep(run=shown)
+        layout.write_url(run=shown)
     st.selectbox(
         "Run",
         options,
         format_func=lambda id: "A new run" if id == NEW else status.run_words(by_id[id]),
-        key=bound("run-picker", shown),
+        key=with_value("run-picker", shown),
         on_change=chosen,
         label_visibility="collapsed",
         width=190,
@@ -57,7 +58,7 @@ def choose(rows: list[RunRow], shown: str) -> None:
 
 def shown_run(session: ProjectSession, rows: list[RunRow]) -> str:
     """The run that the tab looks at: the chosen one, else what is under way, else the latest."""
-    wanted = state.run_id()
+    wanted = state.run_id
     if wanted is not None and any(row.run_id == wanted for row in rows):
         return wanted
     return next(iter(session.active_runs()), rows[-1].run_id)
@@ -75,10 +76,10 @@ def source_name(session: ProjectSession) -> str:
 def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
     """What a run would do, its settings, and the buttons that start it."""
     with header("Run", "a new one" if rows else "the first one", key="setup-header"):
-        saved(state.plan_saved_at())
+        saved(state.models.plan_saved_at)
         choose(rows, NEW)
         if rows:
-            st.button("Back to the runs", on_click=state.set_up, args=(False,))
+            st.button("Back to the runs", on_click=state.run.show_setup, args=(False,))
     count = session.store.documents.count()
     version = session.store.codebooks.latest()
     if count == 0:
@@ -95,7 +96,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
 
     def save(changed: planning.Plan) -> None:
         planning.save_plan(session, changed)
-        state.note_plan_saved()
+        state.models.note_plan_saved()
 
     left, right = st.columns((1.75, 1), gap="medium")
     with right, st.container(border=True, key="settings"):
@@ -129,11 +130,11 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             few = min(plan.limit or setup.PILOT, count)
             pilot = costs.estimate_run(session, settings, few)
             pressed = setup.ready(plan, version.codebook, count, pilot, first=not rows)
-            if pressed is not None and state.first_click():
+            if pressed is not None and state.run.is_first_click():
                 begin(session, [settings], lambda: start(session, settings, plan, ids[:pressed]))
-            for probe in state.probes():
+            for probe in state.run.probes:
                 probed(probe, _who(protocols.roles_of(settings), probe.roles))
-            if any(probe.stops for probe in state.probes()):
+            if any(probe.stops for probe in state.run.probes):
                 room_link("models", "Nothing was spent. Mend it on Models", icon=":material/memory:")
             st.button("Add to a comparison", icon=":material/playlist_add:", key="compare-add", on_click=compare_too,
                       args=(session, plan), type="tertiary",
@@ -144,7 +145,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
                 wanted = views_comparison.comparison(
                     members, few, lambda place: comparison.remove(session, place), lambda: comparison.clear(session)
                 )
-                if wanted is not None and state.first_click():
+                if wanted is not None and state.run.is_first_click():
                     settled = [member.settings for member in members.members if member.settings is not None]
                     begin(session, settled, lambda: start_comparison(session, members, ids[:wanted]))
         known_to_lack = st.container()  # drawn last: the first look at the words takes a second
@@ -177,7 +178,7 @@ def compare_too(session: ProjectSession, plan: planning.Plan) -> None:
     try:
         comparison.add(session, plan)
     except UsageError as error:
-        state.say_next("warn", error.message, error.remedy)
+        state.set_notice("warn", error.message, error.remedy)
 
 
 def start_comparison(session: ProjectSession, members: comparison.Comparison, ids: Sequence[str]) -> None:
@@ -189,13 +190,13 @@ def start_comparison(session: ProjectSession, members: comparison.Comparison, id
             if member.settings is not None
             for probe in planning.probe_all(member.settings, session.models, session.engine)
         ]
-    state.keep_probes(tuple(probes))
+    state.run.probes = tuple(probes)
     if any(probe.stops for probe in probes):
         st.rerun()
     made = comparison.start(session, members, ids)
     control.start_runs(session, made)
-    state.set_up(False)
-    state.look_at_run(made[0].run_id)
+    state.run.show_setup(False)
+    state.select_run(made[0].run_id)
     st.rerun()
 
 
@@ -203,21 +204,21 @@ def start(session: ProjectSession, settings: RunSettings, plan: planning.Plan, i
     """Ask each seat for one line; if all can be reached, make the runs and put them into the queue."""
     with st.spinner("Asking each seat for one line …"):
         probes = planning.probe_all(settings, session.models, session.engine)
-    state.keep_probes(probes)
+    state.run.probes = probes
     if any(probe.stops for probe in probes):
         st.rerun()
     made = planning.create_runs(session, settings, ids, iterations=plan.iterations)
     control.start_runs(session, made)
-    state.set_up(False)
-    state.look_at_run(made[0].run_id)
+    state.run.show_setup(False)
+    state.select_run(made[0].run_id)
     failed = [f"{probe.error.message} {probe.error.remedy}".strip() for probe in probes if probe.error is not None]
     odd = ", ".join(
         dict.fromkeys(probe.role_model.spec for probe in probes if probe.error is None and not probe.in_format)
     )
     if failed:
-        state.say_next("warn", "Started, although not every seat answered", "\n".join(dict.fromkeys(failed)))
+        state.set_notice("warn", "Started, although not every seat answered", "\n".join(dict.fromkeys(failed)))
     elif odd:
-        state.say_next("warn", f"{odd} did not answer in the expected format", "Started all the same.")
+        state.set_notice("warn", f"{odd} did not answer in the expected format", "Started all the same.")
     st.rerun()
 
 
@@ -239,13 +240,13 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         try:
             getattr(control, order)(session, run_id, **options)
         except UsageError as error:
-            state.say_next("error", error.message, error.remedy)
+            state.set_notice("error", error.message, error.remedy)
 
     def raise_to(dollars: float) -> None:
         try:
             control.raise_budget(session, run_id, dollars)
         except UsageError as error:
-            state.say_next("error", error.message, error.remedy)
+            state.set_notice("error", error.message, error.remedy)
 
     boxed = now.ending is None and (now.why not in ("", "user") or (now.state == "failed" and now.error is not None))
     word, tone = status.badge(now)
@@ -253,7 +254,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
                 dot=now.state == "running", key="run-header"):  # fmt: skip
         choose(rows, run_id)
         buttons(now, steer, boxed=boxed)
-        st.button("New run", icon=":material/add:", key="new-run", on_click=state.set_up, args=(True,))
+        st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
     if boxed:
         last, talking = session.store.ended.last_reply(run_id)
         status.why_it_stands(
@@ -272,7 +273,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         release=lambda: control.resume_runs_on_hold(session),
         take_out=lambda other: control.remove_from_queue(session, other),
         moving=moving if moving != run_id else None,
-        watch=state.look_at_run,
+        watch=state.select_run,
     )
 
     if now.state not in ("running", "queued"):
@@ -282,7 +283,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         """When the run that is looked at ends and another begins, look at that one."""
         others = [other for other in session.active_runs() if other != run_id]
         if others and session.state(run_id) == "done":
-            state.look_at_run(others[0])
+            state.select_run(others[0])
 
     board(
         context.watched(session, run_id),
@@ -302,7 +303,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
 def set_up_again(run: RunRow) -> None:
     """Open the form with this run's settings."""
     planning.save_plan(context.require_project(), rerun.plan_from_run(run))
-    state.set_up(True)
+    state.run.show_setup(True)
 
 
 def buttons(now: control.RunOverview, steer: Callable[..., None], *, boxed: bool) -> None:
@@ -345,7 +346,7 @@ def buttons(now: control.RunOverview, steer: Callable[..., None], *, boxed: bool
 styles()
 here = context.require_project()
 known = here.store.runs.all()
-if state.setting_up() or not known:
+if state.run.setup_open or not known:
     setup_screen(here, known)
 else:
     run_screen(here, known, shown_run(here, known))

@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import state
-from app.widgets.common import bound, line
+from app.state import state, with_value
+from app.widgets.common import line
 from core import resources
 from core.codebook import Codebook
 from core.debate.protocols import custom
@@ -52,7 +52,7 @@ def parameters(
                 "Preset",
                 [OWN, *card.presets],
                 format_func=lambda name: card.presets[name].title if name else "As set below",
-                key=bound(key(PRESET), plan.params.get(PRESET, OWN)),
+                key=with_value(key(PRESET), plan.params.get(PRESET, OWN)),
                 on_change=chosen,
                 help="Rounds, repetitions and temperatures as a paper has them. A seat's own temperature stands.",
             )
@@ -79,7 +79,7 @@ def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
         try:
             _, params = planning.parse_protocol(given.getvalue().decode("utf-8-sig", "replace"), given.name)
         except MootError as error:
-            state.say_next("error", error.message, error.remedy)
+            state.set_notice("error", error.message, error.remedy)
         else:
             save(replace(plan, params=params))
 
@@ -98,7 +98,12 @@ def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
 
 
 def _widget(column: Any, param: Param, value: Any, key: str, changed: Callable[[Param], None]) -> None:
-    options: dict[str, Any] = {"key": bound(key, value), "on_change": changed, "args": (param,), "help": param.help}
+    options: dict[str, Any] = {
+        "key": with_value(key, value),
+        "on_change": changed,
+        "args": (param,),
+        "help": param.help,
+    }
     if isinstance(param.default, bool):
         column.toggle(param.title, **options)
     elif param.choices:

@@ -10,8 +10,9 @@ from typing import Any
 import streamlit as st
 
 from app.screens.run.protocol_params import parameters
+from app.state import with_value
 from app.widgets.alerts import notice, raw_text
-from app.widgets.common import bound, heading, line, money, room_link
+from app.widgets.common import heading, line, money, room_link
 from app.widgets.labels import tags, tile_html
 from core.codebook import Codebook
 from core.debate import protocols
@@ -43,7 +44,7 @@ def driver(plan: Plan, save: Callable[[Plan], None]) -> None:
         "How to ask",
         list(NAMES),
         format_func=NAMES.__getitem__,
-        key=bound("run-engine", plan.engine.name),
+        key=with_value("run-engine", plan.engine.name),
         on_change=change,
         help="Batches go through the provider's Batch API, which OpenAI sells at half its list price, a stage of all "
         "debates at a time. The studio may be closed meanwhile.",
@@ -51,7 +52,7 @@ def driver(plan: Plan, save: Callable[[Plan], None]) -> None:
     if plan.engine.name == "batch":
         st.text_input(
             "Folder for files answered by hand",
-            key=bound("run-batch-dir", plan.engine.batch_dir),
+            key=with_value("run-batch-dir", plan.engine.batch_dir),
             on_change=change_folder,
             placeholder="none: the provider's Batch API",
             help="Requests are written there as JSONL; answer each file with vllm run-batch, say, and go on.",
@@ -110,7 +111,7 @@ def settings(
         column.number_input(
             label,
             value=None,
-            key=bound(f"run-{field}", getattr(plan, field)),
+            key=with_value(f"run-{field}", getattr(plan, field)),
             on_change=keep,
             args=(field, empty),
             help=help,
@@ -125,7 +126,7 @@ def settings(
         "Protocol",
         names,
         format_func=lambda name: protocols.find(name).title,
-        key=bound("run-protocol", plan.protocol),
+        key=with_value("run-protocol", plan.protocol),
         on_change=change_protocol,
     )
     card = protocols.find(plan.protocol, plan.params)
@@ -166,11 +167,11 @@ def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Callable[[Plan], None
     left, right = st.columns(2, wrap=False)
     left.selectbox(
         "Documents", ["", *known], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
-        key=bound("run-ambiguous", plan.ambiguous), on_change=keep,
+        key=with_value("run-ambiguous", plan.ambiguous), on_change=keep,
         help="All, or those on which one model, asked several times, did not agree with itself.",
     )  # fmt: skip
     right.number_input(
-        "Theta", min_value=0.0, max_value=1.0, step=0.1, key=bound("run-theta", plan.theta), on_change=keep,
+        "Theta", min_value=0.0, max_value=1.0, step=0.1, key=with_value("run-theta", plan.theta), on_change=keep,
         disabled=not plan.ambiguous,
         help="A document is ambiguous when its two most common answers lie at most this share of the asks apart.",
     )  # fmt: skip
@@ -307,7 +308,7 @@ def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
         "A document too long",
         list(ON_LONG),
         format_func=ON_LONG.__getitem__,
-        key=bound("handling-on_long", plan.handling.on_long),
+        key=with_value("handling-on_long", plan.handling.on_long),
         on_change=keep,
         args=("on_long",),
         help="For a model's context. One that is cut keeps its beginning, and its verdict says so.",
@@ -320,7 +321,7 @@ def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
         step=30.0,
         format="%.0f",
         placeholder="180",
-        key=bound("handling-silence", plan.handling.silence),
+        key=with_value("handling-silence", plan.handling.silence),
         on_change=keep,
         args=("silence",),
         help="How long a server may say nothing, before its first word and in mid-stream. Large models may need long.",
