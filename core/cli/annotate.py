@@ -51,7 +51,7 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     return planning.Plan(
         **limits,
         protocol=protocol,
-        everyone=RoleModel.parse(options["model"], sampling=sampling),
+        default_model=RoleModel.parse(options["model"], sampling=sampling),
         role_models=role_models,
         params={**described, **params},
         seed=options["seed"] or 0,

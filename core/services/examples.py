@@ -1,7 +1,7 @@
-"""Precedents of a run: which labelled documents it may show, and those most like a document.
+"""Find labelled documents to show as few-shot examples in a run.
 
-The pool are the documents with gold or a submitted review that the run does not debate, so that nothing it is evaluated
-on is ever shown, and that are not on the lab's held-out side. It is frozen when the run first moves.
+The pool holds documents with gold or a submitted review that are neither debated in the run nor in the Lab's held-out
+split. So no document that the run is evaluated on is shown. The pool is frozen when the run first starts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from core.store.lab import SPLIT
 from core.store.store import Store
 
 SIMILARITY_PARAM = "likeness"
-"""The parameter that says how texts are compared."""
+"""Parameter that selects how texts are compared."""
 LOAD_BATCH = 512
 
 
 def example_library(store: Store, models: ModelLibrary, documents: Documents, run: RunRow) -> Library:
-    """What a run's driver finds precedents by; one that finds none when its protocol shows none. Blocks at first, while
-    the pool is frozen. Raises UsageError when texts cannot be compared in the way that the run says."""
+    """Return the function that finds examples for a run; it finds none if the protocol shows none.
+
+    Blocks while the pool is frozen for the first time. Raises UsageError for an unknown way to compare texts.
+    """
     shots = protocols.of(run.settings).shots(run.settings.params)
     if shots == 0:
         return no_precedents
@@ -37,7 +39,7 @@ def example_library(store: Store, models: ModelLibrary, documents: Documents, ru
 
 
 def example_pool(store: Store, run: RunRow) -> dict[str, dict[str, Value]]:
-    """What is known of each document that the run may show; frozen now if it was not yet."""
+    """Return the known labels of each document that the run may show, freezing the pool if necessary."""
     kept = store.precedents.frozen(run.run_id)
     if kept is None:
         kept = store.precedents.outside(run.run_id, run.settings.codebook.items)
@@ -49,15 +51,15 @@ def example_pool(store: Store, run: RunRow) -> dict[str, dict[str, Value]]:
 
 
 def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
-    """What to know before a run on these documents: that it wants precedents and will find none."""
+    """Return a warning if a run on these documents asks for examples and would find none."""
     if protocols.of(settings).shots(settings.params) == 0:
         return []
     known = store.precedents.known(settings.codebook.items)
     if known.keys() - set(document_ids) - set(_held_out_ids(store)):
         return []
     return [
-        "No labelled document lies outside this run, so it goes without precedents. A run on fewer documents leaves "
-        "the others, where they have gold or a submitted review, to be shown."
+        "This run shows no examples, because all labelled documents are part of it. Run it on fewer documents to use "
+        "the others as examples."
     ]
 
 
@@ -67,7 +69,7 @@ def _held_out_ids(store: Store) -> Sequence[str]:
 
 
 class _ExampleIndex:
-    """The index over a run's pool, made when the first document asks for it. Its work is done in threads."""
+    """Index over a run's pool, built when the first document needs it. Its work runs in threads."""
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class _ExampleIndex:
         self._asking = threading.Lock()
 
     async def find(self, document: Document) -> Precedents:
-        """The nearest precedents of each value of each item, never the document itself."""
+        """Return the most similar examples for each value of each item, never the document itself."""
         if not self._known:
             return {}
         async with self._making:

@@ -84,7 +84,7 @@ def examine(workspace: Workspace, role_model: RoleModel) -> Probe:
 
 
 def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSettings]:
-    plan = planning.Plan(protocol="single", everyone=role_model)
+    plan = planning.Plan(protocol="single", default_model=role_model)
     codebook = Codebook(labels=(Label(name="Weather", keywords=("rain",)),))
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     workspace.models.capabilities.forget(workspace.models.place(role_model.connection), role_model.model)
@@ -227,7 +227,9 @@ def test_model(workspace: Workspace, name: str, plan: planning.Plan, listed: Lis
     """Which model of a connection a test should ask: the one that has a seat there, else the first where nothing is
     paid. None where a person should choose."""
     resolve = [
-        role_model.model for role_model in (*plan.role_models.values(), plan.everyone) if role_model.connection == name
+        role_model.model
+        for role_model in (*plan.role_models.values(), plan.default_model)
+        if role_model.connection == name
     ]
     resolve = [model for model in resolve if model]
     if resolve:

@@ -20,11 +20,11 @@ FILE = "preferences.json"
 
 
 class RoleModels(BaseModel):
-    """Who sits where, by a name of the person's own: ``everyone`` on every role that has no seat of its own."""
+    """Saved model preset: ``default_model`` is used for every role without its own model."""
 
     model_config = ConfigDict(frozen=True)
 
-    everyone: RoleModel
+    default_model: RoleModel
     role_models: dict[str, RoleModel] = Field(default_factory=dict)
 
 

@@ -1,4 +1,4 @@
-"""Versions of prompt templates: the shipped ones, which are never changed, a project's own, and drafts of the next."""
+"""Versions of prompt templates: read-only shipped ones, the project's own, and drafts."""
 
 from __future__ import annotations
 
@@ -36,13 +36,16 @@ VARIABLE_DESCRIPTIONS: Mapping[str, str] = {
     "final_decision": "how the deciding role ends",
     "problem": "why the last answer could not be read",
 }
-"""Variables in a few words; what a role has heard is named by who said it."""
+"""Short descriptions of template variables; replies of earlier roles are named by their role."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of the template in a slot. ``name`` is what runs call it, ``label`` what the page does; ``parent`` is
-    the name of the version that it was made from, empty for a shipped one."""
+    """A version of the template in a slot.
+
+    ``name`` is its name in run settings, ``label`` its name on the page. ``parent`` names the version it was made
+    from, empty for a shipped one.
+    """
 
     name: str
     slot: str
@@ -56,21 +59,22 @@ class Version:
 
     @property
     def label(self) -> str:
-        """ "v2", or "v1 shipped"."""
+        """Display name: "v2", or "v1 shipped"."""
         return f"v{self.number}{' shipped' if self.shipped else ''}"
 
     @property
     def template(self) -> Template:
-        """As a run freezes it."""
+        """Template as a run freezes it."""
         return Template(name=self.name, text=self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A template that can be edited: ``key`` is its name among a run's templates (the role, or a shared text's name).
+    """A template that can be edited.
 
-    ``inputs`` are the variables that it may use, ``wanted`` those that the shipped one uses and that tell it something,
-    ``needed`` those that it cannot do without; ``parts`` says whether it has a system and a user part.
+    ``key`` is its name among a run's templates: the role, or the name of a shared part. ``inputs`` are the
+    variables that it may use, ``wanted`` the informative ones that the shipped template uses, and ``needed`` the
+    mandatory ones. ``parts`` is True if the template has a system and a user part.
     """
 
     slot: str
@@ -83,18 +87,20 @@ class Slot:
 
     @property
     def title(self) -> str:
-        """What the page calls it."""
+        """Display name of the slot."""
         return self.key.replace("_", " ").capitalize()
 
     def meaning(self, name: str) -> str:
-        """A variable in a few words."""
+        """Return a short description of a variable."""
         return VARIABLE_DESCRIPTIONS.get(name, f"what was said before: {name.replace('_', ' ')}")
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateStatus:
-    """A slot as the editor shows it: the draft, or the version that it would begin from. ``changed`` tells whether the
-    text differs from ``base``; ``default`` is the version that new runs use."""
+    """A slot as the editor shows it: the draft, or the version that a draft would start from.
+
+    ``base`` is the version that the text was started from, ``default`` the version that new runs use.
+    """
 
     slot: Slot
     base: Version
@@ -105,25 +111,27 @@ class TemplateStatus:
 
     @property
     def changed(self) -> bool:
-        """Whether there is something to save."""
+        """True if the text differs from ``base``."""
         return self.text != self.base.text
 
     @property
     def usable(self) -> bool:
-        """Whether a run could use the text."""
+        """True if a run could use the text."""
         return not any(problem.weight == "error" for problem in self.problems)
 
     @property
     def template(self) -> Template:
-        """The text as a run freezes it, named as a draft when it is one."""
+        """Text as a run freezes it, named as a draft if it is changed."""
         if not self.changed:
             return self.base.template
         return Template(name=f"{self.slot.slot}.{prompts.DRAFT}", text=self.text)
 
 
 def slots(protocol: str) -> tuple[Slot, ...]:
-    """The templates of a protocol that can be edited: the roles' in speaking order, its others, then those that all
-    protocols share. UsageError for an unknown protocol."""
+    """Return the editable templates of a protocol: roles in speaking order, other templates, then the shared ones.
+
+    Raises UsageError for an unknown protocol.
+    """
     card = protocols.find(protocol)
     shipped = card.texts()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
@@ -133,7 +141,7 @@ def slots(protocol: str) -> tuple[Slot, ...]:
 
 
 def _speaking_order(key: str, speaking: Sequence[str]) -> int:
-    """Where a template's role comes in the debate; what is no role's own comes after the roles."""
+    """Return the position of a template's role in the debate; templates without a role come last."""
     return speaking.index(key) if key in speaking else len(speaking)
 
 
@@ -156,7 +164,7 @@ def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
 
 
 def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[Version, ...]:
-    """All versions of a slot, the shipped one first, then the project's own by number."""
+    """Return all versions of a slot: the shipped one, then the project's own by number."""
     return (_shipped_version(slot, protocol), *map(_saved_version, session.store.prompts.versions(slot.slot)))
 
 
@@ -173,14 +181,14 @@ def _saved_version(saved: SavedPrompt) -> Version:
 
 
 def promoted_templates(session: ProjectSession) -> dict[str, Template]:
-    """The project's own templates that new runs use, by slot; of the other slots they use the shipped ones."""
+    """Return the project's own templates that new runs use, by slot; other slots use the shipped ones."""
     return {
         slot: Template(name=saved.name, text=saved.text) for slot, saved in session.store.prompts.promoted().items()
     }
 
 
 def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
-    """What the editor shows of a slot."""
+    """Return the editor's state of a slot."""
     known = {version.name: version for version in versions(session, slot, protocol)}
     own = session.store.prompts.promoted().get(slot.slot)
     default = known[own.name] if own else next(iter(known.values()))
@@ -191,12 +199,12 @@ def template_status(session: ProjectSession, slot: Slot, protocol: str) -> Templ
 
 
 def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
-    """What is wrong with a text for a slot, before it is filled in."""
+    """Return the problems of a text for a slot, without rendering it."""
     return checking.check(text, slot.inputs, wanted=slot.wanted, needed=slot.needed, parts=slot.parts)
 
 
 def save_draft(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
-    """Keep a text as the draft of a slot, begun from ``base``; what the editor shows anyway needs no draft."""
+    """Store a text as the draft of a slot, started from ``base``; drop the draft if it equals the default version."""
     text = text.replace("\r\n", "\n")[:LONGEST_TEMPLATE]
     own = session.store.prompts.promoted().get(slot.slot)
     is_default = base.name == own.name if own else base.shipped
@@ -207,12 +215,15 @@ def save_draft(session: ProjectSession, slot: Slot, text: str, base: Version) ->
 
 
 def edit_version(session: ProjectSession, version: Version, slot: Slot) -> None:
-    """Put a version into the editor: reset to it, or go on from it. The draft that was there is dropped."""
+    """Load a version into the editor, dropping the current draft."""
     save_draft(session, slot, version.text, version)
 
 
 def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str = "", *, actor: str = "") -> Version:
-    """Keep the draft as a named version. PromptError when it cannot be used, or says what the base says already."""
+    """Save the draft as a version.
+
+    Raises PromptError for a draft that cannot be used or does not differ from its base.
+    """
     now = template_status(session, slot, protocol)
     if not now.usable:
         problem = next(each for each in now.problems if each.weight == "error")
@@ -230,25 +241,26 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
 
 
 def promote_version(session: ProjectSession, version: Version, *, actor: str = "") -> None:
-    """Have new runs of this project use a version; promoting the shipped one takes the own one back."""
+    """Make a version the default for new runs; promoting the shipped one restores it."""
     session.store.prompts.promote(version.slot, None if version.shipped else version.name, actor=actor)
 
 
 def with_template(settings: RunSettings, key: str, template: Template) -> RunSettings:
-    """The settings with another text under one name."""
+    """Return the settings with one template replaced."""
     return settings.model_copy(update={"templates": {**settings.templates, key: template}})
 
 
 def cited_versions(settings: RunSettings) -> tuple[str, ...]:
-    """The project's own prompts that a run was made with, in words: "judge v2"."""
+    """Return the project's own prompts that a run was made with, such as "judge v2"."""
     own = (each.name for each in settings.templates.values() if each.name.startswith(f"{prompts.OWN}/"))
     return tuple(f"{prompts.slot(name).rpartition('/')[2]} {name.rpartition('.')[2]}" for name in own)
 
 
 def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
-    """Put the prompts of a run into the editor, as far as they are not there: the number of slots that changed.
+    """Load the prompts of a run into the editor and return the number of slots that changed.
 
-    A text that is a version here is begun from, any other becomes a draft. UsageError when its protocol is gone.
+    A text that equals a saved version starts from it; any other text becomes a draft. Raises UsageError if the
+    run's protocol no longer exists.
     """
     changed = 0
     for slot in slots(run.settings.protocol):
@@ -264,13 +276,15 @@ def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
 
 
 def template_file_name(version: Version) -> str:
-    """What to call the file of a version that is taken away."""
+    """Return the file name for exporting a version."""
     return f"{version.slot.replace('/', '_')}.v{version.number}.md"
 
 
 def import_template(session: ProjectSession, slot: Slot, protocol: str, content: bytes, name: str) -> None:
-    """Take a file into the draft of a slot. PromptError when it is no text or too long; what else is wrong with it the
-    editor shows."""
+    """Import a file as the draft of a slot.
+
+    Raises PromptError for a file that is not text or is too long. The editor shows other problems.
+    """
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

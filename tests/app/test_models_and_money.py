@@ -16,7 +16,7 @@ from core.llm import streaming
 from core.llm.catalogue import ModelCard
 from core.runs import RoleModel
 from core.services import models, preferences
-from core.services.runs import comparison, planning, prices, role_models
+from core.services.runs import comparison, planning, prices
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import fill, make
@@ -63,7 +63,7 @@ def submit(at: AppTest, label: str) -> AppTest:
 
 def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.example/v1")
-    planning.save_plan(session, planning.Plan().everywhere(FAR))
+    planning.save_plan(session, planning.Plan().with_same_model(FAR))
     at = screen()
     assert "price unknown" in html(at)
     at.selectbox(key="price-connection").select("far")
@@ -82,7 +82,7 @@ def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace,
 def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
-    planning.save_plan(session, planning.Plan().everywhere(RoleModel(connection="openai", model="")))
+    planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="openai", model="")))
     at = screen()
     assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1", "gpt-4.1-mini"]
     at.number_input(key="price-ceiling").set_value(2.0).run()
@@ -104,13 +104,13 @@ def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     at = screen()
     at.text_input(key="preset-name").set_value("final")
     submit(at, "Save these seats")
-    assert "final" in role_models.presets()
+    assert "final" in planning.model_presets()
     planning.save_plan(session, planning.Plan())
     at = screen()
     at.button(key="preset-final").click().run()
     assert planning.load_plan(session).role_model("judge").spec == "openai/gpt-4.1"
     at.button(key="unpreset-final").click().run()
-    assert role_models.presets() == {}
+    assert planning.model_presets() == {}
 
 
 def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
@@ -118,7 +118,7 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
 ) -> None:
     with ollama() as server:
         models.add(workspace, "ollama", server.url.removesuffix("/v1"))
-        planning.save_plan(session, planning.Plan().everywhere(RoleModel(connection="ollama", model=THINKER)))
+        planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="ollama", model=THINKER)))
         at = screen()
         at.button(key="test-ollama").click().run()
         assert "context 8,192 tokens" in html(at)
@@ -148,7 +148,7 @@ def test_each_failure_is_named_with_its_remedy_and_no_key(
             return web.json_response({"data": [{"id": "m"}]})
         return await current(request, body)
 
-    planning.save_plan(session, planning.Plan().everywhere(FAR))
+    planning.save_plan(session, planning.Plan().with_same_model(FAR))
     current = answer(500)
     with Scripted(behave) as server:
         models.add(workspace, "far", server.url)
@@ -170,7 +170,7 @@ def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Work
     cut = sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))
     with Scripted(debating(judge=cut)) as server:
         models.add(workspace, "far", server.url)
-        (run,) = make(session, planning.Plan(limit=1).everywhere(FAR))
+        (run,) = make(session, planning.Plan(limit=1).with_same_model(FAR))
         session.start_or_resume(run.run_id).result(30)
     shown = html(screen("run"))
     assert "Replies were cut by their output limit" in shown
@@ -182,7 +182,7 @@ def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(
 ) -> None:
     with Scripted(answer(401, "who are you")) as server:
         models.add(workspace, "near", server.url)
-        planning.save_plan(session, planning.Plan().everywhere(RoleModel(connection="near", model="m")))
+        planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="near", model="m")))
         at = screen("run")
         at.button(key="start-all").click().run()
     assert "unauthorised" in html(at)
@@ -194,7 +194,7 @@ def test_a_price_that_nobody_knows_asks_first(
 ) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # a person takes longer than this test
     models.add(workspace, "far", "https://models.invalid/v1")
-    planning.save_plan(session, planning.Plan().everywhere(FAR))
+    planning.save_plan(session, planning.Plan().with_same_model(FAR))
     at = screen("run")
     at.button(key="start-all").click().run()
     assert "No price is known for far/m" in html(at)
@@ -208,7 +208,7 @@ def test_a_price_that_nobody_knows_asks_first(
 def test_a_comparison_with_an_unknown_price_asks_first_too(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.invalid/v1")
     comparison.add(session, planning.Plan())
-    comparison.add(session, planning.Plan().everywhere(FAR))
+    comparison.add(session, planning.Plan().with_same_model(FAR))
     at = screen("run")
     at.button(key="compare-all").click().run()
     assert "No price is known for far/m" in html(at)

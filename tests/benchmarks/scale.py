@@ -89,7 +89,7 @@ def read_in(folder: Path, count: int) -> None:
         imported = read_source(source, codebook)
         session = workspace.open(folder / "scale.duckdb")
         workspace.models.add(connection("mock", "http://127.0.0.1:1/v1"))
-        plan = planning.Plan(everyone=RoleModel(connection="mock", model="mock"), concurrency=64)
+        plan = planning.Plan(default_model=RoleModel(connection="mock", model="mock"), concurrency=64)
         pipeline.begin(session, imported, "texts.csv", codebook, plan)
     workspace.close()
 

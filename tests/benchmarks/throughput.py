@@ -153,7 +153,7 @@ def prepare(workspace: Workspace, path: Path, documents: int, slots: int) -> tup
     )
     session.store.documents.add(texts)
     codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
-    plan = planning.Plan(everyone=RoleModel(connection="mock", model="mock"), concurrency=slots)
+    plan = planning.Plan(default_model=RoleModel(connection="mock", model="mock"), concurrency=slots)
     settings = planning.build_settings(plan, codebook, 1, workspace.models)
     row = planning.create_runs(session, settings, session.store.documents.ids())[0]
     workspace.engine.submit(probe_role_models(settings, workspace.models)).result()

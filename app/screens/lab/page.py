@@ -84,7 +84,7 @@ def plan_of(session: ProjectSession) -> Plan:
 
 def instant(plan: Plan) -> bool:
     """Whether a try costs nothing and takes no time: the built-in model alone sits there."""
-    return all(role_model.connection == BUILTIN for role_model in (plan.everyone, *plan.role_models.values()))
+    return all(role_model.connection == BUILTIN for role_model in (plan.default_model, *plan.role_models.values()))
 
 
 def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:

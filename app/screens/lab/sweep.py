@@ -66,7 +66,9 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             )  # fmt: skip
             if chosen:
                 versions[slot.slot] = chosen
-    specs = list(dict.fromkeys([plan.everyone.spec, *(role_model.spec for role_model in plan.role_models.values())]))
+    specs = list(
+        dict.fromkeys([plan.default_model.spec, *(role_model.spec for role_model in plan.role_models.values())])
+    )
     typed = st.multiselect(
         "Models that sit everywhere", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
         help="connection/model; type further ones",
@@ -77,7 +79,9 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
         "Budget in dollars", min_value=0.0, value=None, format="%.2f", key="sweep-budget", placeholder="none"
     )
     try:
-        role_models = [RoleModel.parse(one, sampling=plan.everyone.sampling) for one in typed] or [plan.everyone]
+        role_models = [RoleModel.parse(one, sampling=plan.default_model.sampling) for one in typed] or [
+            plan.default_model
+        ]
         spec = SweepSpec(plan.protocol, versions, role_models, params, int(size), 0, budget or None)
         count = len(grid_cells(spec))
     except UsageError as error:

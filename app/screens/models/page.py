@@ -15,13 +15,14 @@ from app.widgets.common import heading, line, saved, styles
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
-from core.services.runs import planning, prices, role_models
+from core.services.evaluation import model_recommendations
+from core.services.runs import planning, prices
 
 styles()
 workspace, session = context.workspace(), context.require_project()
 plan = planning.load_plan(session)
 card = protocols.find(plan.protocol, plan.params)
-roles = card.roles(card.settled(plan.narrowed().params))
+roles = card.roles(card.settled(plan.for_protocol().params))
 places = models.places(workspace)
 
 
@@ -57,7 +58,7 @@ with st.container(border=True, key="role_models"):
         line(card.summary, "q")
         st.space("stretch")
         highest = price_list.ceiling()
-        presets(plan, role_models.presets(), save)
+        presets(plan, planning.model_presets(), save)
         st.button("Refresh", icon=":material/refresh:", on_click=refresh, help="Ask the servers for their models anew")
     seating(
         plan,
@@ -73,7 +74,7 @@ with st.container(border=True, key="role_models"):
         save,
     )
 
-advice(plan, role_models.records(session), roles, save)
+advice(plan, model_recommendations.model_records(session), roles, save)
 
 left, right = st.columns((2.1, 1), gap="medium")
 with left, st.container(border=True, key="places"):

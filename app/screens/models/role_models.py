@@ -15,28 +15,28 @@ from app.widgets.labels import role_html
 from core.debate.turns import Role
 from core.errors import UsageError
 from core.runs import BUILTIN, RoleModel, Sampling
-from core.services.evaluation.model_recommendations import QueueFilter
+from core.services.evaluation import model_recommendations
+from core.services.evaluation.model_recommendations import Criterion, ModelRecord, RoleRecommendation
 from core.services.models import ConnectionEntry, Known, Listing
 from core.services.preferences import RoleModels
-from core.services.runs import role_models
+from core.services.runs import planning
 from core.services.runs.planning import Plan
-from core.services.runs.role_models import Advice, Record
 
-_DID: Mapping[QueueFilter, tuple[str, str]] = {
+_DID: Mapping[Criterion, tuple[str, str]] = {
     "recall": ("missed least", "recall"),
     "precision": ("named least in vain", "precision"),
     "f1": ("did best in both", "F1"),
 }
 
 
-def advice(plan: Plan, known: Sequence[Record], roles: Sequence[Role], save: Callable[[Plan], None]) -> None:
+def advice(plan: Plan, known: Sequence[ModelRecord], roles: Sequence[Role], save: Callable[[Plan], None]) -> None:
     """The models' records, the advice that follows from them, and the button that takes it. Nothing without records."""
     if not known:
         return
     with st.container(border=True, key="advice"):
         heading("What your runs have shown")
         st.html(_table(known))
-        given = role_models.advice(known, roles)
+        given = model_recommendations.recommend_models(known, roles)
         if not given:
             line(_why_none(known, roles), "q xs")
             return
@@ -47,29 +47,29 @@ def advice(plan: Plan, known: Sequence[Record], roles: Sequence[Role], save: Cal
                 "Seat them so",
                 key="take-advice",
                 disabled=fits,
-                on_click=lambda: save(role_models.advised(plan, given)),
+                on_click=lambda: save(model_recommendations.apply_recommendations(plan, given)),
                 help="Moves the models; how each seat samples stays",
             )
             line("They sit so already." if fits else "Advice from your own gold, on your own texts.", "q xs")
 
 
-def _words(one: Advice) -> str:
-    did, name = _DID[one.wants]
+def _words(one: RoleRecommendation) -> str:
+    did, name = _DID[one.metric]
     return (
         f"<b>{escape(one.role.title)}</b>: <code>{escape(one.record.spec)}</code> {did} "
         f"({name} {one.value:.2f} on {one.record.n:,} documents)"
     )
 
 
-def _why_none(known: Sequence[Record], roles: Sequence[Role]) -> str:
+def _why_none(known: Sequence[ModelRecord], roles: Sequence[Role]) -> str:
     if len(roles) < 2:
         return "One seat is for the model that does best."
     if len(known) < 2:
         return "One model has spoken first so far. Let another do so, on its own or as extractor, to compare them."
-    return f"Advice needs two models with {role_models.LEAST_DOCUMENTS} documents with gold each."
+    return f"Advice needs two models with {model_recommendations.MIN_DOCUMENTS} documents with gold each."
 
 
-def _table(known: Sequence[Record]) -> str:
+def _table(known: Sequence[ModelRecord]) -> str:
     rows = "".join(
         f"<tr><td>{escape(record.spec)}</td><td>{record.runs}</td><td>{record.n:,}</td><td>{record.recall:.2f}</td>"
         f"<td>{record.precision:.2f}</td><td>{record.f1:.2f}</td></tr>"
@@ -87,19 +87,19 @@ def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], Non
         for name, kept in known.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 if st.button(name, key=f"preset-{name}", help=f"Seat everybody as in {name}", width="stretch"):
-                    save(role_models.with_preset(plan, kept))
+                    save(planning.apply_preset(plan, kept))
                     state.set_notice("ok", f"Seated as in {name}", _who(kept))
                     st.rerun()
                 if st.button(
                     "", icon=":material/delete:", key=f"unpreset-{name}", help=f"Delete {name}", type="tertiary"
                 ):
-                    role_models.delete_preset(name)
+                    planning.delete_preset(name)
                     st.rerun()
         with st.form("save-preset", border=False, clear_on_submit=True):
             name = st.text_input("Name", placeholder="cheap, local, final, …", key="preset-name", width=260)
             if st.form_submit_button("Save these seats", type="primary"):
                 try:
-                    kept_as = role_models.save_preset(name, plan)
+                    kept_as = planning.save_preset(name, plan)
                 except UsageError as error:
                     state.set_notice("error", error.message, error.remedy)
                 else:
@@ -108,7 +108,7 @@ def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], Non
 
 
 def _who(kept: RoleModels) -> str:
-    specs = dict.fromkeys([kept.everyone.spec, *(role_model.spec for role_model in kept.role_models.values())])
+    specs = dict.fromkeys([kept.default_model.spec, *(role_model.spec for role_model in kept.role_models.values())])
     return ", ".join(specs)
 
 
@@ -258,7 +258,7 @@ def _row(
             "Everywhere",
             key=key("everywhere"),
             help=f"Same model everywhere: put the {role.title}'s model and sampling on every role",
-            on_click=lambda: save(plan.everywhere(role_model)),
+            on_click=lambda: save(plan.with_same_model(role_model)),
             type="tertiary",
         )
 

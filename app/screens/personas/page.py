@@ -140,7 +140,7 @@ def making(session: ProjectSession) -> None:
     """Who makes them, how many, and the button."""
     book = codebooks.current(session)
     plan = planning.load_plan(session)
-    role_models = (plan.everyone, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
+    role_models = (plan.default_model, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
     specs = list(dict.fromkeys(role_model.spec for role_model in role_models))
     left, right = st.columns(2, wrap=False)
     left.number_input("Groups", 1, 12, key=with_value("persona-groups", st.session_state.get("persona-groups", 4)),
@@ -159,7 +159,7 @@ def making(session: ProjectSession) -> None:
             job = personas.start(
                 session,
                 book,
-                RoleModel.parse(str(spec), sampling=plan.everyone.sampling),
+                RoleModel.parse(str(spec), sampling=plan.default_model.sampling),
                 groups=int(st.session_state["persona-groups"]),
                 dimensions=int(st.session_state["persona-each"]),
             )

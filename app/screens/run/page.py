@@ -114,7 +114,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
         try:
             ids = ambiguity.chosen(session, replace(plan, limit=None), session.store.documents.ids())
             settings = planning.build_settings(
-                plan.narrowed(),
+                plan.for_protocol(),
                 version.codebook,
                 version.version,
                 session.models,
@@ -248,7 +248,9 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         except UsageError as error:
             state.set_notice("error", error.message, error.remedy)
 
-    boxed = now.ending is None and (now.why not in ("", "user") or (now.state == "failed" and now.error is not None))
+    boxed = now.pending_state is None and (
+        now.stop_code not in ("", "user") or (now.state == "failed" and now.error is not None)
+    )
     word, tone = status.badge(now)
     with header(session.run_name(run_id), status.sub_line(now, source_name(session)), badge=word, tone=tone,
                 dot=now.state == "running", key="run-header"):  # fmt: skip
@@ -257,7 +259,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
     if boxed:
         last, talking = session.store.ended.last_reply(run_id)
-        status.why_it_stands(
+        status.stop_notice(
             now, last, talking, go_on=lambda: steer("go_on"), stop=lambda: steer("stop"), raise_to=raise_to
         )
     if now.state not in ("running", "queued"):
@@ -312,11 +314,11 @@ def buttons(now: control.RunOverview, steer: Callable[..., None], *, boxed: bool
     if state_now == "running":
         st.button(
             "Pause", icon=":material/pause:", key="pause", on_click=steer, args=("pause",),
-            disabled=now.ending is not None, help="Calls in flight end and are kept",
+            disabled=now.pending_state is not None, help="Calls in flight end and are kept",
         )  # fmt: skip
         st.button(
             "Stop", icon=":material/stop:", key="stop", on_click=steer, args=("stop",),
-            disabled=now.ending == "stopped", help="Cut the calls in flight; every reply so far is kept",
+            disabled=now.pending_state == "stopped", help="Cut the calls in flight; every reply so far is kept",
         )  # fmt: skip
     elif state_now == "queued":
         st.button("Take out of the queue", key="unqueue", on_click=steer, args=("stop",))

@@ -130,7 +130,7 @@ def settings(
         on_change=change_protocol,
     )
     card = protocols.find(plan.protocol, plan.params)
-    params = card.settled(plan.narrowed().params)
+    params = card.settled(plan.for_protocol().params)
     line(_protocol_words(card, params, codebook), "q")
     parameters(plan, card, params, codebook, save)
     left, right = st.columns(2, wrap=False)
@@ -271,8 +271,8 @@ def comparison(shown: Comparison, few: int, take_out: Callable[[int], None], cle
 
 def _words(member: Member) -> str:
     plan = member.plan
-    if member.trouble:
-        return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.trouble)}</div>'
+    if member.problem:
+        return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.problem)}</div>'
     chosen = [f"{name} {value}" for name, value in plan.params.items() if name != "script"]
     role_models = (
         list(dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values()))
@@ -296,7 +296,10 @@ ON_LONG = {"fail": "fails", "cut": "is cut to what fits", "skip": "is skipped, f
 
 def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
     """The fields; nothing while only the built-in model sits, which takes any length and never falls silent."""
-    if all(role_model.connection == BUILTIN for role_model in (plan.everyone, *plan.narrowed().role_models.values())):
+    if all(
+        role_model.connection == BUILTIN
+        for role_model in (plan.default_model, *plan.for_protocol().role_models.values())
+    ):
         return
 
     def keep(field: str) -> None:

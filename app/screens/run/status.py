@@ -20,36 +20,36 @@ from core.services.runs.costs import AdaptiveSavings, FromStore
 TONES: dict[State, Tone] = {
     "queued": "", "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
 }  # fmt: skip
-ENDING = {"paused": "pausing", "stopped": "stopping"}
+PENDING = {"paused": "pausing", "stopped": "stopping"}
 
 Act = Callable[[], None]
 
 
-def badge(standing: RunOverview) -> tuple[str, Tone]:
+def badge(overview: RunOverview) -> tuple[str, Tone]:
     """The word beside the title and its tone."""
-    if standing.ending is not None:
-        return ENDING.get(standing.ending, standing.ending), "unres"
-    if standing.why == "interrupted":
+    if overview.pending_state is not None:
+        return PENDING.get(overview.pending_state, overview.pending_state), "unres"
+    if overview.stop_code == "interrupted":
         return "interrupted", "unres"
-    return standing.state, TONES[standing.state]
+    return overview.state, TONES[overview.state]
 
 
-def sub_line(standing: RunOverview, file_name: str) -> str:
+def sub_line(overview: RunOverview, file_name: str) -> str:
     """ "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
-    settings = standing.run.settings
+    settings = overview.run.settings
     card = protocols.of(settings)
     title = card.name.upper() if len(card.name) <= 4 else card.title
     parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
     own = templates.cited_versions(settings)
     if own:
         parts.append(f"own prompts: {', '.join(own)}")
-    if standing.siblings > 1:
-        parts.append(f"iteration {settings.iteration + 1} of {standing.siblings}")
+    if overview.siblings > 1:
+        parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
     return ", ".join(parts)
 
 
-def why_it_stands(
-    standing: RunOverview,
+def stop_notice(
+    overview: RunOverview,
     last_reply: float | None,
     open_debates: int,
     *,
@@ -59,19 +59,19 @@ def why_it_stands(
 ) -> bool:
     """The box that says why the run stands still, with what to do; whether there is one (a pause of one's own has
     none: the board says so)."""
-    run = standing.run
+    run = overview.run
     name = f"Run {run.run_id}"
-    if standing.error is not None and standing.state == "failed":
-        if isinstance(standing.error, MootError):
-            error_box(standing.error)
+    if overview.error is not None and overview.state == "failed":
+        if isinstance(overview.error, MootError):
+            error_box(overview.error)
         else:
             notice(
-                "error", f"{name} ended by an error of Moot's own", f"{type(standing.error).__name__}: {standing.error}"
+                "error", f"{name} ended by an error of Moot's own", f"{type(overview.error).__name__}: {overview.error}"
             )
         _choices(go_on, None)
         return True
-    at = f"{standing.ended:,} of {run.documents:,}"
-    match standing.why:
+    at = f"{overview.ended:,} of {run.documents:,}"
+    match overview.stop_code:
         case "interrupted":
             until = time.strftime(" until %H:%M:%S", time.localtime(last_reply)) if last_reply else ""
             talk = "1 debate goes" if open_debates == 1 else f"{open_debates:,} debates go"
@@ -79,15 +79,15 @@ def why_it_stands(
             notice("warn", f"{name} was interrupted at {at}", f"Every reply{until} is kept, none is paid again.{more}")
         case "budget":
             budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
-            rest = spent / standing.ended * standing.left if standing.ended else None
-            cost = f" The last {standing.left:,} should cost {money(rest)}, measured on this run." if rest else ""
+            rest = spent / overview.ended * overview.left if overview.ended else None
+            cost = f" The last {overview.left:,} should cost {money(rest)}, measured on this run." if rest else ""
             notice("warn", f"Paused at ${spent:,.2f} of ${budget:,.2f}", f"{at} done.{cost}")
             _raise(run, raise_to, stop)
             return True
         case "errors":
             notice(
                 "error",
-                f"{name} is {standing.state} at {at}",
+                f"{name} is {overview.state} at {at}",
                 f"{run.message}\nMend it and go on; nothing is paid twice.",
             )
         case "batch":
@@ -96,7 +96,7 @@ def why_it_stands(
             notice("info", f"{name} waits", f"It was {run.message}. Go on puts it into the queue.")
         case _:
             return False
-    _choices(go_on, stop if standing.state == "paused" else None)
+    _choices(go_on, stop if overview.state == "paused" else None)
     return True
 
 

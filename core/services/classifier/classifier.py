@@ -81,7 +81,7 @@ def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> 
     """
     codebook = _known(session)
     role_model = RoleModel(connection=BUILTIN, model=NAME)
-    plan = planning.Plan(protocol=PROTOCOL, everyone=role_model)
+    plan = planning.Plan(protocol=PROTOCOL, default_model=role_model)
     version = session.store.codebooks.latest()
     settings = planning.build_settings(plan, codebook, version.version if version else 0, session.models)
     (made,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())

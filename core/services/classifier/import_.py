@@ -66,7 +66,7 @@ def annotate(session: ProjectSession, adopted: Adopted) -> RunRow:
     latest = session.store.codebooks.latest()
     if latest is None:
         raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
-    plan = planning.Plan(protocol=PROTOCOL, everyone=RoleModel(connection=BUILTIN, model=f"{NAME}@{adopted.hash}"))
+    plan = planning.Plan(protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=f"{NAME}@{adopted.hash}"))
     settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
     (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(made.run_id)

@@ -1,8 +1,8 @@
-"""Which model suits which seat, as far as this project's own runs tell.
+"""Recommend a model for each role from the project's own runs.
 
 The ECJ paper advises models of high recall for the extractor, of high precision for the critic, and the most accurate
-ones for the judge (Maada et al., section 5.1.4). Its own table 5 shows recall following the critic, so what was
-measured here comes first, and the paper's rule only where nothing was.
+ones for the judge (Maada et al., section 5.1.4). In its own table 5 recall follows the critic. So own measurements come
+first, and the paper's rule applies where nothing was measured.
 """
 
 from __future__ import annotations
@@ -12,23 +12,27 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.annotations import VERDICT
+from core.debate import protocols
 from core.debate.protocols import family
-from core.runs import RunRow
+from core.debate.turns import Role
+from core.errors import UsageError
+from core.runs import RoleModel, RunRow
 from core.services.evaluation import evaluate, stages
 from core.services.evaluation.grids import Reference
+from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.stats import multilabel
 from core.stats.counts import Counts, total
 from core.stats.intervals import ends, precision_interval, recall_interval
 from core.store.confusion import by_item
 
-QueueFilter: TypeAlias = Literal["recall", "precision", "f1"]
+Criterion: TypeAlias = Literal["recall", "precision", "f1"]
 
-_RULE: Mapping[str, QueueFilter] = {"extractor": "recall", "critic": "precision"}
+_RULE: Mapping[str, Criterion] = {"extractor": "recall", "critic": "precision"}
 
 
-def wanted(role_model: str) -> QueueFilter:
-    """What the paper asks of a model in a seat (a family of roles); F1 where it asks for no side or says nothing."""
+def preferred_metric(role_model: str) -> Criterion:
+    """Return the metric that the paper recommends for a family of roles; F1 where it recommends none."""
     return _RULE.get(role_model, "f1")
 
 
@@ -123,12 +127,12 @@ def _suggestion(found: Sequence[Profile], role_model: str) -> Suggestion:
             f"Measured here: runs with {best.spec} as {title} reach a macro F1 of {best.verdict_f1:.3f} ({runs}), "
             f"with {second.spec} {second.verdict_f1:.3f}. Other seats may have differed as well.",
         )
-    wants = wanted(role_model)
+    metric = preferred_metric(role_model)
     known = {one.spec: one for one in found if one.lists}
     if len(known) > 1:
-        best = max(known.values(), key=lambda one: getattr(one.counts, wants) or 0.0)
-        value = getattr(best.counts, wants)
-        name = {"f1": "F1", "recall": "recall", "precision": "precision"}[wants]
+        best = max(known.values(), key=lambda one: getattr(one.counts, metric) or 0.0)
+        value = getattr(best.counts, metric)
+        name = {"f1": "F1", "recall": "recall", "precision": "precision"}[metric]
         return Suggestion(
             role_model,
             best.spec,
@@ -140,3 +144,114 @@ def _suggestion(found: Sequence[Profile], role_model: str) -> Suggestion:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+MIN_DOCUMENTS = 20
+"""Minimum number of documents with gold in a record that supports a recommendation."""
+
+MAX_RUNS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """Scores of a model's own lists against gold, pooled over runs.
+
+    Only lists of the first role count, because later roles have seen other answers. ``n`` counts each document once
+    per run.
+    """
+
+    spec: str
+    role_model: RoleModel
+    runs: int
+    n: int
+    counts: Counts
+
+    @property
+    def recall(self) -> float:
+        """Share of the present labels that the model named; 0 if none was present."""
+        return self.counts.recall or 0.0
+
+    @property
+    def precision(self) -> float:
+        """Share of the named labels that are present; 0 if the model named none."""
+        return self.counts.precision or 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 0 if no label was present or named."""
+        return self.counts.f1 or 0.0
+
+    def value_of(self, metric: Criterion) -> float:
+        """Return the value of a metric."""
+        return {"recall": self.recall, "precision": self.precision, "f1": self.f1}[metric]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRecommendation:
+    """A recommended model for a role, and the metric that it was chosen by."""
+
+    role: Role
+    record: ModelRecord
+    metric: Criterion
+
+    @property
+    def value(self) -> float:
+        """Value of the metric in the model's record."""
+        return self.record.value_of(self.metric)
+
+
+def model_records(session: ProjectSession) -> tuple[ModelRecord, ...]:
+    """Return the records of all models in the latest runs, best F1 first.
+
+    Only runs with a multilabel codebook and documents with gold have records.
+    """
+    found: dict[str, list[tuple[RunRow, RoleModel, int, Counts]]] = {}
+    for row in session.store.runs.all()[-MAX_RUNS:]:
+        first = _first_role(row)
+        if first is None or not row.verdicts:
+            continue
+        counted = session.store.evaluations.counts(row.run_id, first)
+        cells = [Counts(c.tp, c.fp, c.fn, c.tn) for c in counted.multilabel().values()]
+        if counted.n and cells:
+            role_model = row.settings.role_models[first]
+            found.setdefault(role_model.spec, []).append((row, role_model, counted.n, total(cells)))
+    made = [
+        ModelRecord(spec, shown[-1][1], len(shown), sum(n for *_, n, _ in shown), total(counts for *_, counts in shown))
+        for spec, shown in found.items()
+    ]
+    return tuple(sorted(made, key=lambda record: -(record.counts.f1 or 0.0)))
+
+
+def recommend_models(known: Sequence[ModelRecord], roles: Sequence[Role]) -> tuple[RoleRecommendation, ...]:
+    """Return the best model for each role by the paper's rule; ties go to the better F1.
+
+    Returns nothing for a single role, or with fewer than two models on at least ``MIN_DOCUMENTS`` documents.
+    """
+    able = [record for record in known if record.n >= MIN_DOCUMENTS]
+    if len(able) < 2 or len(roles) < 2:
+        return ()
+    given = []
+    for role in roles:
+        metric = preferred_metric(role.family)
+        given.append(RoleRecommendation(role, max(able, key=lambda one: (one.value_of(metric), one.f1)), metric))
+    return tuple(given)
+
+
+def apply_recommendations(plan: Plan, given: Sequence[RoleRecommendation]) -> Plan:
+    """Return the plan with the recommended models; sampling settings are kept."""
+    for one in given:
+        role_model = one.record.role_model
+        own = plan.role_model(one.role.name)
+        plan = plan.with_role_model(
+            one.role.name, own.model_copy(update={"connection": role_model.connection, "model": role_model.model})
+        )
+    return plan
+
+
+def _first_role(row: RunRow) -> str | None:
+    try:
+        card = protocols.of(row.settings)
+        roles = card.roles(row.settings.params)
+    except UsageError:
+        return None
+    return roles[0].name if roles and card.form == "chain" and row.settings.codebook.kind == "multilabel" else None

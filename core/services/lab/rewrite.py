@@ -53,7 +53,7 @@ class Proposal:
 
 def rewrite_model(plan: planning.Plan) -> RoleModel | None:
     """The language model that can be asked: the first that has a seat, None when only the built-in model does."""
-    return next((one for one in (*plan.role_models.values(), plan.everyone) if one.connection != BUILTIN), None)
+    return next((one for one in (*plan.role_models.values(), plan.default_model) if one.connection != BUILTIN), None)
 
 
 def propose_rewrite(
@@ -74,7 +74,7 @@ def propose_rewrite(
     ask = Request(
         "editor", prompts.render(prompts.shipped("lab")["definition"], _template_values(session, book, label, run_id))
     )
-    settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, everyone=asked))
+    settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=asked))
     key = reply_key(request_hash(asked, ask, {}, 0), 0, 0)
     turns = session.project.turn_store
     stored = turns.get(key)

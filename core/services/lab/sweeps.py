@@ -143,7 +143,7 @@ def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSe
     plan = replace(
         planning.load_plan(session),
         protocol=spec.protocol,
-        everyone=cell.role_model,
+        default_model=cell.role_model,
         role_models={},
         params=dict(cell.params),
     )

@@ -115,7 +115,7 @@ def base_settings(session: ProjectSession, plan: planning.Plan | None = None) ->
     saved = session.store.codebooks.latest()
     if saved is None:
         raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
-    plan = replace((plan or planning.load_plan(session)).narrowed(), pace=0.0, budget_usd=None)
+    plan = replace((plan or planning.load_plan(session)).for_protocol(), pace=0.0, budget_usd=None)
     return planning.build_settings(
         plan, saved.codebook, saved.version, session.models, own=templates.promoted_templates(session)
     )

@@ -1,1 +1,1 @@
-"""Runs: planning, cost estimates, start, pause, resume and rerun."""
+"""Planning, starting, pausing, resuming, rerunning and comparing runs."""

@@ -1,7 +1,7 @@
-"""A comparison: several protocols and seatings on the same documents, in one act.
+"""Compare several protocols or role models on the same documents.
 
-Its members are plans, kept in the project until they are started. Each becomes a run of its own; what two of them ask
-alike (the same extraction, an annotator's first answer) is paid for once, as the turn store keys it by the request.
+The members are plans, stored in the project until they are started. Each becomes a run. A request that several members
+make is paid for once, because replies are stored by the hash of their request.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ from core.services.runs.preview import simulate_asks
 from core.services.session import ProjectSession
 
 MEMBERS_SETTING = "comparison"
-"""The project setting that keeps the plans of the comparison that is being put together."""
+"""Project setting that stores the plans of the comparison in preparation."""
 MAX_MEMBERS = 12
 SAMPLE_SIZE = 3
-"""Documents whose asks are compared to tell what is shared."""
+"""Number of documents whose requests are compared to estimate how many are shared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One plan of a comparison: what it is called, its frozen settings and estimate, or why it cannot run."""
+    """One plan of a comparison: title, settings and estimate, or the ``problem`` that prevents it from running."""
 
     plan: Plan
     title: str
     settings: RunSettings | None
     estimate: Estimate | None
-    trouble: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All members on ``documents`` documents. About ``shared`` calls are asked alike by more than one of them and paid
-    for once."""
+    """All members on ``documents`` documents; about ``shared`` requests are common and paid for once."""
 
     members: tuple[Member, ...]
     documents: int
@@ -51,55 +50,56 @@ class Comparison:
 
     @property
     def calls(self) -> int:
-        """Calls at most, each shared one once."""
+        """Maximum number of calls, counting each shared call once."""
         return sum(member.estimate.calls for member in self.members if member.estimate) - self.shared
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars at most, as if nothing were shared; None when a price is unknown."""
+        """Maximum cost in dollars without sharing; None if a price is unknown."""
         costs = [member.estimate.cost_usd for member in self.members if member.estimate]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     @property
     def ready(self) -> bool:
-        """Whether there are at least two members and all of them can run."""
+        """True if there are at least two members and all of them can run."""
         return len(self.members) > 1 and all(member.settings is not None for member in self.members)
 
 
 def load_plans(session: ProjectSession) -> tuple[Plan, ...]:
-    """The plans that were put into the comparison, in that order; those of another version that no longer fit are left
-    out."""
-    kept = []
+    """Return the plans of the comparison in the order in which they were added, without those that cannot be read."""
+    plans = []
     for data in session.store.settings.get(MEMBERS_SETTING) or []:
         try:
-            kept.append(Plan.from_json(data))
+            plans.append(Plan.from_json(data))
         except (TypeError, ValueError, KeyError):
             continue
-    return tuple(kept)
+    return tuple(plans)
 
 
 def add(session: ProjectSession, plan: Plan) -> None:
-    """Put a plan into the comparison. UsageError when it is there already or there are too many."""
-    known = load_plans(session)
-    if plan.narrowed().to_json() in [one.to_json() for one in known]:
-        raise UsageError("This protocol with these seats is in the comparison already.", "Change something first.")
-    if len(known) >= MAX_MEMBERS:
-        raise UsageError(f"A comparison has at most {MAX_MEMBERS} members.", "Start these, or take one out.")
-    _save_plans(session, (*known, plan.narrowed()))
+    """Add a plan to the comparison. Raises UsageError if it is already there or the comparison is full."""
+    plans = load_plans(session)
+    if plan.for_protocol().to_json() in [one.to_json() for one in plans]:
+        raise UsageError("This protocol with these models is already in the comparison.", "Change a setting first.")
+    if len(plans) >= MAX_MEMBERS:
+        raise UsageError(
+            f"A comparison has at most {MAX_MEMBERS} members.", "Start the comparison, or remove a member."
+        )
+    _save_plans(session, (*plans, plan.for_protocol()))
 
 
 def remove(session: ProjectSession, place: int) -> None:
-    """Take the plan at this place out; nothing happens where there is none."""
+    """Remove the plan at this position, if there is one."""
     _save_plans(session, tuple(plan for index, plan in enumerate(load_plans(session)) if index != place))
 
 
 def clear(session: ProjectSession) -> None:
-    """Take all plans out."""
+    """Remove all plans."""
     _save_plans(session, ())
 
 
 def prepare(session: ProjectSession, codebook: Codebook, version: int, documents: int) -> Comparison:
-    """The comparison on so many documents, with an estimate of each member and of what they share."""
+    """Return the comparison on this number of documents, with an estimate for each member and of the shared calls."""
     members = tuple(_prepare_member(session, plan, codebook, version, documents) for plan in load_plans(session))
     return Comparison(
         members, documents, _count_shared_calls(session, [one.settings for one in members if one.settings], documents)
@@ -107,10 +107,14 @@ def prepare(session: ProjectSession, codebook: Codebook, version: int, documents
 
 
 def start(session: ProjectSession, comparison: Comparison, document_ids: Sequence[str]) -> list[RunRow]:
-    """Make a run of each member (and each of its iterations) on these documents and queue them; the comparison is empty
-    then. UsageError for one that is not ready."""
+    """Create and queue the runs of all members on these documents, then clear the comparison.
+
+    Raises UsageError if the comparison is not ready.
+    """
     if not comparison.ready:
-        raise UsageError("A comparison needs two members or more that can all run.", "Mend or take out what cannot.")
+        raise UsageError(
+            "A comparison needs at least two members that can run.", "Fix or remove the members with problems."
+        )
     made = []
     for member in comparison.members:
         if member.settings is not None:
@@ -125,14 +129,14 @@ def _prepare_member(session: ProjectSession, plan: Plan, codebook: Codebook, ver
         settings = planning.build_settings(
             plan, codebook, version, session.models, own=templates.promoted_templates(session)
         )
-        told = estimate_run(session, settings, documents, iterations=plan.iterations)
+        estimate = estimate_run(session, settings, documents, iterations=plan.iterations)
     except MootError as error:
         return Member(plan, plan.protocol, None, None, f"{error.message} {error.remedy}".strip())
-    return Member(plan, title, settings, told)
+    return Member(plan, title, settings, estimate)
 
 
 def _count_shared_calls(session: ProjectSession, settings: Sequence[RunSettings], documents: int) -> int:
-    """About how many calls are asked alike: counted on some documents with stand-ins for the replies."""
+    """Return about how many calls are shared, counted on a few documents with placeholder replies."""
     sample = session.store.documents.page(0, SAMPLE_SIZE)
     if len(settings) < 2 or not sample:
         return 0

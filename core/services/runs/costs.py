@@ -1,4 +1,4 @@
-"""What a run will ask and cost, said with its basis before anything is spent."""
+"""Calls, tokens and cost of a run: estimated with their basis before it starts, and saved by reuse afterwards."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
+from core.formatting import format_count
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.reply import CHARACTERS_PER_TOKEN, estimated
@@ -20,16 +21,16 @@ from core.stats.intervals import Interval, ends, wilson
 from core.store.savings import FromStore as FromStore
 
 SAMPLE_SIZE = 20
-"""Documents whose prompts are rendered for an estimate: from anywhere in the file, as many are ordered by something."""
+"""Number of documents rendered for an estimate, drawn at random because files are often sorted."""
 REPLY_TOKENS = 250
-"""Tokens that a reply is taken to have before any was measured."""
+"""Assumed tokens of a reply before any were measured."""
 MEASURED_TURNS = 3
-"""Turns of a role from which its average counts as measured."""
+"""Minimum number of turns of a role for a measured average."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleEstimate:
-    """One role over the whole run. ``cost_usd`` None: no price is known."""
+    """Estimate for one role over the whole run. ``cost_usd`` is None if the price is unknown."""
 
     role: str
     title: str
@@ -42,7 +43,7 @@ class RoleEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """All roles of a run, its iterations included. ``basis`` says in words what it stands on."""
+    """Estimate for all roles and iterations of a run. ``basis`` describes the evidence for it."""
 
     documents: int
     iterations: int
@@ -51,38 +52,42 @@ class Estimate:
 
     @property
     def calls(self) -> int:
-        """Calls when every reply can be read at once."""
+        """Number of calls if no reply has to be asked for again."""
         return sum(role.calls for role in self.roles)
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars for the whole, None when one price is unknown."""
+        """Total cost in dollars, None if one price is unknown."""
         costs = [role.cost_usd for role in self.roles]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     @property
-    def free(self) -> bool:
-        """Whether nothing is paid to anybody."""
+    def is_free(self) -> bool:
+        """True if the run costs nothing."""
         return self.cost_usd == 0.0
 
 
 def estimate_run(session: ProjectSession, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
-    """The calls and dollars of a run: from the tokens that its roles took in an earlier run with the same seats, or
-    else from the rendered prompts of some documents and an assumed length of reply; list prices in both cases. Prompts
-    are taken to be as much longer or shorter as the project's documents are than those that were looked at."""
-    card = protocols.of(settings)
-    asks = card.asks(settings.params, settings.codebook)
+    """Estimate the calls and cost of a run.
+
+    Tokens come from an earlier run with the same role models, or else from rendered prompts of sampled documents
+    and an assumed reply length. Prices are list prices in both cases. Prompt lengths are adjusted by the difference
+    in mean length between the project's documents and those that were measured.
+    """
+    spec = protocols.of(settings)
+    asks = spec.asks(settings.params, settings.codebook)
     measured = _measured_usage(session, settings)
     if measured is not None:
         run_id, tokens = measured
-        looked_at = _mean_length(session, run_id)
+        sample_length = _mean_length(session, run_id)
         source = f"measured on run {run_id}"
     else:
         sample = session.store.documents.sample(SAMPLE_SIZE)
-        looked_at = sum(map(_length, sample)) / max(1, len(sample))
+        sample_length = sum(map(_length, sample)) / max(1, len(sample))
         tokens = _rendered_usage(settings, sample)
-        source = f"the prompts of {len(sample)} documents, {REPLY_TOKENS} tokens a reply assumed"
-    longer = (_mean_length(session) - looked_at) / CHARACTERS_PER_TOKEN
+        documents_seen = format_count(len(sample), "document")
+        source = f"prompts of {documents_seen}, assuming {REPLY_TOKENS} tokens per reply"
+    extra_tokens = (_mean_length(session) - sample_length) / CHARACTERS_PER_TOKEN
     roles = tuple(
         _estimate_role(
             session.models,
@@ -90,21 +95,21 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
             role.title,
             settings.role_models[role.name],
             documents * iterations * asks[role.name].most,
-            _adjust_prompt(tokens.get(role.name) or _largest_usage(tokens), longer),
+            _adjust_prompt(tokens.get(role.name) or _largest_usage(tokens), extra_tokens),
             settings.engine,
         )
-        for role in card.roles(settings.params)
+        for role in spec.roles(settings.params)
     )
     if any(count.least < count.most for count in asks.values()):
-        source += "; at most so many calls, as a debate may end early"
+        source += "; the number of calls is an upper bound, because a debate may end early"
     basis = _basis(session.models, roles, source)
     if settings.engine.name == "batch" and any(role.cost_usd for role in roles):
-        basis += " In batches, at half of that."
+        basis += " Batch prices are half of the list price."
     return Estimate(documents, iterations, roles, basis)
 
 
 def _largest_usage(tokens: Mapping[str, Usage]) -> Usage:
-    """The dearest of the turns that are known, for a role whose prompts show only once others have spoken."""
+    """Return the largest known usage, for a role whose prompts depend on earlier turns."""
     return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
 
 
@@ -117,7 +122,7 @@ def _length(document: Document) -> int:
 
 
 def _adjust_prompt(each: Usage, tokens: float) -> Usage:
-    """A turn with so many prompt tokens more, or less: it keeps a tenth at least."""
+    """Return the usage with its prompt tokens changed by ``tokens``, keeping at least a tenth."""
     return replace(each, prompt_tokens=max(each.prompt_tokens // 10, each.prompt_tokens + round(tokens)))
 
 
@@ -132,9 +137,9 @@ def _estimate_role(
 
 
 def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> str:
-    strangers = list(dict.fromkeys(role.role_model.spec for role in roles if role.cost_usd is None))
-    if strangers:
-        return f"No list price is known for {', '.join(strangers)}. Tokens: {source}."
+    unpriced = list(dict.fromkeys(role.role_model.spec for role in roles if role.cost_usd is None))
+    if unpriced:
+        return f"Price unknown for {', '.join(unpriced)}. Tokens: {source}."
     own = [models.prices.own_price(models.place(role.role_model.connection), role.role_model.model) for role in roles]
     if any(own):
         kind = "Your own prices" if all(own) else "Your own prices and list prices"
@@ -147,7 +152,7 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
 
 
 def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str, Mapping[str, Usage]] | None:
-    """The latest run in which the same models sat on the same roles, and the tokens of one turn of each."""
+    """Return the latest run with the same role models, and the mean tokens of one turn for each role."""
     for row in reversed(session.store.runs.all()):
         if not row.turns or not _same_role_models(row, settings):
             continue
@@ -166,12 +171,12 @@ def _same_role_models(row: RunRow, settings: RunSettings) -> bool:
 
 
 def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Usage]:
-    """Tokens of one turn of each role: its prompt on these documents, and in it what it will have heard."""
+    """Return the tokens of one turn of each role: its rendered prompt with assumed replies of earlier roles."""
     totals: dict[str, int] = {}
     for document in sample:
-        for heard, (role, messages) in enumerate(first_messages(settings, document).items()):
+        for position, (role, messages) in enumerate(first_messages(settings, document).items()):
             characters = sum(len(message.content) for message in messages)
-            tokens = estimated(characters, 0).prompt_tokens + heard * REPLY_TOKENS
+            tokens = estimated(characters, 0).prompt_tokens + position * REPLY_TOKENS
             totals[role] = totals.get(role, 0) + tokens
     return {
         role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.role_models[role].sampling.max_tokens))
@@ -181,9 +186,13 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveSavings:
-    """What an adaptive run left out. ``calls_saved`` and ``cost_saved_usd`` are the debates left out times what one
-    took where it was held. ``changed`` of ``audited`` verdicts were other than the short way would have made them, with
-    a 95% interval (Wilson) for that share."""
+    """Savings of an adaptive run.
+
+    ``short`` documents were decided early, ``audited`` documents were debated nevertheless as a check, ``full``
+    ones were debated because they had to be. ``calls_saved`` and ``cost_saved_usd`` multiply the early decisions by
+    the mean of a full debate. ``changed`` of the ``audited`` verdicts differ from the early decision, with a 95%
+    Wilson interval for that share.
+    """
 
     short: int
     audited: int
@@ -195,12 +204,12 @@ class AdaptiveSavings:
 
     @property
     def share(self) -> float:
-        """Of the ended debates, those that were decided early."""
+        """Share of finished debates that were decided early."""
         ended = self.short + self.audited + self.full
         return self.short / ended if ended else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The figures for ``--json``."""
+        """Return the figures for ``--json``."""
         return {
             "short": self.short,
             "audited": self.audited,
@@ -214,12 +223,12 @@ class AdaptiveSavings:
 
 
 def reused_replies(session: ProjectSession, run_id: str) -> FromStore:
-    """The replies that were taken from the store."""
+    """Return the replies of a run that were taken from the store."""
     return session.store.savings.from_store(run_id)
 
 
 def adaptive_savings(session: ProjectSession, run: RunRow) -> AdaptiveSavings | None:
-    """What an adaptive run left out; None for a run that debates everything."""
+    """Return the savings of an adaptive run; None for a run that debates every document."""
     if not run.settings.params.get("adaptive"):
         return None
     found = session.store.savings.courses(run.run_id)

@@ -1,4 +1,4 @@
-"""The Run room: from a plan to settings, a preflight, and runs on the desk."""
+"""Plan a run: choose models and parameters, build its settings, test its models and create it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from core import baseline, prompts
 from core.codebook import Codebook
@@ -22,7 +22,8 @@ from core.engine.thread import EngineThread
 from core.errors import CodebookError, InputError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
-from core.services import capability_cache
+from core.services import capability_cache, preferences
+from core.services.preferences import RoleModels
 from core.services.session import ProjectSession
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -32,26 +33,27 @@ SAMPLING_PARAMS = {
     "max_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p", "reasoning_effort": "reasoning_effort",
     "schema": "json_schema",
 }  # fmt: skip
-"""Parameters of the command line that are a seat's, and what they are called there."""
+"""Command-line parameters that set a role model's sampling, with the name of the field they set."""
 HANDLING_PARAMS = tuple(Handling.model_fields)
 PANEL = "panel"
-"""The protocol that is made of the project's personas."""
+"""Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
-"""The project setting that keeps the last plan."""
+"""Project setting that stores the last plan."""
 DEFAULT_STUDIO_PACE = 40.0
-"""Words a second of the built-in model in the studio until a person says otherwise: slow enough to be watched."""
+"""Default speed of the built-in model in the studio, in words per second: slow enough to follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a person chose for a run. ``role_models`` may leave roles out: they get ``everyone``.
+    """User's choices for a run.
 
-    ``limit`` None takes all documents; ``ambiguous`` is a pre-pass whose ambiguous documents (at ``theta``) the run is
-    limited to, empty for no such limit; ``pace`` is the built-in model's words a second, 0 instant.
+    ``role_models`` may leave roles out: they use ``default_model``. ``limit`` None uses all documents.
+    ``ambiguous`` names a prepass run; the new run uses only the documents that were ambiguous there (at threshold
+    ``theta``), empty uses all. ``pace`` is the built-in model's speed in words per second, 0 without a limit.
     """
 
     protocol: str = "ecj"
-    everyone: RoleModel = DEFAULT_ROLE_MODEL
+    default_model: RoleModel = DEFAULT_ROLE_MODEL
     role_models: Mapping[str, RoleModel] = field(default_factory=dict)
     params: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -66,25 +68,30 @@ class Plan:
     engine: EngineSettings = EngineSettings()
 
     def role_model(self, role: str) -> RoleModel:
-        """Who sits on a role: who was put there, else on its family (``annotator`` of ``annotator_b``), else
-        ``everyone``."""
-        return self.role_models.get(role) or self.role_models.get(protocols.family(role)) or self.everyone
+        """Return the model of a role: its own, else that of its family, else the default.
+
+        The family of ``annotator_b`` is ``annotator``.
+        """
+        return self.role_models.get(role) or self.role_models.get(protocols.family(role)) or self.default_model
 
     def with_role_model(self, role: str, role_model: RoleModel) -> Plan:
-        """This plan with somebody else on one role."""
+        """Return this plan with another model for one role."""
         return replace(self, role_models={**self.role_models, role: role_model})
 
-    def everywhere(self, role_model: RoleModel) -> Plan:
-        """This plan with the same model on every role, of any protocol."""
-        return replace(self, everyone=role_model, role_models={})
+    def with_same_model(self, role_model: RoleModel) -> Plan:
+        """Return this plan with one model for all roles of any protocol."""
+        return replace(self, default_model=role_model, role_models={})
 
-    def narrowed(self) -> Plan:
-        """This plan without the seats and parameters of other protocols, which it keeps for when one comes back to
-        them. UsageError for an unknown protocol."""
-        card = protocols.find(self.protocol, self.params)
-        own = {PRESET, *(param.name for param in card.params)} if card.presets else {p.name for p in card.params}
+    def for_protocol(self) -> Plan:
+        """Return this plan without role models and parameters that its protocol does not have.
+
+        The stored plan keeps the choices of other protocols for when the user switches back. Raises UsageError
+        for an unknown protocol.
+        """
+        spec = protocols.find(self.protocol, self.params)
+        own = {PRESET, *(param.name for param in spec.params)} if spec.presets else {p.name for p in spec.params}
         params = {name: value for name, value in self.params.items() if name in own}
-        known = _assignable_names(card.roles(card.settled(params)))
+        known = _assignable_names(spec.roles(spec.settled(params)))
         return replace(
             self,
             params=params,
@@ -92,36 +99,24 @@ class Plan:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for the project's settings."""
-        return {
-            "protocol": self.protocol,
-            "everyone": self.everyone.model_dump(mode="json"),
-            "role_models": {role: role_model.model_dump(mode="json") for role, role_model in self.role_models.items()},
-            "params": dict(self.params),
-            "seed": self.seed,
-            "concurrency": self.concurrency,
-            "budget_usd": self.budget_usd,
-            "handling": self.handling.model_dump(mode="json"),
-            "iterations": self.iterations,
-            "limit": self.limit,
-            "ambiguous": self.ambiguous,
-            "theta": self.theta,
-            "pace": self.pace,
-            "engine": self.engine.model_dump(mode="json"),
-        }
+        """Return plain data for the project's settings."""
+        data: dict[str, Any] = _PLAN.dump_python(self, mode="json")
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """The plan that ``to_json`` wrote."""
-        role_models = {role: RoleModel.model_validate(role_model) for role, role_model in data["role_models"].items()}
-        handling = Handling.model_validate(data.get("handling", {}))
-        engine = EngineSettings.model_validate(data.get("engine", {}))
-        frozen = {"everyone": RoleModel.model_validate(data["everyone"]), "handling": handling, "engine": engine}
-        return cls(**{**data, **frozen, "role_models": role_models})
+        """Return the plan that ``to_json`` wrote. Raises ValueError for data that does not fit."""
+        return _PLAN.validate_python(data)
+
+
+_PLAN = TypeAdapter(Plan)
 
 
 def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling, dict[str, str]]:
-    """``KEY=VALUE`` parameters as sampling, and the rest for the protocol. UsageError for a value that does not fit."""
+    """Split ``KEY=VALUE`` parameters into sampling settings and protocol parameters.
+
+    Raises UsageError for an invalid value.
+    """
     chosen: dict[str, Any] = {SAMPLING_PARAMS[name]: value for name, value in params.items() if name in SAMPLING_PARAMS}
     if seed is not None:
         chosen["seed"] = seed
@@ -130,8 +125,10 @@ def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling,
 
 
 def split_handling(params: Mapping[str, str]) -> tuple[Handling, dict[str, str]]:
-    """``KEY=VALUE`` parameters that say how a run takes what goes wrong, and the rest. UsageError for a value that does
-    not fit."""
+    """Split ``KEY=VALUE`` parameters into error-handling settings and the rest.
+
+    Raises UsageError for an invalid value.
+    """
     chosen = {name: value for name, value in params.items() if name in HANDLING_PARAMS}
     return _validated(Handling, chosen), {name: value for name, value in params.items() if name not in chosen}
 
@@ -147,40 +144,42 @@ def _validated(model: type[Form], chosen: Mapping[str, Any]) -> Form:
 def build_settings(
     plan: Plan, codebook: Codebook, version: int, models: ModelLibrary, own: Mapping[str, Template] | None = None
 ) -> RunSettings:
-    """The frozen settings of a plan. ``own`` are a project's templates that stand in for shipped ones, by slot
+    """Return the frozen settings of a plan.
+
+    ``own`` are the project's templates that replace shipped ones, by slot
     (``core.services.templates.promoted_templates``).
 
-    Raises UsageError for an unknown protocol, role, parameter or connection, for a seat without a model, and for a
-    budget on a seat without a known price; CodebookError when there is nothing to label or the protocol does not do
-    this kind.
+    Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, and for a
+    budget with an unpriced model. Raises CodebookError for a codebook without labels or of a kind that the protocol
+    does not support.
     """
-    card = protocols.find(plan.protocol, plan.params)
+    spec = protocols.find(plan.protocol, plan.params)
     codebook.require_labels()
-    if codebook.kind not in card.kinds:
+    if codebook.kind not in spec.kinds:
         able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
-        why = card.refuses.get(codebook.kind, "")
+        reason = spec.refuses.get(codebook.kind, "")
         raise CodebookError(
-            f"{card.title} does not do codebooks of kind {codebook.kind}{': ' + why if why else ''}.",
-            f"These do: {', '.join(able)}." if able else "No protocol does yet.",
+            f"{spec.title} does not support codebooks of kind {codebook.kind}{': ' + reason if reason else ''}.",
+            f"Choose one of: {', '.join(able)}." if able else "No protocol supports this kind.",
         )
-    params = card.settled(plan.params)
-    if trouble := card.check(params, codebook):
-        raise UsageError(f"{card.name}: {trouble}.", "Change the parameter or the codebook.")
-    roles = card.roles(params)
-    strangers = [role for role in plan.role_models if role not in _assignable_names(roles)]
-    if strangers:
+    params = spec.settled(plan.params)
+    if problem := spec.check(params, codebook):
+        raise UsageError(f"{spec.name}: {problem}.", "Change the parameter or the codebook.")
+    roles = spec.roles(params)
+    unknown = [role for role in plan.role_models if role not in _assignable_names(roles)]
+    if unknown:
         raise UsageError(
-            f"{plan.protocol} has no role '{strangers[0]}'.", f"Its roles are: {', '.join(_role_names(roles))}."
+            f"{plan.protocol} has no role '{unknown[0]}'.", f"Its roles are: {', '.join(_role_names(roles))}."
         )
-    warmth = card.temperatures(params)
+    temperatures = spec.temperatures(params)
     role_models = {
-        role.name: _with_temperature(models.resolve(plan.role_model(role.name)), warmth.get(role.name))
+        role.name: _with_temperature(models.resolve(plan.role_model(role.name)), temperatures.get(role.name))
         for role in roles
     }
-    if vacant := [role for role in roles if not role_models[role.name].model]:
+    if missing := [role for role in roles if not role_models[role.name].model]:
         raise UsageError(
-            f"No model sits as {', '.join(role.title.lower() for role in vacant)}.",
-            f"Choose one of '{role_models[vacant[0].name].connection}' on the Models page, or type its name.",
+            f"No model is assigned to {', '.join(role.title.lower() for role in missing)}.",
+            f"Choose a model of '{role_models[missing[0].name].connection}' on the Models page.",
         )
     if plan.budget_usd is not None:
         require_prices(role_models, models)
@@ -189,7 +188,7 @@ def build_settings(
         codebook=codebook,
         codebook_version=version,
         role_models=role_models,
-        templates=prompts.replaced(card.texts(), own or {}),
+        templates=prompts.replaced(spec.texts(), own or {}),
         params=params,
         seed=plan.seed,
         concurrency=plan.concurrency,
@@ -201,17 +200,17 @@ def build_settings(
 
 
 def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -> None:
-    """UsageError for a seat without a known price: a budget cannot be kept over it."""
+    """Raise UsageError if a role's model has no known price: a budget could not be enforced."""
     for role, role_model in role_models.items():
         if not models.priced(role_model):
             raise UsageError(
-                f"The price of {role_model.spec} ({role}) is not known, so a budget cannot be kept.",
-                "Run without a budget, or choose a model with a list price.",
+                f"The price of {role_model.spec} ({role}) is unknown, so a budget cannot be enforced.",
+                "Remove the budget, set a price on the Models page, or choose a model with a list price.",
             )
 
 
 def _assignable_names(roles: Sequence[Role]) -> set[str]:
-    """What a seat can be given to: a role, or a family of them."""
+    """Return the names that a model can be assigned to: roles and families of roles."""
     return {role.name for role in roles} | {role.family for role in roles}
 
 
@@ -220,7 +219,7 @@ def _role_names(roles: Sequence[Role]) -> list[str]:
 
 
 def _with_temperature(role_model: RoleModel, temperature: float | None) -> RoleModel:
-    """The seat with the protocol's temperature where it sets none of its own."""
+    """Return the role model with the protocol's temperature, unless it sets one itself."""
     if temperature is None or role_model.sampling.temperature is not None:
         return role_model
     return role_model.model_copy(
@@ -229,10 +228,10 @@ def _with_temperature(role_model: RoleModel, temperature: float | None) -> RoleM
 
 
 def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
-    """One tiny request to each distinct seat.
+    """Send one short request to each distinct model setting and return the probes.
 
-    Raises the first of Unreachable, Unauthorised and NoSuchModel: such a run must not start. Other findings are in the
-    probes.
+    Raises the first Unreachable, Unauthorised or NoSuchModel error, which prevents the run. Other findings are in
+    the probes.
     """
     probes = probe_all(settings, models, engine)
     for probe in probes:
@@ -242,8 +241,10 @@ def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread)
 
 
 def probe_all(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
-    """One tiny request to each distinct seat; whatever each met is in its probe. Those that answered are then asked for
-    what they tell for nothing: how much context they have. What was learned is kept."""
+    """Send one short request to each distinct model setting and return all probes, including failed ones.
+
+    Also looks up the context size of the models that answered, and stores what was learned.
+    """
 
     async def probed() -> tuple[Probe, ...]:
         probes = await probe_role_models(settings, models)
@@ -266,7 +267,10 @@ def create_runs(
     iterations: int = 1,
     rejected: int = 0,
 ) -> list[RunRow]:
-    """The runs of an experiment, one for each iteration, queued but not started. UsageError without documents."""
+    """Create the queued runs of an experiment, one per iteration, without starting them.
+
+    Raises UsageError without documents.
+    """
     settings = session.trainer.resolve(settings)
     made: list[RunRow] = []
     for iteration in range(iterations):
@@ -282,13 +286,15 @@ def create_runs(
 
 
 def save_plan(session: ProjectSession, plan: Plan) -> None:
-    """Keep the plan for the next visit."""
+    """Store the plan for the next visit."""
     session.store.settings.set(PLAN_SETTING, plan.to_json())
 
 
 def load_plan(session: ProjectSession) -> Plan:
-    """The plan that was kept last, or the studio's defaults; one from another version that no longer fits counts as
-    none."""
+    """Return the plan stored last, or the studio's default plan.
+
+    A stored plan that this version cannot read is ignored.
+    """
     data = session.store.settings.get(PLAN_SETTING)
     try:
         plan = Plan.from_json(data) if data else Plan(pace=DEFAULT_STUDIO_PACE)
@@ -300,19 +306,54 @@ def load_plan(session: ProjectSession) -> Plan:
     return plan
 
 
+def model_presets() -> dict[str, RoleModels]:
+    """Return the saved model presets by name, in alphabetical order."""
+    return dict(sorted(preferences.load().presets.items()))
+
+
+def save_preset(name: str, plan: Plan) -> str:
+    """Save the plan's role models under a name, replacing a preset with that name, and return the cleaned name.
+
+    Raises UsageError without a name.
+    """
+    name = " ".join(name.split())[:60]
+    if not name:
+        raise UsageError("A preset needs a name.", "Enter one, for example: cheap, local or final.")
+    kept = preferences.load()
+    role_models = RoleModels(default_model=plan.default_model, role_models=dict(plan.role_models))
+    preferences.save(kept.model_copy(update={"presets": {**kept.presets, name: role_models}}))
+    return name
+
+
+def delete_preset(name: str) -> None:
+    """Delete a preset."""
+    kept = preferences.load()
+    left = {other: role_models for other, role_models in kept.presets.items() if other != name}
+    preferences.save(kept.model_copy(update={"presets": left}))
+
+
+def apply_preset(plan: Plan, role_models: RoleModels) -> Plan:
+    """Return the plan with the role models of a preset."""
+    return replace(plan, default_model=role_models.default_model, role_models=dict(role_models.role_models))
+
+
 def baseline_warnings(settings: RunSettings) -> list[str]:
-    """What a person should know before the run starts: labels that the built-in model can say nothing on."""
+    """Return warnings about labels that the built-in model cannot decide."""
     if not any(role_model.connection == BUILTIN for role_model in settings.role_models.values()):
         return []
     return baseline.describe(settings.codebook)
 
 
 PROTOCOL_SUFFIXES = (".yaml", ".yml")
+"""File endings that mark a ``--protocol`` value as a protocol file."""
 
 
 def load_protocol(protocol: str) -> tuple[str, dict[str, str]]:
-    """A protocol by name, or the path of a file that describes one: its name, and the parameters that freeze the file
-    into the run. InputError for a file that cannot be read, UsageError for one that describes no protocol."""
+    """Return the name and parameters of a protocol, given by name or by the path of a protocol file.
+
+    The parameters freeze the text of the file into the run. Raises InputError for an unreadable file, and
+    UsageError for a file without a valid protocol.
+    """
     if not protocol.lower().endswith(PROTOCOL_SUFFIXES):
         return protocol, {}
     try:
@@ -325,6 +366,9 @@ def load_protocol(protocol: str) -> tuple[str, dict[str, str]]:
 
 
 def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
-    """The name and parameters of the protocol that a text describes. UsageError with the line of what is wrong."""
+    """Return the name and parameters of the protocol that a YAML text describes.
+
+    Raises UsageError with the line of the error.
+    """
     read(text, where)
     return custom.NAME, {custom.SCRIPT: text}

@@ -1,4 +1,4 @@
-"""What each role would be sent on a document: the protocol is played with stand-ins for what nobody has said yet."""
+"""Preview the requests of a run by simulating its protocol with placeholder replies, before any model is called."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from core.debate import protocols
 from core.debate.context import DebateContext, conduct
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
+from core.formatting import format_count
 from core.llm.models import ModelLibrary
 from core.llm.reply import estimated
 from core.prompts.messages import Message
@@ -18,12 +19,12 @@ from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
 from core.services.templates import Slot, Version, with_template
 
 MAX_ASKS = 400
-"""Asks after which a protocol has shown all it asks for."""
+"""Number of requests after which a simulation stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPreview:
-    """The messages of one kind of ask: ``title`` is the role's, with what tells this ask from its first one."""
+    """Messages of one kind of request; ``title`` is the role's, marked if the role has several kinds."""
 
     role: str
     title: str
@@ -31,11 +32,11 @@ class RequestPreview:
 
 
 def simulate_asks(settings: RunSettings, document: Document) -> list[Request]:
-    """Every ask that a debate on the document makes when the replies are stand-ins that keep it going."""
-    card = protocols.of(settings)
-    titles = {role.name: role.title for role in card.roles(settings.params)}
+    """Return all requests of a debate on the document, simulated with placeholder replies that keep it going."""
+    spec = protocols.of(settings)
+    titles = {role.name: role.title for role in spec.roles(settings.params)}
     made: list[Request] = []
-    step = conduct(card.debate, DebateContext(document, settings))
+    step = conduct(spec.debate, DebateContext(document, settings))
     try:
         asks = next(step)
         while len(made) < MAX_ASKS:
@@ -55,20 +56,23 @@ def simulate_asks(settings: RunSettings, document: Document) -> list[Request]:
 
 
 def preview_requests(settings: RunSettings, document: Document) -> tuple[RequestPreview, ...]:
-    """The exact messages that each role would get on a document, in speaking order, with stand-ins for what others have
-    not said yet: the first of each system prompt that a role is given. Raises PromptError, UsageError."""
+    """Return the exact messages that each role receives on a document, in speaking order.
+
+    Placeholders stand for replies of other roles. Of each system prompt that a role receives, the first request is
+    returned. Raises PromptError and UsageError.
+    """
     titles = {role.name: role.title for role in protocols.roles_of(settings)}
     sent: dict[tuple[str, str], RequestPreview] = {}
     for ask in simulate_asks(settings, document):
         title = titles.get(ask.role, ask.role)
         key = (ask.role, "" if ask.item else ask.messages[0].content)
         earlier = sum(role == ask.role for role, _ in sent)
-        sent.setdefault(key, RequestPreview(ask.role, f"{title}, later" if earlier else title, ask.messages))
+        sent.setdefault(key, RequestPreview(ask.role, f"{title}, later request" if earlier else title, ask.messages))
     return tuple(sent.values())
 
 
 def first_messages(settings: RunSettings, document: Document) -> dict[str, tuple[Message, ...]]:
-    """The first messages of each role on a document, by role."""
+    """Return the first messages of each role on a document, by role."""
     first: dict[str, tuple[Message, ...]] = {}
     for one in preview_requests(settings, document):
         first.setdefault(one.role, one.messages)
@@ -76,7 +80,7 @@ def first_messages(settings: RunSettings, document: Document) -> dict[str, tuple
 
 
 def _placeholder_reply(ask: Request, title: str, codebook: Codebook, number: int) -> Reply:
-    """A reply that can be read and differs from the one before, so that a protocol goes through all its stages."""
+    """Return a readable reply that differs from the one before, so that a protocol passes through all its stages."""
     codebook = codebook.only(ask.item) if ask.item else codebook
     values: dict[str, Value]
     match codebook.kind:
@@ -88,17 +92,19 @@ def _placeholder_reply(ask: Request, title: str, codebook: Codebook, number: int
             values = {label.id: ends[number % 2] for label in codebook.labels}
         case _:
             values = {label.id: number % 2 == 0 for label in codebook.labels}
-    return replace(Reply(text=f"(what the {title} will have said)"), reading=Reading(values=values))
+    return replace(Reply(text=f"(reply of the {title})"), reading=Reading(values=values))
 
 
 CONTEXT_TOKENS_PER_ROLE = 250
-"""What a role is taken to say, in the prompts of those who hear it."""
+"""Assumed tokens that each earlier role adds to a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """A seat whose context the longest document may exceed: ``tokens`` of prompt and reply, estimated, against
-    ``context``."""
+    """A role model whose context the longest document may exceed.
+
+    ``tokens`` is the estimated sum of prompt and reply, ``context`` the size of the model's context.
+    """
 
     role_model: RoleModel
     role: str
@@ -107,20 +113,20 @@ class ContextOverflow:
     context: int
 
     def sentence(self, settings: RunSettings) -> str:
-        """What a person should know."""
+        """Return the warning to show."""
         then = {
-            "fail": "It would fail; a run can also cut or skip what is too long.",
-            "cut": "What is too long will be cut, and say so.",
-            "skip": "What is too long will be skipped, and left to you.",
+            "fail": "It would fail. You can choose to truncate or skip such documents.",
+            "cut": "Such documents will be truncated and marked.",
+            "skip": "Such documents will be skipped for you to label.",
         }[settings.handling.on_long]
         return (
-            f"The longest document ({self.document_id}) takes about {self.tokens:,} tokens as the {self.role}'s prompt "
-            f"and reply, the context of {self.role_model.spec} has {self.context:,}. {then}"
+            f"The longest document ({self.document_id}) needs about {self.tokens:,} tokens for the {self.role}'s "
+            f"prompt and reply; the context of {self.role_model.spec} is {self.context:,} tokens. {then}"
         )
 
 
 def describe_truncation(run: RunRow, cut: int) -> str:
-    """What a person should know of replies that were cut by their output limit; empty when none was."""
+    """Return a warning about replies that reached their output limit; empty if there are none."""
     if not cut:
         return ""
     limits = sorted(
@@ -132,21 +138,23 @@ def describe_truncation(run: RunRow, cut: int) -> str:
     )
     tokens = " or ".join(f"{limit:,}" for limit in limits)
     return (
-        f"{cut:,} of {run.calls:,} replies were cut by their output limit of {tokens} tokens. What they had not "
-        "decided by then is unresolved: raise max tokens, or lower the reasoning effort."
+        f"{cut:,} of {format_count(run.calls, 'reply', 'replies')} reached the output limit of {tokens} tokens. Labels "
+        "that they had not decided are unresolved. Raise max tokens or lower the reasoning effort."
     )
 
 
 def longest_document(documents: Sequence[Document]) -> Document | None:
-    """The document with the most characters, None of none."""
+    """Return the document with the most characters, None if there are no documents."""
     return max(documents, key=lambda one: sum(map(len, one.fields.values())), default=None)
 
 
 def context_overflows(
     settings: RunSettings, models: ModelLibrary, longest: Callable[[], Document | None]
 ) -> list[ContextOverflow]:
-    """Seats whose known context the longest document may exceed; the tightest role of each. It is looked for only when
-    the context of a seat is known."""
+    """Return the models whose known context the longest document may exceed, each with its longest prompt.
+
+    ``longest`` is called only if the context of a model is known.
+    """
     seen = (
         models.capabilities.seen(models.place(role_model.connection), role_model.model)
         for role_model in settings.role_models.values()
@@ -157,40 +165,40 @@ def context_overflows(
     if document is None:
         return []
     found: dict[str, ContextOverflow] = {}
-    for heard, (role, messages) in enumerate(first_messages(settings, document).items()):
+    for position, (role, messages) in enumerate(first_messages(settings, document).items()):
         role_model = settings.role_models[role]
         known = models.capabilities.seen(models.place(role_model.connection), role_model.model)
         if known is None or known.context is None:
             continue
         prompt = estimated(sum(len(message.content) for message in messages), 0).prompt_tokens
-        tokens = prompt + heard * CONTEXT_TOKENS_PER_ROLE + role_model.sampling.max_tokens
+        tokens = prompt + position * CONTEXT_TOKENS_PER_ROLE + role_model.sampling.max_tokens
         if tokens > known.context and tokens > getattr(found.get(role_model.spec), "tokens", 0):
             found[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, known.context)
     return list(found.values())
 
 
 TEMPLATE_MARK = "\u2063"
-"""A character that nobody sees: put at the end of the template, it tells in which messages the template was used."""
+"""Invisible character at the end of a template that marks the messages in which the template is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedTemplate:
-    """Messages that a template has a part in. ``template_tokens`` are estimated by length."""
+    """Messages of a request that uses a template."""
 
     title: str
     messages: tuple[Message, ...]
 
     @property
     def tokens(self) -> int:
-        """Tokens of all messages."""
+        """Estimated tokens of all messages."""
         return estimated(sum(len(message.content) for message in self.messages), 0).prompt_tokens
 
 
 def render_template(settings: RunSettings, slot: Slot, text: str, document: Document) -> tuple[RenderedTemplate, ...]:
-    """Every ask on the document in which this text for a slot is used, stand-ins for what nobody has said yet.
+    """Return every request on the document that uses this text in a slot, with placeholders for earlier replies.
 
-    A shared text that no ask needs stands alone. Raises PromptError, with the line, for a text that cannot be filled
-    in or has to be stopped.
+    A shared text that no request uses is rendered alone. Raises PromptError, with the line, for a text that cannot
+    be rendered or runs too long.
     """
     marked = Template(name=slot.slot, text=text.rstrip() + TEMPLATE_MARK)
     asks = preview_requests(with_template(settings, slot.key, marked), document)

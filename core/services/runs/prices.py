@@ -1,4 +1,4 @@
-"""What a person says of prices and limits, kept with the preferences and in force at once."""
+"""The user's own prices and limits for models, stored in the preferences and effective at once."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from core.services.workspace import Workspace
 
 
 def own_price(workspace: Workspace, role_model: RoleModel) -> Price | None:
-    """The price that the person typed for a seat's model, or for all models of its connection."""
+    """Return the user's own price for a model or for all models of its connection."""
     place = workspace.models.connections.get(role_model.connection)
     return None if place is None else workspace.models.prices.own_price(place, role_model.model)
 
 
 def own_prices(workspace: Workspace) -> dict[str, Price]:
-    """All prices that the person typed, by ``connection/model``."""
+    """Return all of the user's own prices by ``connection/model``."""
     return dict(sorted(workspace.models.prices.own.items()))
 
 
 def set_price(workspace: Workspace, connection: str, model: str, price: Price | None) -> None:
-    """Keep a price for a model, or with ``*`` for all of a connection that have none of their own; None takes it back.
-    UsageError without a model."""
+    """Store a price for a model; ``*`` sets it for all models of a connection, None removes it.
+
+    Raises UsageError without a model.
+    """
     if not model.strip():
-        raise UsageError("A price needs a model.", f"Name one, or {ANY_MODEL} for all of the connection's.")
+        raise UsageError("A price needs a model.", f"Enter a name, or {ANY_MODEL} for all models of the connection.")
     spec = f"{connection}/{model.strip()}"
     own = {other: known for other, known in workspace.models.prices.own.items() if other != spec}
     workspace.models.prices.own = own if price is None else {**own, spec: price}
@@ -37,19 +39,19 @@ def set_price(workspace: Workspace, connection: str, model: str, price: Price | 
 
 
 def connection_limits(workspace: Workspace, connection: str) -> Limits:
-    """What a connection may be asked."""
+    """Return the rate limits of a connection."""
     return workspace.models.own_limits.get(connection, Limits())
 
 
 def set_connection_limits(workspace: Workspace, connection: str, limits: Limits) -> None:
-    """Keep what a connection may be asked; runs that begin from now on keep to it."""
+    """Store the rate limits of a connection for runs that start from now on."""
     own = {name: known for name, known in workspace.models.own_limits.items() if name != connection}
     workspace.models.own_limits = own if limits.empty else {**own, connection: limits}
     preferences.save(preferences.load().model_copy(update={"limits": workspace.models.own_limits}))
 
 
 def price_ceiling() -> float | None:
-    """Dollars for a million tokens of reply above which models are not offered; None offers all."""
+    """Return the maximum price of offered models in dollars per million reply tokens; None offers all models."""
     return preferences.load().ceiling
 
 
@@ -61,7 +63,7 @@ def set_price_ceiling(dollars: float | None) -> None:
 def affordable_models(
     workspace: Workspace, connection: str, names: Iterable[str], ceiling: float | None
 ) -> tuple[str, ...]:
-    """The models whose price for replies is known and not above the ceiling; all where there is none."""
+    """Return the models with a known reply price up to the ceiling; all models without a ceiling."""
     place = workspace.models.connections.get(connection)
     if ceiling is None or place is None:
         return tuple(names)
@@ -70,11 +72,10 @@ def affordable_models(
 
 
 def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, ...]:
-    """Models on a run's seats, elsewhere than on this machine, whose price nobody knows: a person should say yes
-    first."""
-    strangers = (
+    """Return the remote models of a run without a known price: the user has to confirm before it starts."""
+    unpriced = (
         role_model.spec
         for role_model in settings.role_models.values()
         if not models.place(role_model.connection).local and not models.priced(role_model)
     )
-    return tuple(dict.fromkeys(strangers))
+    return tuple(dict.fromkeys(unpriced))

@@ -1,4 +1,4 @@
-"""A run once more with something changed: what both ask is taken from the store, so only what follows is paid."""
+"""Create a run from another one with some settings changed; replies to unchanged requests are reused without cost."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
 
 _TRIAL_DOCUMENT = Document("any", {"text": "A text."})
-"""Templates are tried on it: what does not work with it works with none."""
+"""Document for rendering changed templates: one that fails here fails on every document."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """What is other than in the run before. ``role_models`` are by role, ``prompts`` are template texts by role or
-    shared name; None leaves a setting as it was."""
+    """Changes to the settings of an earlier run.
+
+    ``role_models`` are by role, ``prompts`` are template texts by role or shared name. None keeps a setting.
+    """
 
     role_models: Mapping[str, RoleModel] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -32,7 +34,7 @@ class RunChanges:
 
 
 def read_prompt(path: Path) -> str:
-    """The text of a template file. InputError when it cannot be read."""
+    """Return the text of a template file. Raises InputError for an unreadable file."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -42,8 +44,11 @@ def read_prompt(path: Path) -> str:
 
 
 def changed_settings(before: RunSettings, changes: RunChanges, models: ModelLibrary) -> RunSettings:
-    """The settings of a run that differs from another in these changes alone. UsageError for a role or template that it
-    does not have, PromptError for a template that cannot be filled in."""
+    """Return the settings of a run with the changes applied.
+
+    Raises UsageError for a role or template that the run does not have, and PromptError for a template that cannot
+    be rendered.
+    """
     roles = [role.name for role in protocols.roles_of(before)]
     for role in changes.role_models:
         if role not in roles:
@@ -68,8 +73,10 @@ def changed_settings(before: RunSettings, changes: RunChanges, models: ModelLibr
 
 
 def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:
-    """The options of ``moot annotate`` by which two settings differ in what is asked, or in how many calls at once.
-    Seats and parameters of different protocols are not compared."""
+    """Return the options of ``moot annotate`` in which two settings differ.
+
+    Role models and parameters of different protocols are not compared.
+    """
     pairs = {"--codebook": (before.codebook, wanted.codebook), "--protocol": (before.protocol, wanted.protocol)}
     if before.protocol == wanted.protocol:
         pairs |= {
@@ -94,19 +101,18 @@ def _parameters(settings: RunSettings) -> tuple[object, ...]:
 
 
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
-    """A new run of these settings on the documents of another, or the first of them; queued, not started."""
+    """Create a queued run with these settings on the documents of another run, or on the first ``limit`` of them."""
     ids = session.store.runs.document_ids(before.run_id)
     return session.store.runs.create(settings, ids[:limit], rejected=before.rejected)
 
 
 def plan_from_run(run: RunRow) -> Plan:
-    """The plan that would make such a run, for the setup form. What a project's own prompts were then is not part of
-    it."""
+    """Return a plan for the setup form that reproduces a run, except for the project's own prompts at that time."""
     settings = run.settings
     names = list(settings.role_models)
     return Plan(
         protocol=settings.protocol,
-        everyone=settings.role_models[names[0]],
+        default_model=settings.role_models[names[0]],
         role_models=dict(settings.role_models),
         params=dict(settings.params),
         seed=settings.seed,

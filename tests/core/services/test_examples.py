@@ -77,7 +77,7 @@ def test_a_protocol_that_shows_none_looks_nothing_up(session: ProjectSession) ->
 
 def test_a_run_on_everything_that_is_labelled_is_said_to_have_none(session: ProjectSession) -> None:
     whole = run_of(session, "g0").settings
-    assert "goes without precedents" in examples.example_warnings(session.store, whole, [f"g{n}" for n in range(6)])[0]
+    assert "shows no examples" in examples.example_warnings(session.store, whole, [f"g{n}" for n in range(6)])[0]
     assert examples.example_warnings(session.store, whole, ["g0"]) == []
 
 

@@ -115,7 +115,7 @@ def test_a_server_is_listed_and_a_model_of_it_asked(workspace: Workspace) -> Non
 def test_a_role_model_without_a_model_starts_no_run(workspace: Workspace) -> None:
     models.add(workspace, "local", "http://127.0.0.1:9/v1")
     vacant = planning.Plan().with_role_model("judge", RoleModel(connection="local", model=""))
-    with pytest.raises(UsageError, match="No model sits as judge") as told:
+    with pytest.raises(UsageError, match="No model is assigned to judge") as told:
         planning.build_settings(vacant, Codebook(labels=(Label(name="Food", keywords=("soup",)),)), 1, workspace.models)
     assert "'local'" in told.value.remedy
 
@@ -140,7 +140,7 @@ def test_prices_are_for_a_million_tokens(workspace: Workspace) -> None:
 def test_a_plan_keeps_the_role_models_of_the_other_protocol(tmp_path: Path) -> None:
     judge = RoleModel(connection="openai", model="gpt-4.1-mini")
     plan = planning.Plan(protocol="single").with_role_model("judge", judge)
-    assert plan.narrowed().role_models == {}
+    assert plan.for_protocol().role_models == {}
     assert plan.role_model("judge") == judge
-    everyone = plan.everywhere(judge)
-    assert (everyone.everyone, everyone.role_models) == (judge, {})
+    same = plan.with_same_model(judge)
+    assert (same.default_model, same.role_models) == (judge, {})

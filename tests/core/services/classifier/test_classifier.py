@@ -61,7 +61,7 @@ def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
 def _run(session: ProjectSession, model: str = "lexical", protocol: str = "single") -> RunRow:
     latest = session.store.codebooks.latest()
     assert latest is not None
-    plan = planning.Plan(protocol=protocol, everyone=RoleModel(connection=BUILTIN, model=model))
+    plan = planning.Plan(protocol=protocol, default_model=RoleModel(connection=BUILTIN, model=model))
     settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
     (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     _ended(session, made)
@@ -146,7 +146,7 @@ def test_it_sits_in_a_debate(session: ProjectSession) -> None:
 def test_without_lessons_a_run_does_not_start(session: ProjectSession) -> None:
     latest = session.store.codebooks.latest()
     assert latest is not None
-    plan = planning.Plan(protocol="single", everyone=RoleModel(connection=BUILTIN, model="student"))
+    plan = planning.Plan(protocol="single", default_model=RoleModel(connection=BUILTIN, model="student"))
     settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
     with pytest.raises(NoSuchModel, match="learned nothing"):
         planning.preflight(settings, session.models, session.engine)

@@ -93,9 +93,9 @@ def test_the_messages_that_a_template_has_a_part_in(session):
     assert preview.TEMPLATE_MARK not in "".join(message.content for message in shown.messages)
     assert shown.tokens > 100
     block = slot_of("definitions")
-    everywhere = preview.render_template(settings, block, "The labels are secret.", document)
-    assert len(everywhere) == 3  # extractor, critic and judge all get the definitions
-    assert all("The labels are secret." in one.messages[0].content for one in everywhere)
+    with_same_model = preview.render_template(settings, block, "The labels are secret.", document)
+    assert len(with_same_model) == 3  # extractor, critic and judge all get the definitions
+    assert all("The labels are secret." in one.messages[0].content for one in with_same_model)
     (alone,) = preview.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
     assert alone.messages[0].content.startswith("Again: ")
     with pytest.raises(PromptError) as raised:

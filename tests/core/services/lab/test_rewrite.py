@@ -61,7 +61,7 @@ def test_a_model_is_asked_once_with_the_errors_and_each_change_is_taken_or_left(
         until(lambda: not trials.is_trial_active(session, trial))
         with pytest.raises(UsageError, match="built-in"):
             rewrite.propose_rewrite(session, planning.Plan(), service.id)
-        plan = planning.Plan(everyone=RoleModel(connection="mock", model="m"))
+        plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
         proposal = rewrite.propose_rewrite(session, plan, service.id)
         asked = server.requests[0]["messages"][-1]["content"]
         assert "A porter helped" in asked

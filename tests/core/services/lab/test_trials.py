@@ -42,7 +42,7 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
     with studio(tmp_path, documents=0) as (workspace, session):
         session.store.documents.add([Document(f"d{n}", {"text": f"The room number {n}."}) for n in range(9)])
         workspace.use_connection("mock", server.url)
-        plan = planning.Plan(everyone=RoleModel(connection="mock", model="m"))
+        plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
         slot = edit_judge(session)
         sample = draws.project_sample(session, 5)
         told = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)

@@ -32,7 +32,7 @@ def test_members_are_kept_until_they_are_started(session: ProjectSession) -> Non
     assert shown.ready
     assert shown.calls == 4 * (3 + 2 * 2)
     assert shown.cost_usd == 0.0
-    with pytest.raises(UsageError, match="in the comparison already"):
+    with pytest.raises(UsageError, match="already in the comparison"):
         comparison.add(session, planning.Plan())
     comparison.remove(session, 0)
     assert len(comparison.load_plans(session)) == 1
@@ -56,8 +56,8 @@ def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
 
 
 def test_a_member_that_cannot_run_says_why(session: ProjectSession) -> None:
-    shown = put(session, planning.Plan(), planning.Plan(everyone=RoleModel(connection="gone", model="m")))
+    shown = put(session, planning.Plan(), planning.Plan(default_model=RoleModel(connection="gone", model="m")))
     assert not shown.ready
-    assert "no connection 'gone'" in shown.members[1].trouble
+    assert "no connection 'gone'" in shown.members[1].problem
     with pytest.raises(UsageError, match="annotators cannot be 99"):
         comparison.add(session, planning.Plan(protocol="discussion", params={"annotators": 99}))

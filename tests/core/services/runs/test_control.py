@@ -32,8 +32,8 @@ def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(session: ProjectSe
     control.pause(session, first.run_id)
     until(lambda: not session.active_runs())
     assert (session.state(first.run_id), session.state(second.run_id)) == ("paused", "paused")
-    assert control.run_overview(session, first.run_id).why == "user"
-    assert control.run_overview(session, second.run_id).why == "on_hold"
+    assert control.run_overview(session, first.run_id).stop_code == "user"
+    assert control.run_overview(session, second.run_id).stop_code == "on_hold"
     assert control.run_overview(session, first.run_id).siblings == 2
     control.resume(session, first.run_id)
     until(lambda: session.state(second.run_id) == "done", 30)
@@ -117,7 +117,7 @@ def with_again(path: Path, run_id: str) -> None:
     try:
         session = workspace.open(path)
         now = control.run_overview(session, run_id)
-        assert (now.state, now.why) == ("paused", "interrupted")
+        assert (now.state, now.stop_code) == ("paused", "interrupted")
         last, talking = session.store.ended.last_reply(run_id)
         assert last is not None
         assert talking >= 1
@@ -145,7 +145,7 @@ def test_a_raised_budget_counts_from_the_next_start_on(session: ProjectSession) 
 
 def test_a_budget_that_is_spent_already_is_refused(session: ProjectSession) -> None:
     (run,) = make(session, planning.Plan(budget_usd=1.0))
-    with pytest.raises(UsageError, match="spent already"):
+    with pytest.raises(UsageError, match="has already cost"):
         control.raise_budget(session, run.run_id, 0.0)
 
 
@@ -167,6 +167,6 @@ def test_active_run_has_no_stop_code(session: ProjectSession) -> None:
     (run,) = make(session)
     run = run.model_copy(update={"stop_code": "budget"})
     states = ("paused", "stopped", "failed", "queued", "running")
-    assert {state: control.stop_reason(run, state) for state in states} == {
+    assert {state: control.stop_code(run, state) for state in states} == {
         "paused": "budget", "stopped": "budget", "failed": "budget", "queued": "", "running": ""
     }  # fmt: skip

@@ -38,12 +38,12 @@ def test_calls_are_documents_times_asks_times_iterations(session: ProjectSession
 
 def test_the_builtin_is_free(session: ProjectSession) -> None:
     told = of(session, planning.Plan())
-    assert told.free
+    assert told.is_free
     assert told.basis == "The built-in baseline costs nothing."
 
 
 def test_a_list_price_times_the_rendered_prompts(session: ProjectSession) -> None:
-    told = of(session, planning.Plan(everyone=RoleModel(connection="openai", model="gpt-4.1-mini")))
+    told = of(session, planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini")))
     extractor, critic, judge = told.roles
     assert extractor.completion_tokens == 4 * REPLY_TOKENS
     # what was said before is in the prompts of the later roles
@@ -53,27 +53,27 @@ def test_a_list_price_times_the_rendered_prompts(session: ProjectSession) -> Non
     # gpt-4.1-mini: $0.40 in, $1.60 out a million tokens
     wanted = sum(role.prompt_tokens * 0.40e-6 + role.completion_tokens * 1.60e-6 for role in told.roles)
     assert told.cost_usd == pytest.approx(wanted, rel=1e-3)
-    assert told.basis.startswith("List prices; tokens: the prompts of 4 documents")
+    assert told.basis.startswith("List prices; tokens: prompts of 4 documents")
 
 
 def test_a_batch_costs_half(session: ProjectSession) -> None:
-    plan = planning.Plan(everyone=RoleModel(connection="openai", model="gpt-4.1-mini"))
+    plan = planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini"))
     live, batch = of(session, plan), of(session, replace(plan, engine=EngineSettings(name="batch")))
     assert live.cost_usd is not None
     assert batch.cost_usd == pytest.approx(live.cost_usd / 2)
-    assert batch.basis.endswith("In batches, at half of that.")
+    assert batch.basis.endswith("Batch prices are half of the list price.")
 
 
 def test_a_short_output_limit_bounds_the_assumed_reply(session: ProjectSession) -> None:
     role_model = RoleModel(connection="openai", model="gpt-4.1-mini", sampling=Sampling(max_tokens=50))
-    assert of(session, planning.Plan(everyone=role_model)).roles[0].completion_tokens == 4 * 50
+    assert of(session, planning.Plan(default_model=role_model)).roles[0].completion_tokens == 4 * 50
 
 
 def test_an_unknown_price_is_said_and_not_guessed(session: ProjectSession) -> None:
     session.models.add(connection("local", "http://127.0.0.1:9/v1"))
-    told = of(session, planning.Plan(everyone=RoleModel(connection="local", model="tiny")))
+    told = of(session, planning.Plan(default_model=RoleModel(connection="local", model="tiny")))
     assert told.cost_usd is None
-    assert "No list price is known for local/tiny" in told.basis
+    assert "Price unknown for local/tiny" in told.basis
 
 
 def test_an_earlier_run_with_the_same_role_models_is_the_measure(session: ProjectSession) -> None:
@@ -90,7 +90,7 @@ def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length
         short = [Document(f"s{number}", {"text": "Short."}) for number in range(60)]
         long = [Document(f"l{number}", {"text": "Long. " * 400}) for number in range(60)]
         session.store.documents.add([*short, *long])
-        plan = planning.Plan(protocol="single", everyone=RoleModel(connection="openai", model="gpt-4.1-mini"))
+        plan = planning.Plan(protocol="single", default_model=RoleModel(connection="openai", model="gpt-4.1-mini"))
         (annotator,) = of(session, plan, documents=120).roles
         settings = planning.build_settings(plan, BOOK, 1, session.models)
         asked = [first_messages(settings, document)["annotator"] for document in (*short, *long)]

@@ -11,11 +11,12 @@ from core.debate.turns import Role
 from core.errors import UsageError
 from core.runs import RoleModel
 from core.services import preferences
+from core.services.evaluation import model_recommendations
+from core.services.evaluation.model_recommendations import ModelRecord
 from core.services.models import priced
-from core.services.runs import planning, prices, role_models
+from core.services.runs import planning, prices
 from core.services.runs.costs import estimate_run
 from core.services.runs.prices import Limits, Price
-from core.services.runs.role_models import Record
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.stats.counts import Counts
@@ -33,16 +34,17 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wo
 
 def test_an_own_price_is_in_force_at_once_kept_and_taken_back(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, session = opened
-    settings = planning.build_settings(planning.Plan(everyone=FAR), BOOK, 1, session.models)
+    settings = planning.build_settings(planning.Plan(default_model=FAR), BOOK, 1, session.models)
     assert prices.unpriced_models(session.models, settings) == (FAR.spec,)
     assert estimate_run(session, settings, 10).cost_usd is None
     prices.set_price(workspace, "openrouter", "somebody/new-one", Price(prompt=1.0, completion=4.0))
     assert prices.unpriced_models(session.models, settings) == ()
     told = estimate_run(session, settings, 10)
-    assert told.basis.startswith("Your own prices; tokens: the prompts of 4 documents")
+    assert told.basis.startswith("Your own prices; tokens: prompts of 4 documents")
     assert told.cost_usd == pytest.approx(sum(r.prompt_tokens * 1e-6 + r.completion_tokens * 4e-6 for r in told.roles))
     assert (
-        planning.build_settings(planning.Plan(everyone=FAR, budget_usd=1.0), BOOK, 1, session.models).budget_usd == 1.0
+        planning.build_settings(planning.Plan(default_model=FAR, budget_usd=1.0), BOOK, 1, session.models).budget_usd
+        == 1.0
     )
     again = Workspace()
     assert priced(again, FAR) == pytest.approx((1.0, 4.0))
@@ -96,45 +98,48 @@ def test_limits_are_kept_and_the_tighter_holds(opened: tuple[Workspace, ProjectS
 
 def test_presets_keep_who_sits_where_and_nothing_else(opened: tuple[Workspace, ProjectSession]) -> None:
     plan = planning.Plan(seed=3).with_role_model("judge", FAR)
-    assert role_models.save_preset("  my  cheap one ", plan) == "my cheap one"
-    (name,) = role_models.presets()
-    back = role_models.with_preset(planning.Plan(seed=9), role_models.presets()[name])
+    assert planning.save_preset("  my  cheap one ", plan) == "my cheap one"
+    (name,) = planning.model_presets()
+    back = planning.apply_preset(planning.Plan(seed=9), planning.model_presets()[name])
     assert (back.role_model("judge"), back.seed) == (FAR, 9)
-    role_models.delete_preset(name)
-    assert role_models.presets() == {}
+    planning.delete_preset(name)
+    assert planning.model_presets() == {}
     with pytest.raises(UsageError, match="needs a name"):
-        role_models.save_preset(" ", plan)
+        planning.save_preset(" ", plan)
 
 
 ROLES = (Role("extractor", "Extractor", ""), Role("critic", "Critic", ""), Role("judge", "Judge", ""))
 
 
-def record(name: str, tp: int, fp: int, fn: int, n: int = 50) -> Record:
+def record(name: str, tp: int, fp: int, fn: int, n: int = 50) -> ModelRecord:
     role_model = RoleModel(connection="local", model=name)
-    return Record(role_model.spec, role_model, 1, n, Counts(tp, fp, fn, 100))
+    return ModelRecord(role_model.spec, role_model, 1, n, Counts(tp, fp, fn, 100))
 
 
 def test_who_misses_little_extracts_who_is_sure_objects_and_who_is_both_judges() -> None:
     wide, sure, both = (
         record("wide", tp=90, fp=60, fn=10), record("sure", tp=60, fp=3, fn=40), record("both", tp=85, fp=10, fn=15),
     )  # fmt: skip
-    given = role_models.advice((wide, sure, both), ROLES)
-    assert [(one.role.name, one.record.spec, one.wants) for one in given] == [
+    given = model_recommendations.recommend_models((wide, sure, both), ROLES)
+    assert [(one.role.name, one.record.spec, one.metric) for one in given] == [
         ("extractor", "local/wide", "recall"),
         ("critic", "local/sure", "precision"),
         ("judge", "local/both", "f1"),
     ]
     assert given[0].value == pytest.approx(0.9)
-    plan = role_models.advised(planning.Plan(), given)
+    plan = model_recommendations.apply_recommendations(planning.Plan(), given)
     assert [plan.role_model(role.name).model for role in ROLES] == ["wide", "sure", "both"]
 
 
 def test_one_model_or_few_documents_give_no_advice() -> None:
-    assert role_models.advice((record("a", 1, 1, 1),), ROLES) == ()
+    assert model_recommendations.recommend_models((record("a", 1, 1, 1),), ROLES) == ()
     assert (
-        role_models.advice((record("a", 1, 1, 1), record("b", 2, 1, 1, n=role_models.LEAST_DOCUMENTS - 1)), ROLES) == ()
+        model_recommendations.recommend_models(
+            (record("a", 1, 1, 1), record("b", 2, 1, 1, n=model_recommendations.MIN_DOCUMENTS - 1)), ROLES
+        )
+        == ()
     )
-    assert role_models.advice((record("a", 1, 1, 1), record("b", 2, 1, 1)), ROLES[:1]) == ()
+    assert model_recommendations.recommend_models((record("a", 1, 1, 1), record("b", 2, 1, 1)), ROLES[:1]) == ()
 
 
 def test_records_come_from_the_first_speakers_of_real_runs(opened: tuple[Workspace, ProjectSession]) -> None:
@@ -145,7 +150,7 @@ def test_records_come_from_the_first_speakers_of_real_runs(opened: tuple[Workspa
     for protocol in ("ecj", "single"):
         (run,) = make(session, planning.Plan(protocol=protocol))
         session.start_or_resume(run.run_id).result(30)
-    (found,) = role_models.records(session)
+    (found,) = model_recommendations.model_records(session)
     assert (found.spec, found.runs) == ("builtin/lexical", 2)
     assert found.n == 2 * 4
     # found: clean in d0 and d1, service in d1 and d3; missed: the service that gold sees in d0
