@@ -21,20 +21,20 @@ _NUMBER = re.compile(r"\.v(\d+)$")
 
 VARIABLE_DESCRIPTIONS: Mapping[str, str] = {
     "document": "the text, delimited",
-    "definitions": "the labels with what each of them means",
+    "definitions": "the labels with their definitions",
     "labels": "the labels one by one: name, description, include, exclude, keywords",
-    "unit": "what one document is",
+    "unit": "what one document is, such as a review",
     "domain": "the field of knowledge, may be empty",
     "guideline": "the guideline for all labels, may be empty",
     "kind": "multilabel, choice or rating",
-    "thing": "what one label is called",
-    "things": "what the labels are called",
+    "thing": "the name for one label, such as aspect",
+    "things": "the name for several labels",
     "scale": "min and max of a rating",
-    "task": "what there is to do, for this kind of label",
-    "rules": "what always holds",
-    "decision": "how to end: the line that is read",
-    "final_decision": "how the deciding role ends",
-    "problem": "why the last answer could not be read",
+    "task": "the task, for this kind of label",
+    "rules": "rules for every reply",
+    "decision": "format of the final line, which is read",
+    "final_decision": "format of the deciding role's final line",
+    "problem": "why the last reply could not be read",
 }
 """Short descriptions of template variables; replies of earlier roles are named by their role."""
 
@@ -92,7 +92,7 @@ class Slot:
 
     def meaning(self, name: str) -> str:
         """Return a short description of a variable."""
-        return VARIABLE_DESCRIPTIONS.get(name, f"what was said before: {name.replace('_', ' ')}")
+        return VARIABLE_DESCRIPTIONS.get(name, f"earlier reply: {name.replace('_', ' ')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,10 @@ def slots(protocol: str) -> tuple[Slot, ...]:
 
     Raises UsageError for an unknown protocol.
     """
-    card = protocols.find(protocol)
-    shipped = card.texts()
+    spec = protocols.find(protocol)
+    shipped = spec.texts()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
-    speaking = list(dict.fromkeys(role.family for role in card.roles(card.settled())))
+    speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.settled())))
     found = [_make_slot(key, template, values) for key, template in shipped.items()]
     return tuple(sorted(found, key=lambda slot: (slot.shared, _speaking_order(slot.key, speaking))))
 
@@ -190,8 +190,8 @@ def promoted_templates(session: ProjectSession) -> dict[str, Template]:
 def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
     """Return the editor's state of a slot."""
     known = {version.name: version for version in versions(session, slot, protocol)}
-    own = session.store.prompts.promoted().get(slot.slot)
-    default = known[own.name] if own else next(iter(known.values()))
+    promoted = session.store.prompts.promoted().get(slot.slot)
+    default = known[promoted.name] if promoted else next(iter(known.values()))
     draft = session.store.prompts.drafts().get(slot.slot)
     base = known.get(draft.parent, default) if draft else default
     text = draft.text if draft else base.text
@@ -206,8 +206,8 @@ def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
 def save_draft(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
     """Store a text as the draft of a slot, started from ``base``; drop the draft if it equals the default version."""
     text = text.replace("\r\n", "\n")[:LONGEST_TEMPLATE]
-    own = session.store.prompts.promoted().get(slot.slot)
-    is_default = base.name == own.name if own else base.shipped
+    promoted = session.store.prompts.promoted().get(slot.slot)
+    is_default = base.name == promoted.name if promoted else base.shipped
     if text == base.text and is_default:
         session.store.prompts.drop_draft(slot.slot)
     else:
@@ -227,12 +227,12 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     now = template_status(session, slot, protocol)
     if not now.usable:
         problem = next(each for each in now.problems if each.weight == "error")
-        raise PromptError(_format_problem(problem), "Mend it first; the draft is kept.", line=problem.line)
+        raise PromptError(_format_problem(problem), "Fix it first; the draft is kept.", line=problem.line)
     if not now.changed:
-        raise PromptError(f"{slot.title}: nothing was changed since {now.base.label}.", "Edit it first.")
+        raise PromptError(f"{slot.title}: nothing has changed since {now.base.label}.", "Edit it first.")
     shipped = _shipped_version(slot, protocol)
     if now.text == shipped.text:
-        raise PromptError("This is the shipped template.", f"Promote {shipped.label} instead; nothing to save.")
+        raise PromptError("This is the shipped template.", f"Promote {shipped.label} instead.")
     saved = session.store.prompts.save(
         slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip(), actor=actor
     )

@@ -1,4 +1,4 @@
-"""What was tried in the lab: pairs of runs on the same documents, looks at the held-out split, sweeps."""
+"""Storage of the Lab: trials (pairs of runs on the same documents), looks at the held-out split, and sweeps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.store.rows import clean, dump, load
 from core.store.writer import Writer
 
 SPLIT = "held-out split"
-"""The project setting that keeps how the split was drawn: once, by the first use of the lab."""
+"""Project setting that stores seed and share of the held-out split, set once by the first use of the Lab."""
 
 SweepState: TypeAlias = Literal["running", "paused", "done", "stopped", "failed"]
 
@@ -24,10 +24,10 @@ _SWEEP = "sweep, unix_time, spec, progress, state, message"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Two runs on the same documents, one with what stood ``before`` and one with what came ``after``.
+    """Two runs on the same documents, one ``before`` and one ``after`` a change.
 
-    ``subject`` is what was changed (a template's slot, or 'definitions'), ``sample`` says how the documents were drawn,
-    the ``asks`` are equal for runs that ask the same.
+    ``subject`` is what was changed (a template's slot, or 'definitions'). ``sample`` describes how the documents were
+    drawn. The ``asks`` hashes are equal for runs with the same requests.
     """
 
     trial: int
@@ -45,7 +45,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """A sweep: what it was asked to compare, and how far it has come, as plain data."""
+    """A stored sweep: its definition and its progress, as plain data."""
 
     sweep: int
     at: float
@@ -56,7 +56,7 @@ class SweepRow:
 
 
 class Lab:
-    """Reads from any thread; writes return once they are on disk."""
+    """Trials and sweeps of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
@@ -75,7 +75,7 @@ class Lab:
         after_asks: str = "",
         held_out: bool = False,
     ) -> Trial:
-        """Keep that two runs belong together; each such pair on the held-out split is a look at it."""
+        """Store a trial; each trial on the held-out split counts as a look at it."""
 
         def run(cursor: Cursor) -> int:
             number = _next(cursor, "trials", "trial")
@@ -90,7 +90,7 @@ class Lab:
         return _trial(self._connection.rows(f"SELECT {_TRIAL} FROM trials WHERE trial = ?", [number])[0])
 
     def trials(self, subject: str | None = None) -> list[Trial]:
-        """Trials (of one subject), oldest first."""
+        """Return trials (of one subject), oldest first."""
         rows = self._connection.rows(
             f"SELECT {_TRIAL} FROM trials WHERE $subject IS NULL OR subject = $subject ORDER BY trial",
             {"subject": subject},
@@ -98,20 +98,15 @@ class Lab:
         return [_trial(row) for row in rows]
 
     def looks(self) -> int:
-        """How often the held-out split was looked at."""
+        """Return the number of looks at the held-out split."""
         return int(self._connection.rows("SELECT count(*) FROM trials WHERE held_out")[0][0])
 
-    def looked_at(self, run_id: str) -> Trial | None:
-        """The trial that a run of the lab belongs to, None when there is none."""
-        rows = self._connection.rows(
-            f"SELECT {_TRIAL} FROM trials WHERE after_run = $run OR before_run = $run ORDER BY trial DESC LIMIT 1",
-            {"run": run_id},
-        )
-        return next(map(_trial, rows), None)
-
     def uses(self, text: str) -> list[tuple[str, str, str]]:
-        """(run, what it is for, what it used) of all runs, newest first. ``text`` names a template of the runs'
-        settings, and what they used is its text's hash (``text_mark``); empty, it is the hash of their codebook."""
+        """Return (run, purpose, hash of what it used) for all runs, newest first.
+
+        ``text`` names a template in the runs' settings; the hash is that of its text (``text_mark``). If empty, the
+        hash is that of the codebook.
+        """
         path = f'$.templates."{text}".text' if text else "$.codebook"
         return self._connection.rows(
             "SELECT run_id, purpose, md5(json_extract_string(settings, $path)) FROM runs "
@@ -122,7 +117,7 @@ class Lab:
     # -- whom to draw from
 
     def sizes(self, seed: str, share: float) -> tuple[int, int]:
-        """How many documents with gold or review are on the development side, and how many are held out."""
+        """Return the number of labelled documents in the development split and in the held-out split."""
         rows = self._connection.rows(
             f"WITH sides AS (SELECT {_HELD_OUT} AS held FROM {_KNOWN}) "
             "SELECT count(*) FILTER (NOT held), count(*) FILTER (held) FROM sides",
@@ -131,11 +126,10 @@ class Lab:
         return rows[0][0], rows[0][1]
 
     def known(self, seed: str, share: float, *, held_out: bool, offset: int = 0, most: int | None = None) -> list[str]:
-        """Documents in position order that have gold or were reviewed, of one side of the split: ``most`` of them after
-        the first ``offset``.
+        """Return labelled documents of one side of the split by position: ``most`` of them after the first ``offset``.
 
-        A document is held out when the hash of seed and id falls into the first ``share`` of all hashes: documents that
-        come later fall on either side in the same way.
+        A document is held out if the hash of seed and id is among the first ``share`` of all hashes. Later documents
+        are split by the same rule.
         """
         rows = self._connection.rows(
             f"SELECT id FROM {_KNOWN} WHERE {_HELD_OUT} = $held ORDER BY position LIMIT $most OFFSET $offset",
@@ -144,7 +138,7 @@ class Lab:
         return [id for (id,) in rows]
 
     def unknown(self, seed: str, share: float, most: int) -> list[str]:
-        """Documents of the development split in an order drawn by the seed, with truth or without, ``most`` of them."""
+        """Return at most ``most`` documents of the development split, labelled or not, in an order set by the seed."""
         rows = self._connection.rows(
             f"SELECT id FROM documents WHERE NOT {_HELD_OUT} ORDER BY md5(id || $seed), id LIMIT $most",
             {"seed": seed, "limit": _limit(share), "most": most},
@@ -152,41 +146,45 @@ class Lab:
         return [id for (id,) in rows]
 
     def ended(self, run_id: str) -> set[str]:
-        """Documents of a run whose debate has ended otherwise than by a provider's fault."""
+        """Return documents of a run whose debate has ended without a provider error."""
         rows = self._connection.rows(
             "SELECT document_id FROM verdicts WHERE run_id = ? AND status <> 'failed'", [run_id]
         )
         return {id for (id,) in rows}
 
-    def standing(self, run_id: str) -> dict[str, tuple[bool | None, bool]]:
-        """Of each document that has ended in a run: whether its verdict is right (None without truth; what a person
-        settled counts before gold), and whether it was contested: roles differed, or it is unresolved."""
+    def outcomes(self, run_id: str) -> dict[str, tuple[bool | None, bool]]:
+        """Return for each finished document of a run whether it is correct, and whether there was disagreement.
+
+        Correct is None without a reference; reviewed labels take precedence over gold. Disagreement means that roles
+        differ or the verdict is unresolved.
+        """
         rows = self._connection.rows(
-            """WITH truth AS (
+            """WITH reference AS (
                 SELECT document_id, item, value FROM gold_labels
                 ANTI JOIN reviewed_labels USING (document_id, item)
                 UNION ALL SELECT document_id, item, value FROM reviewed_labels
             ), judged AS (
                 SELECT document_id, bool_and(coalesce(
-                    CASE WHEN try_cast(truth.value AS DOUBLE) IS NULL THEN said.value = truth.value
-                         ELSE abs(try_cast(said.value AS DOUBLE) - truth.value::DOUBLE) < 1 END, false)) AS correct
-                FROM truth JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS said
+                    CASE WHEN try_cast(reference.value AS DOUBLE) IS NULL THEN verdict.value = reference.value
+                         ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < 1 END,
+                    false)) AS correct
+                FROM reference JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS verdict
                 USING (document_id, item) GROUP BY document_id
-            ), heard AS (
+            ), positions AS (
                 SELECT document_id, count(DISTINCT says) > 1 AS differ FROM last_words WHERE run_id = $run
                 GROUP BY document_id
             )
             SELECT verdicts.document_id, correct, coalesce(differ, false) OR status = 'unresolved'
-            FROM verdicts LEFT JOIN judged USING (document_id) LEFT JOIN heard USING (document_id)
+            FROM verdicts LEFT JOIN judged USING (document_id) LEFT JOIN positions USING (document_id)
             WHERE run_id = $run AND status <> 'failed'""",
             {"run": run_id},
         )
-        return {id: (right, contested) for id, right, contested in rows}
+        return {id: (correct, disagreement) for id, correct, disagreement in rows}
 
     # -- sweeps
 
     def begin_sweep(self, spec: Mapping[str, Any]) -> SweepRow:
-        """Keep a sweep that is about to start."""
+        """Store a sweep before it starts."""
 
         def run(cursor: Cursor) -> int:
             number = _next(cursor, "sweeps", "sweep")
@@ -197,8 +195,8 @@ class Lab:
         number = self._writer.do(run)
         return next(each for each in self.sweeps() if each.sweep == number)
 
-    def move_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:
-        """Keep how far a sweep has come."""
+    def update_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:
+        """Store the progress of a sweep."""
         values = [dump(progress), state, clean(message), sweep]
         self._writer.do(
             lambda cursor: (
@@ -208,7 +206,7 @@ class Lab:
         )
 
     def sweeps(self) -> list[SweepRow]:
-        """All sweeps, oldest first."""
+        """Return all sweeps, oldest first."""
         rows = self._connection.rows(f"SELECT {_SWEEP} FROM sweeps ORDER BY sweep")
         return [SweepRow(number, at, load(spec), load(way), state, why) for number, at, spec, way, state, why in rows]
 
@@ -226,17 +224,17 @@ def _trial(row: Sequence[Any]) -> Trial:
 
 
 def text_mark(text: str) -> str:
-    """What ``uses`` tells of a text."""
+    """Return the hash that ``uses`` gives for a text."""
     return hashlib.md5(clean(text).encode()).hexdigest()
 
 
 def codebook_mark(codebook: Codebook) -> str:
-    """What ``uses`` tells of a codebook."""
+    """Return the hash that ``uses`` gives for a codebook."""
     return text_mark(dump(codebook.model_dump(mode="json")))
 
 
 def _limit(share: float) -> str:
-    """The first eight digits of a hash under which a ``share`` (0 to 1) of all hashes lies."""
+    """Return the first eight hex digits below which a ``share`` (0 to 1) of all hashes lies."""
     return f"{min(0xFFFFFFFF, round(share * 0x100000000)):08x}"
 
 

@@ -1,4 +1,4 @@
-"""The labelled documents that a run may show as precedents: found once, frozen with the run."""
+"""Pool of labelled documents that a run may show as examples, found once and frozen with the run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ _COLUMNS = ("run_id", "document_id", "labels")
 
 
 class PrecedentPools:
-    """Reads from any thread; writes return once they are on disk."""
+    """Example pools of a project's runs. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
 
     def known(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
-        """What is known of each document of the project, as ``outside`` has it."""
+        """Return the known labels of each document of the project, in the form of ``outside``."""
         return self._known("", {}, items)
 
     def outside(self, run_id: str, items: Collection[str]) -> dict[str, dict[str, Value]]:
-        """What is known of the documents that the run does not debate, by document in the project's order: what a
-        person settled, else the gold. Only these items; documents without any are left out."""
+        """Return the known labels of the documents outside the run, in the project's order.
+
+        Reviewed labels take precedence over gold. Only these items count; documents without any are left out.
+        """
         return self._known(
             "ANTI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)",
             {"run": run_id},
@@ -33,12 +35,12 @@ class PrecedentPools:
         )
 
     def frozen(self, run_id: str) -> dict[str, dict[str, Value]] | None:
-        """The pool of a run, None before it was frozen."""
+        """Return the pool of a run, None before it was frozen."""
         rows = self._connection.rows("SELECT document_id, labels FROM run_precedents WHERE run_id = ?", [run_id])
         return {document: load(labels) for document, labels in rows if document} if rows else None
 
     def freeze(self, run_id: str, pool: Mapping[str, Mapping[str, Value]]) -> None:
-        """Keep a run's pool for good; an empty one, too. A pool that is there is left as it is."""
+        """Store a run's pool, even an empty one. An existing pool is not changed."""
 
         def run(cursor: Cursor) -> None:
             if cursor.execute("SELECT 1 FROM run_precedents WHERE run_id = ? LIMIT 1", [run_id]).fetchall():

@@ -92,7 +92,7 @@ def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: Project
     assert f"Line {line}: there is no variable" in html(at)
     assert at.button(key="lab-keep").disabled
     at.button(key="lab-try").click().run()
-    assert "Mend it first" in html(at)
+    assert "Fix it first" in html(at)
     assert filled.store.lab.trials() == []
 
 
@@ -137,7 +137,7 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
     filled.start_or_resume(run.run_id).result(30)
     at = open_room("lab")
     at.button(key="lab-try").click().run()
-    box = next(value for value in html(at).split("<div") if "Nothing was changed" in value)
+    box = next(value for value in html(at).split("<div") if "Nothing has changed" in value)
     assert "moot-notice info" in box
     button(at, "Edit with its prompts")
     at.session_state["lab_definitions_view"] = "suggestions"
@@ -149,7 +149,7 @@ def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled
     role_models = [RoleModel(connection="builtin", model="lexical"), RoleModel(connection="builtin", model="other")]
     spec = SweepSpec("ecj", {}, role_models, {}, size=8, budget_usd=0.5)
     row = filled.store.lab.begin_sweep(spec.to_json())
-    filled.store.lab.move_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 are spent")
+    filled.store.lab.update_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 is spent")
     at = open_room("lab")
     raised = at.number_input(key=f"sweep-raise-{row.sweep}")
     assert raised.value == 1.0

@@ -78,7 +78,7 @@ def outcome(
             "rows": [
                 {
                     "id": one.document_id,
-                    "what": one.what,
+                    "what": one.effect,
                     "words": words.get(one.document_id, ""),
                     "cells": [asdict(cell) for cell in one.cells],
                 }

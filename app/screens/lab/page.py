@@ -102,8 +102,8 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
         change = trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
         size = state.lab.sample_size or results.USUAL
         sample = samples.project_sample(session, size, state.lab.seed)
-        news = state.lab.is_new_trial(f"{change.mark} {size}")
-        if quietly and (change.nothing or not news):
+        news = state.lab.is_new_trial(f"{change.key} {size}")
+        if quietly and (change.unchanged or not news):
             return  # what is shown meanwhile (one document, a look at the held-out split) stays
         trial = trials.start_trial(session, change, sample)
         state.lab.show_trial(change.subject, trial.trial)

@@ -64,7 +64,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     try:
         change = trying.definition_change(session, plan) if slot is None else trying.prompt_change(session, slot, plan)
         sample = samples.project_sample(session, (state.lab.sample_size or USUAL), state.lab.seed)
-        if change.nothing or trying.was_tried(session, change, sample):
+        if change.unchanged or trying.was_tried(session, change, sample):
             return ""
         told = forecast_trial(session, change, sample)
     except MootError:

@@ -189,7 +189,7 @@ def _line(place: RankedCell, varied: Sequence[str]) -> str:
     value = "–" if score is None or score.value is None else f"{score.value:.3f}"
     interval = score.interval if score else None
     span = f"{interval.low:.3f} to {interval.high:.3f}" if interval else ""
-    note = place.trouble or ("" if place.alive else f"stopped after {place.documents}")
+    note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
     return (
         f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{value}</b></td><td>{span}</td>"
         f"<td>{place.score.n if place.score else 0}</td><td>{money(place.cost_usd)}</td>"

@@ -1,1 +1,1 @@
-"""The Lab: try a change of a prompt or a definition and measure its effect."""
+"""Testing changes of prompts and codebooks: trials, versions, sweeps and suggestions."""

@@ -1,4 +1,4 @@
-"""The versions of a prompt or a codebook as a tree: how each did, on what, for how much, and which runs cite it."""
+"""Versions of a prompt or codebook as a tree, with scores, cost and the runs that used them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ NO_SCORE = Estimate(None, None)
 
 @dataclass(frozen=True, slots=True)
 class RunScore:
-    """How a run did against what people settled and, before that, gold: macro F1 (of ratings, the share that is right)
-    on ``n`` documents."""
+    """Score of a run against reviewed labels, or gold where there is no review, on ``n`` documents.
+
+    The score is macro F1, for ratings the share of correct values.
+    """
 
     value: Estimate
     n: int
@@ -34,8 +36,12 @@ class RunScore:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version. ``depth`` is its distance from the root, ``runs`` are those that used it, newest first, the lab's left
-    out; ``score_run`` is its latest on the development side and ``held_out`` its latest look, None before the first."""
+    """A version in the tree.
+
+    ``depth`` is the distance from the root. ``runs`` are the runs that used it, newest first, without those of the Lab.
+    ``score`` is its latest score on the development split, ``held_out`` that on the held-out split; None before the
+    first.
+    """
 
     name: str
     label: str
@@ -52,7 +58,7 @@ class VersionRow:
 
     @property
     def gap(self) -> float | None:
-        """How much better it does where one could look than where one could not; None before both are known."""
+        """Development score minus held-out score; None until both are known."""
         if self.score is None or self.held_out is None:
             return None
         seen, unseen = self.score.value.value, self.held_out.value.value
@@ -60,26 +66,37 @@ class VersionRow:
 
 
 def template_history(session: ProjectSession, slot: templates.Slot, protocol: str) -> tuple[VersionRow, ...]:
-    """The versions of a prompt, the draft last, children after their parents."""
-    now = templates.template_status(session, slot, protocol)
+    """Return the versions of a prompt, children after their parents and the draft last."""
+    status = templates.template_status(session, slot, protocol)
     rows = [
         VersionRow(
             version.name, version.label, version.parent, 0, version.note, version.at, version.text,
-            version.name == now.default.name, False, (), None, None,
+            version.name == status.default.name, False, (), None, None,
         )
         for version in templates.versions(session, slot, protocol)
     ]  # fmt: skip
-    if now.changed:
+    if status.changed:
         rows.append(
             VersionRow(
-                "draft", "draft", now.base.name, 0, "", now.drafted_at or 0.0, now.text, False, True, (), None, None
+                "draft",
+                "draft",
+                status.base.name,
+                0,
+                "",
+                status.drafted_at or 0.0,
+                status.text,
+                False,
+                True,
+                (),
+                None,
+                None,
             )
         )
     return _with_runs(session, slot.slot, slot.key, rows, {row.name: text_mark(row.text) for row in rows})
 
 
 def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
-    """The versions of the codebook, each made from the one before, the draft last."""
+    """Return the versions of the codebook, each made from the one before, and the draft last."""
     versions = list(reversed(codebooks.history(session)))
     rows, marks = [], {}
     for number, version in enumerate(versions):
@@ -91,10 +108,10 @@ def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
             )
         )
         marks[name] = codebook_mark(version.codebook)
-    now = codebooks.standing(session)
-    if now.dirty and versions:
+    status = codebooks.standing(session)
+    if status.dirty and versions:
         rows.append(VersionRow("draft", "draft", rows[-1].name, 0, "", 0.0, "", False, True, (), None, None))
-        marks["draft"] = codebook_mark(now.codebook)
+        marks["draft"] = codebook_mark(status.codebook)
     return _with_runs(session, DEFINITIONS, "", rows, marks)
 
 
@@ -109,21 +126,21 @@ def _with_runs(
     depths = _depths(rows)
     filled = []
     for row in rows:
-        mine = used.get(marks[row.name], [])
+        used_in = used.get(marks[row.name], [])
         filled.append(
             replace(
                 row,
                 depth=depths[row.name],
-                runs=tuple(run_id for run_id, purpose in mine if purpose == "run"),
-                score=_latest_score(session, mine, trials, held_out=False),
-                held_out=_latest_score(session, mine, trials, held_out=True),
+                runs=tuple(run_id for run_id, purpose in used_in if purpose == "run"),
+                score=_latest_score(session, used_in, trials, held_out=False),
+                held_out=_latest_score(session, used_in, trials, held_out=True),
             )
         )
     return tuple(filled)
 
 
 def _depths(rows: Sequence[VersionRow]) -> dict[str, int]:
-    """How far each row is from one without a known parent; a child of the newest version before it stays in line."""
+    """Return the depth of each row; the first child of a version stays at its parent's depth."""
     depths: dict[str, int] = {}
     children: dict[str, int] = {}
     for row in rows:
@@ -148,7 +165,7 @@ def _latest_score(
 
 
 def score_run(session: ProjectSession, run: RunRow) -> RunScore:
-    """How a run that is done did; kept until gold is another or somebody does something."""
+    """Return the score of a finished run, cached until gold or reviews change."""
     scored: dict[tuple[str, int], RunScore] = cache.kept(
         session, dict, "scores of versions", basis=cache.known(session)
     )
@@ -163,13 +180,13 @@ def _compute_score(session: ProjectSession, run: RunRow) -> RunScore:
     gold = grids.load(session.store, run.run_id, codebook, (VERDICT,))
     reviewed = grids.load(session.store, run.run_id, codebook, (), "reviewed").reference
     reference = np.where(np.isnan(reviewed), gold.reference, reviewed)
-    said = gold.of(VERDICT)
+    verdicts = gold.of(VERDICT)
     n = int((~np.isnan(reference)).any(axis=1).sum())
     if not n:
         return RunScore(NO_SCORE, 0, run.cost_usd)
     if codebook.kind == "rating":
-        hit = np.where(np.isnan(said), -1, correct_cells(said, reference, codebook)).astype(np.int64)
+        hit = np.where(np.isnan(verdicts), -1, correct_cells(verdicts, reference, codebook)).astype(np.int64)
         value = scores(np.where(np.isnan(reference), -1, 1), hit, codebook.names).accuracy
     else:
-        value = scores(encode_grid(reference, codebook), encode_grid(said, codebook), codebook.names).macro.f1
+        value = scores(encode_grid(reference, codebook), encode_grid(verdicts, codebook), codebook.names).macro.f1
     return RunScore(value, n, run.cost_usd)

@@ -1,4 +1,4 @@
-"""What a change did: documents fixed, broken and unchanged, label by label, with paired intervals. Pure, on arrays."""
+"""Effect of a change on paired runs: documents fixed, broken and unchanged, per label, with paired intervals. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from core.codebook import Codebook
 from core.documents import Value
+from core.formatting import join_names
 from core.stats.arrays import one_hot
 from core.stats.bootstrap import difference, scores
 from core.stats.intervals import Estimate
@@ -18,35 +19,37 @@ from core.stats.intervals import Estimate
 Grid: TypeAlias = npt.NDArray[np.float64]
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
 EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same")
-"""In the order to read them: ``changed`` has another value and no truth, ``wrong`` is as wrong as before."""
+"""Reading order. ``changed`` has another value and no reference, ``wrong`` is as wrong as before."""
 FEW_DOCUMENTS = 20
-"""Documents with truth under which a score is only an impression."""
+"""Number of labelled documents below which a score is unreliable."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A label (or dimension, or the choice) of one document whose value changed; None stands for unresolved."""
+    """A label (or dimension, or the choice) of one document whose value changed; None is an unresolved value."""
 
     item: str
     before: Value | None
     after: Value | None
     reference: Value | None
-    what: Effect
+    effect: Effect
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """A document: broken when any of its labels was, else fixed when any was."""
+    """A document: broken if any of its labels was, else fixed if any was."""
 
     document_id: str
-    what: Effect
+    effect: Effect
     cells: tuple[CellChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelResult:
-    """One label over all documents: cells fixed and broken, and the change in F1 (in a rating, in the share of right
-    values) from -1 to 1."""
+    """One label over all documents: fixed and broken cells, and the change in F1 from -1 to 1.
+
+    For ratings, the change is that of the share of correct values.
+    """
 
     name: str
     colour: int
@@ -57,49 +60,53 @@ class LabelResult:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What became of the documents of two runs. ``n`` have truth; scores are macro F1 (in a rating, the share of right
-    values), None where undefined."""
+    """Effect of a change on documents of two runs.
+
+    ``n`` documents have a reference. Scores are macro F1, for ratings the share of correct values; None if undefined.
+    """
 
     documents: tuple[DocumentResult, ...]
     labels: tuple[LabelResult, ...]
     n: int
     left_out: int
-    """of them lack a verdict in one of the runs: they count in no score"""
+    """Documents without a verdict in one of the runs; no score counts them."""
     before: Estimate
     after: Estimate
     change: Estimate
 
-    def count(self, what: Effect) -> int:
-        """Documents of one kind."""
-        return sum(document.what == what for document in self.documents)
+    def count(self, effect: Effect) -> int:
+        """Return the number of documents with this effect."""
+        return sum(document.effect == effect for document in self.documents)
 
     @property
     def sentence(self) -> str:
-        """What can be said, and what cannot."""
-        if not any(document.what in ("broken", "fixed", "changed") for document in self.documents):
+        """One-line conclusion that claims no more than the intervals support."""
+        if not any(document.effect in ("broken", "fixed", "changed") for document in self.documents):
             return "Nothing changed."
         if not self.n:
-            return "No truth to say which is better."
+            return "No reference labels to compare with."
         clear = [label for label in self.labels if label.change.clear]
         better = [label.name for label in clear if (label.change.value or 0) > 0]
         worse = [label.name for label in clear if (label.change.value or 0) < 0]
-        said = [f"{word} on {_listed(names)}." for word, names in (("Better", better), ("Worse", worse)) if names]
+        parts = [f"{word} on {join_names(names)}." for word, names in (("Better", better), ("Worse", worse)) if names]
         moved = [label for label in self.labels if label.fixed or label.broken]
-        if len(clear) < len(moved) or not said:
-            said.append("Too few to say on the rest." if said else "Too few to say.")
-        return " ".join(said)
+        if len(clear) < len(moved) or not parts:
+            parts.append("No significant difference on the other labels." if parts else "No significant difference.")
+        return " ".join(parts)
 
     @property
     def few(self) -> bool:
-        """Whether the scores are only an impression."""
+        """True if there are too few labelled documents for a reliable score."""
         return self.n < FEW_DOCUMENTS
 
 
 def compare_grids(
     documents: Sequence[str], reference: Grid, before: Grid, after: Grid, codebook: Codebook
 ) -> TrialResult:
-    """Compare two runs on the same rows; grids are ``[document, item]`` as ``grids`` makes them for this
-    codebook, NaN for no value."""
+    """Compare two runs on the same documents.
+
+    Grids are ``[document, item]`` as ``grids`` makes them for this codebook, with NaN for a missing value.
+    """
     known = ~np.isnan(reference)
     was, now = correct_cells(before, reference, codebook) & known, correct_cells(after, reference, codebook) & known
     moved = ~((before == after) | (np.isnan(before) & np.isnan(after)))
@@ -116,11 +123,11 @@ def compare_grids(
             for column, item in enumerate(codebook.items)
             if moved[row, column]
         )
-        whats = {cell.what for cell in cells}
+        effects = {cell.effect for cell in cells}
         still: Effect = "wrong" if (known[row] & ~now[row]).any() else "same"
-        what: Effect = next((each for each in EFFECT_ORDER[:3] if each in whats), still)
-        found.append(DocumentResult(document, what, cells))
-    found.sort(key=lambda one: EFFECT_ORDER.index(one.what))
+        effect: Effect = next((each for each in EFFECT_ORDER[:3] if each in effects), still)
+        found.append(DocumentResult(document, effect, cells))
+    found.sort(key=lambda one: EFFECT_ORDER.index(one.effect))
     return _score_changes(tuple(found), reference, before, after, codebook, was & ~now, now & ~was)
 
 
@@ -137,18 +144,18 @@ def _score_changes(
     n = int((~np.isnan(reference)).any(axis=1).sum())
     if codebook.kind == "rating":
         hit = [
-            np.where(np.isnan(said), -1, correct_cells(said, reference, codebook)).astype(np.int64)
-            for said in (before, after)
+            np.where(np.isnan(values), -1, correct_cells(values, reference, codebook)).astype(np.int64)
+            for values in (before, after)
         ]
         sure = np.where(np.isnan(reference), -1, 1)
         change = difference(sure, hit[0], hit[1], names)
-        each = [scores(sure, said, names).accuracy for said in hit]
+        each = [scores(sure, values, names).accuracy for values in hit]
         per = [summary.recall for summary in change.labels.values()]
         whole = change.accuracy
     else:
         grids = [encode_grid(grid, codebook) for grid in (reference, before, after)]
         change = difference(grids[0], grids[1], grids[2], names)
-        each = [scores(grids[0], said, names).macro.f1 for said in grids[1:]]
+        each = [scores(grids[0], values, names).macro.f1 for values in grids[1:]]
         per = [summary.f1 for summary in change.labels.values()]
         whole = change.macro.f1
     counts = [_per_label(flags, reference, codebook) for flags in (fixed, broken)]
@@ -159,21 +166,21 @@ def _score_changes(
     return TrialResult(documents, labels, n, change.excluded, each[0], each[1], whole)
 
 
-def correct_cells(said: Grid, reference: Grid, codebook: Codebook) -> npt.NDArray[np.bool_]:
-    """Where what was said is right; a rating is when it is less than a point away (``core.annotations.differs``)."""
-    right: npt.NDArray[np.bool_] = np.abs(said - reference) < 1 if codebook.kind == "rating" else said == reference
+def correct_cells(values: Grid, reference: Grid, codebook: Codebook) -> npt.NDArray[np.bool_]:
+    """Return which values are correct; a rating is if it is less than one point off (``core.annotations.differs``)."""
+    right: npt.NDArray[np.bool_] = np.abs(values - reference) < 1 if codebook.kind == "rating" else values == reference
     return right
 
 
 def _per_label(flags: npt.NDArray[np.bool_], reference: Grid, codebook: Codebook) -> list[int]:
-    """Flagged cells by label; of a choice by the label that is right."""
+    """Return the flagged cells per label; for a choice, per correct label."""
     if codebook.kind != "choice":
         return [int(count) for count in flags.sum(axis=0)]
     return [int((flags[:, 0] & (reference[:, 0] == place)).sum()) for place in range(len(codebook.labels))]
 
 
 def encode_grid(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
-    """A grid as what the metrics compute on; of a choice a column for each label."""
+    """Return a grid as the codes that the metrics use; a choice gets one column per label."""
     coded = np.where(np.isnan(grid), -1, grid).astype(np.int64)
     if codebook.kind == "choice":
         return np.asarray(one_hot(coded[:, 0], len(codebook.labels)), dtype=np.int64)

@@ -1,5 +1,4 @@
-"""A model proposes other words for a label, from the errors that the words of today led to; a person takes or leaves
-each change."""
+"""Ask a model to rewrite a label's definition from the errors it led to; the user accepts or dismisses each change."""
 
 from __future__ import annotations
 
@@ -24,9 +23,9 @@ from core.services.runs import planning
 from core.services.session import ProjectSession
 
 DOCUMENTS_SHOWN = 4
-"""Documents of each kind that a model is shown."""
+"""Number of documents of each kind in the prompt."""
 MAX_CHARACTERS = 1_200
-"""Characters of a document that a model is shown."""
+"""Maximum characters of a document in the prompt."""
 LISTS = ("include", "exclude", "keywords")
 PARTS = ("description", *LISTS)
 _NAMES: Mapping[str, str] = {"include": "counts", "exclude": "does not count"}
@@ -34,7 +33,7 @@ _NAMES: Mapping[str, str] = {"include": "counts", "exclude": "does not count"}
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Other words for a label. ``changes`` are those that are left to be decided, field by field."""
+    """Proposed definition of a label. ``changes`` are the fields that are not yet decided."""
 
     before: Label
     after: Label
@@ -45,44 +44,43 @@ class Proposal:
 
     @property
     def changes(self) -> dict[str, FieldChange]:
-        """What would change, by the name of the field."""
+        """Proposed changes by field name."""
         found = compare(Codebook(labels=(self.before,)), Codebook(labels=(self.after,)))
         fields = {change.field: change for one in found for change in one.fields}
         return {part: fields[_NAMES.get(part, part)] for part in PARTS if _NAMES.get(part, part) in fields}
 
 
 def rewrite_model(plan: planning.Plan) -> RoleModel | None:
-    """The language model that can be asked: the first that has a seat, None when only the built-in model does."""
+    """Return the first language model of the plan, None if it uses only the built-in model."""
     return next((one for one in (*plan.role_models.values(), plan.default_model) if one.connection != BUILTIN), None)
 
 
 def propose_rewrite(
     session: ProjectSession, plan: planning.Plan, label_id: str, *, run_id: str | None = None, seconds: float = 120.0
 ) -> Proposal:
-    """Ask for a proposal and wait for it; one that was made before on the same words and errors costs nothing. The
-    errors are those of a run, as ``suggesting.judged`` when None.
+    """Request a proposal and wait for it; a proposal on the same definition and errors is reused without cost.
 
-    Raises UsageError without a language model, a ModelError when it does not answer, and MootError when what it answers
-    cannot be read.
+    The errors are those of ``run_id``, or of ``suggestions.latest_scored_run`` if None. Raises UsageError without a
+    language model, a ModelError if it does not answer, and MootError if the reply cannot be read.
     """
-    asked = rewrite_model(plan)
-    if asked is None:
-        raise UsageError("The built-in model cannot write.", "Seat a language model on the Models page.")
-    asked = session.models.resolve(asked)
+    role_model = rewrite_model(plan)
+    if role_model is None:
+        raise UsageError("The built-in model cannot write definitions.", "Choose a language model on the Models page.")
+    role_model = session.models.resolve(role_model)
     book = codebooks.standing(session).codebook
     label = book.label(label_id)
     ask = Request(
         "editor", prompts.render(prompts.shipped("lab")["definition"], _template_values(session, book, label, run_id))
     )
-    settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=asked))
-    key = reply_key(request_hash(asked, ask, {}, 0), 0, 0)
+    settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=role_model))
+    key = reply_key(request_hash(role_model, ask, {}, 0), 0, 0)
     turns = session.project.turn_store
     stored = turns.get(key)
     cached = stored is not None
     if stored is None:
         began = time.monotonic()
         reply = session.engine.submit(
-            session.models.ask(asked, ask, settings, Document("", {"text": ""}), lambda _text, _reasoning: None)
+            session.models.ask(role_model, ask, settings, Document("", {"text": ""}), lambda _text, _reasoning: None)
         ).result(timeout=seconds)
         stored = StoredReply(
             key, storable(reply.text), storable(reply.reasoning), reply.finish, reply.usage, reply.cost_usd,
@@ -90,26 +88,29 @@ def propose_rewrite(
         )  # fmt: skip
         session.engine.submit(turns.commit(stored)).result()
     after, why = parse_proposal(stored.text, label)
-    return Proposal(label, after, why, asked.spec, stored.cost_usd, cached)
+    return Proposal(label, after, why, role_model.spec, stored.cost_usd, cached)
 
 
 def parse_proposal(text: str, label: Label) -> tuple[Label, str]:
-    """The label as a reply would have it, and why. Raises MootError for a reply without a usable object in it."""
+    """Return the proposed label and its reason. Raises MootError for a reply without a usable JSON object."""
     objects = [block.data for block in blocks_in(text)[0] if isinstance(block.data, dict)]
     known = [one for one in objects if any(key in one for key in ("description", *(f"add_{part}" for part in LISTS)))]
     if not known:
-        raise MootError("The proposal could not be read.", f"It says: {' '.join(text.split())[:300]}")
-    told = known[-1]
-    fields: dict[str, Any] = {part: _edited_list(getattr(label, part), told, part) for part in LISTS}
-    description = told.get("description")
+        raise MootError("The proposal could not be read.", f"The reply begins: {' '.join(text.split())[:300]}")
+    fields_in = known[-1]
+    fields: dict[str, Any] = {part: _edited_list(getattr(label, part), fields_in, part) for part in LISTS}
+    description = fields_in.get("description")
     if isinstance(description, str) and description.strip():
         fields["description"] = " ".join(description.split())
-    why = told.get("why")
+    why = fields_in.get("why")
     return label.model_copy(update=fields), " ".join(why.split()) if isinstance(why, str) else ""
 
 
 def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Proposal:
-    """Put one field of a proposal into the draft; the proposal with that field decided. CodebookError, KeyError."""
+    """Apply one field of a proposal to the draft and return the remaining proposal.
+
+    Raises CodebookError and KeyError.
+    """
     value = getattr(proposal.after, part)
     book = codebooks.standing(session).codebook
     codebooks.keep(session, codebooks.change_label(book, proposal.before.id, **{part: value}))
@@ -117,18 +118,20 @@ def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Prop
 
 
 def dismiss_field(proposal: Proposal, part: str, value: Any = None) -> Proposal:
-    """The proposal with one field decided: as ``value``, or as it was."""
+    """Return the proposal with one field decided: as ``value``, or unchanged."""
     settled = getattr(proposal.before, part) if value is None else value
     before = proposal.before.model_copy(update={part: settled})
     after = proposal.after.model_copy(update={part: settled})
     return Proposal(before, after, proposal.why, proposal.spec, proposal.cost_usd, proposal.cached)
 
 
-def _edited_list(now: tuple[str, ...], told: Mapping[str, Any], part: str) -> tuple[str, ...]:
-    gone = {normalise(word) for word in _strings(told.get(f"remove_{part}"))}
+def _edited_list(now: tuple[str, ...], fields_in: Mapping[str, Any], part: str) -> tuple[str, ...]:
+    gone = {normalise(word) for word in _strings(fields_in.get(f"remove_{part}"))}
     kept = [word for word in now if normalise(word) not in gone]
     known = {normalise(word) for word in kept}
-    fresh = [word for word in _strings(told.get(f"add_{part}")) if normalise(word) and normalise(word) not in known]
+    fresh = [
+        word for word in _strings(fields_in.get(f"add_{part}")) if normalise(word) and normalise(word) not in known
+    ]
     return (*kept, *dict.fromkeys(fresh))
 
 

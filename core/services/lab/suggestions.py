@@ -1,5 +1,7 @@
-"""What errors suggest for a definition: cue words as keywords, and pairs of documents that read alike and are not, as
-examples. Mined from the development side alone; each is taken or left by a person."""
+"""Suggest codebook changes from errors: cue words as keywords, and contrasting documents as examples.
+
+Suggestions use only the development split. The user accepts or dismisses each one.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,22 @@ from core.services.lab import samples
 from core.services.session import ProjectSession
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]
-"""Where a suggestion goes: into a list of the label, or (``less``) out of its keywords."""
+"""Field that a suggestion changes: a list of the label, or (``less``) a keyword to remove."""
 DISMISSED_SETTING = "lab dismissed"
-"""The setting with what a person did not want to see again."""
+"""Project setting that stores dismissed suggestions."""
 MAX_DOCUMENTS = 2_000
-"""Documents that are read at most."""
+"""Maximum number of documents to analyse."""
 PER_PART = 2
 MAX_SUGGESTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One change to a label's words. ``why`` says what speaks for it; ``document_id`` is the document that lends an
-    example its words, empty for a keyword; ``documents`` are the errors behind it."""
+    """One change to a label's definition.
+
+    ``why`` gives the evidence. ``document_id`` is the source of an example, empty for a keyword. ``documents`` are the
+    errors behind it.
+    """
 
     label_id: str
     part: Part
@@ -42,13 +47,13 @@ class Suggestion:
 
     @property
     def name(self) -> str:
-        """Equal for equal changes."""
+        """Key that is equal for equal changes."""
         return digest([self.label_id, self.part, normalise(self.text)], size=6)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorGroup:
-    """The documents in which a label was rightly or wrongly given or withheld."""
+    """Documents with the same kind of outcome for a label."""
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
@@ -62,21 +67,22 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     Empty without errors, for ratings, and where everything was taken or left already.
     """
     now = codebooks.standing(session).codebook
-    left = set(session.store.settings.get(DISMISSED_SETTING, []))
+    dismissed = set(session.store.settings.get(DISMISSED_SETTING, []))
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # they tell no document from another
     found = [
         one
         for label, sides in label_errors(session, now, run_id)
         for one in _label_suggestions(label, sides, common)
-        if one.name not in left and not _already_applied(now, one)
+        if one.name not in dismissed and not _already_applied(now, one)
     ]
     return tuple(sorted(found, key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
 
 
 def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") -> None:
-    """Put a suggestion into the draft; a document that lends its words is no test of runs with them from then on.
+    """Apply a suggestion to the draft.
 
-    CodebookError, KeyError when the label cannot take it (any more).
+    A document whose text becomes an example no longer counts in evaluations of runs with that codebook. Raises
+    CodebookError, or KeyError if the label cannot take the suggestion any more.
     """
     book = codebooks.standing(session).codebook
     label = book.label(suggestion.label_id)
@@ -94,9 +100,9 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
 
 
 def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:
-    """Do not offer this again."""
-    left = session.store.settings.get(DISMISSED_SETTING, [])
-    session.store.settings.set(DISMISSED_SETTING, [*left, suggestion.name])
+    """Do not offer a suggestion again."""
+    dismissed = session.store.settings.get(DISMISSED_SETTING, [])
+    session.store.settings.set(DISMISSED_SETTING, [*dismissed, suggestion.name])
 
 
 def _already_applied(book: Codebook, one: Suggestion) -> bool:
@@ -108,25 +114,28 @@ def _already_applied(book: Codebook, one: Suggestion) -> bool:
 def label_errors(
     session: ProjectSession, now: Codebook, run_id: str | None = None
 ) -> Iterator[tuple[Label, dict[str, ErrorGroup]]]:
-    """Each label with the documents of a run (as ``latest_scored_run`` when None) by outcome: fn, fp, tp, tn."""
+    """Yield each label with the documents of a run by outcome: fn, fp, tp, tn.
+
+    The run defaults to ``latest_scored_run``.
+    """
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
     gold = grids.load(session.store, run_id, now, (VERDICT,))
     reviewed = grids.load(session.store, run_id, now, (), "reviewed").reference
-    reference, said = np.where(np.isnan(reviewed), gold.reference, reviewed), gold.of(VERDICT)
+    reference, verdicts = np.where(np.isnan(reviewed), gold.reference, reviewed), gold.of(VERDICT)
     split = samples.holdout_split(session)
-    rows = [row for row, id in enumerate(gold.documents) if not split.holds(id)][:MAX_DOCUMENTS]
+    rows = [row for row, id in enumerate(gold.documents) if not split.is_held_out(id)][:MAX_DOCUMENTS]
     documents = session.store.documents.load([gold.documents[row] for row in rows], gold=False)
     texts = [document.text for document in documents]
     ids = [document.id for document in documents]
     for place, label in enumerate(now.labels):
         if now.kind == "choice":
-            right, given = reference[rows, 0] == place, said[rows, 0] == place
-            known = ~np.isnan(reference[rows, 0]) & ~np.isnan(said[rows, 0])
+            right, given = reference[rows, 0] == place, verdicts[rows, 0] == place
+            known = ~np.isnan(reference[rows, 0]) & ~np.isnan(verdicts[rows, 0])
         else:
-            right, given = reference[rows, place] == 1, said[rows, place] == 1
-            known = ~np.isnan(reference[rows, place]) & ~np.isnan(said[rows, place])
+            right, given = reference[rows, place] == 1, verdicts[rows, place] == 1
+            known = ~np.isnan(reference[rows, place]) & ~np.isnan(verdicts[rows, place])
         kinds = {"fn": right & ~given, "fp": ~right & given, "tp": right & given, "tn": ~right & ~given}
         yield (
             label,
@@ -141,8 +150,7 @@ def label_errors(
 
 
 def latest_scored_run(session: ProjectSession) -> str | None:
-    """The run whose errors are looked at unless another is chosen: the latest, in the lab or not, with verdicts (in the
-    lab: on several documents)."""
+    """Return the latest run with verdicts, in the Lab (with several documents) or not; None if there is none."""
     tried = [
         trial.after_run
         for trial in session.store.lab.trials()
@@ -159,37 +167,35 @@ def _label_suggestions(label: Label, sides: dict[str, ErrorGroup], common: Seque
     for cue in cues(missed.texts, sides["tn"].texts, ignore=common):
         if offered < PER_PART and not any(word in known for word in (cue.words, *cue.words.split())):
             offered += 1
-            behind = tuple(missed.ids[row] for row in cue.documents)
-            why = (
-                f"stands in {len(behind)} of {len(missed.ids)} documents that missed it, and in {cue.others} without it"
-            )
-            yield Suggestion(label.id, "keywords", cue.words, why, "", behind)
+            error_ids = tuple(missed.ids[row] for row in cue.documents)
+            why = f"occurs in {len(error_ids)} of {len(missed.ids)} false negatives and in {cue.others} true negatives"
+            yield Suggestion(label.id, "keywords", cue.words, why, "", error_ids)
     for cue in cues(wrong.texts, sides["tp"].texts, ignore=common):
-        behind = tuple(wrong.ids[row] for row in cue.documents)
-        why = f"stands in {len(behind)} of {len(wrong.ids)} documents that wrongly got it"
+        error_ids = tuple(wrong.ids[row] for row in cue.documents)
+        why = f"occurs in {len(error_ids)} of {len(wrong.ids)} false positives"
         hit = next((word for word in label.keywords if normalise(word) == cue.words), None)
         if hit is not None:
-            yield Suggestion(label.id, "less", hit, f"{why}, and in {cue.others} that rightly did", "", behind)
+            yield Suggestion(label.id, "less", hit, f"{why} and in {cue.others} true positives", "", error_ids)
     yield from _contrasts(label, missed, sides["tn"], "include")
     yield from _contrasts(label, wrong, sides["tp"], "exclude")
 
 
-def _contrasts(label: Label, erring: ErrorGroup, like: ErrorGroup, part: Part) -> Iterator[Suggestion]:
-    """Sentences of erring documents, each with the document that reads most like it and was rightly done otherwise."""
+def _contrasts(label: Label, erring: ErrorGroup, correct: ErrorGroup, part: Part) -> Iterator[Suggestion]:
+    """Yield sentences of misclassified documents, each with the most similar correctly labelled document."""
     if not erring.ids:
         return
-    told = cues(erring.texts, like.texts, most=1) if like.ids else ()
-    order = [*(told[0].documents if told else ()), *range(len(erring.ids))]
+    shared = cues(erring.texts, correct.texts, most=1) if correct.ids else ()
+    order = [*(shared[0].documents if shared else ()), *range(len(erring.ids))]
     for row in list(dict.fromkeys(order))[:PER_PART]:
         text = erring.texts[row]
-        sentence = sentence_with(text, told[0].words) if told and row in told[0].documents else ""
+        sentence = sentence_with(text, shared[0].words) if shared and row in shared[0].documents else ""
         sentence = sentence or next((part for part in _sentences(text) if len(part) > 12), "")
         if sentence:
-            near = _nearest(text, like)
-            error = "missed it" if part == "include" else "wrongly got it"
-            beside = f"; {near} reads like it and was done right" if near else ""
+            near = _nearest(text, correct)
+            error = "is a false negative" if part == "include" else "is a false positive"
+            similar = f"; {near} is similar, labelled correctly" if near else ""
             yield Suggestion(
-                label.id, part, sentence, f"{erring.ids[row]} {error}{beside}", erring.ids[row], (erring.ids[row],)
+                label.id, part, sentence, f"{erring.ids[row]} {error}{similar}", erring.ids[row], (erring.ids[row],)
             )
 
 
@@ -199,12 +205,12 @@ def _nearest(text: str, among: ErrorGroup) -> str:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        told = TfidfVectorizer(stop_words="english").fit_transform([text, *among.texts])
+        vectors = TfidfVectorizer(stop_words="english").fit_transform([text, *among.texts])
     except ValueError:  # nothing but stop words
         return ""
-    alike = (told[1:] @ told[0].T).toarray().ravel()
-    best = int(alike.argmax())
-    return among.ids[best] if alike[best] > 0 else ""
+    similarity = (vectors[1:] @ vectors[0].T).toarray().ravel()
+    best = int(similarity.argmax())
+    return among.ids[best] if similarity[best] > 0 else ""
 
 
 def _sentences(text: str) -> Sequence[str]:

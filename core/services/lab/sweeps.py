@@ -1,5 +1,11 @@
-"""Sweeps in the background: a thread walks the rungs of a grid, one run of the lab a cell, within a budget. What it has
-done is in the file, so that it goes on after a pause, a crash or a raised budget without asking anything twice."""
+"""Sweeps: compare a grid of prompt versions, models and parameters by successive halving, in a background thread.
+
+Successive halving (Jamieson and Talwalkar 2016, Non-stochastic Best Arm Identification and Hyperparameter Optimization,
+AISTATS, algorithm 1): all cells get a few documents, the better half gets twice as many, and so on until the last two
+have all. Deviation: the documents of a rung include those of the rung before, so that no request is repeated.
+
+Progress is stored in the project, so that a sweep resumes after a pause, a crash or a raised budget.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +28,27 @@ from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.store.lab import SweepRow as SweepRow
 
-# the screens have it from here
-
 
 @dataclass(frozen=True, slots=True)
 class RankedCell:
-    """A cell in the ranking: how far it came (``rung`` from 0, -1 before its first), its latest score, or what was
-    wrong with it. ``cost_usd`` is that of all its runs, None when a price is unknown."""
+    """A cell in the ranking.
+
+    ``rung`` is the last finished rung from 0, -1 before the first. ``problem`` is an error that ended the cell.
+    ``cost_usd`` is the cost of all its runs, None if a price is unknown.
+    """
 
     cell: Cell
     rung: int
     documents: int
     score: RunScore | None
     cost_usd: float | None
-    trouble: str
+    problem: str
     run_id: str
-    alive: bool
+    remaining: bool
 
 
 class _Paused(Exception):
-    """The sweep was told to pause."""
+    """Raised when the sweep has to pause."""
 
 
 class _BudgetSpent(_Paused):
@@ -53,15 +60,18 @@ _guard = threading.Lock()
 
 
 def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
-    """Check a sweep, keep it, and start it. UsageError for a grid that cannot be, and for a budget on a model whose
-    price is not known; the errors of ``runs.settle`` for a cell that no run can be made of."""
+    """Check, store and start a sweep.
+
+    Raises UsageError for an invalid grid and for a budget with an unpriced model, and the errors of
+    ``planning.build_settings`` for a cell that cannot run.
+    """
     for cell in grid_cells(spec):
         settings = cell_settings(session, spec, cell)
         if spec.budget_usd is not None and not all(
             session.models.priced(role_model) for role_model in settings.role_models.values()
         ):
             raise UsageError(
-                f"The price of {cell.role_model.spec} is not known, so a budget cannot be kept.", "Sweep without one."
+                f"The price of {cell.role_model.spec} is unknown, so a budget cannot be enforced.", "Remove the budget."
             )
     samples.project_sample(session, spec.size, spec.seed)
     row = session.store.lab.begin_sweep(spec.to_json())
@@ -70,20 +80,20 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
 
 
 def resume_sweep(session: ProjectSession, row: SweepRow, *, budget_usd: float | None = None) -> None:
-    """Start a sweep or go on with it, with another budget if one is given; nothing happens to one that moves."""
+    """Start or resume a sweep, with another budget if given; an active sweep is left as it is."""
     name = (str(session.path), row.sweep)
     with _guard:
         if name in _active:
             return
-        halt = _active[name] = threading.Event()
+        stop_event = _active[name] = threading.Event()
     progress = {**row.progress, **({"budget_usd": budget_usd} if budget_usd is not None else {}), "spent": False}
-    session.store.lab.move_sweep(row.sweep, progress, "running")
-    walk = _SweepRunner(session, row.sweep, SweepSpec.from_json(row.spec), dict(progress), halt)
-    threading.Thread(target=_run_thread, args=(walk, name), name=f"moot-sweep-{row.sweep}", daemon=True).start()
+    session.store.lab.update_sweep(row.sweep, progress, "running")
+    runner = _SweepRunner(session, row.sweep, SweepSpec.from_json(row.spec), dict(progress), stop_event)
+    threading.Thread(target=_run_thread, args=(runner, name), name=f"moot-sweep-{row.sweep}", daemon=True).start()
 
 
 def pause_sweep(session: ProjectSession, sweep: int) -> None:
-    """Pause a sweep: what is in flight ends and is kept."""
+    """Pause a sweep; calls in flight end and are kept."""
     with _guard:
         event = _active.get((str(session.path), sweep))
     if event is not None:
@@ -94,32 +104,32 @@ def pause_sweep(session: ProjectSession, sweep: int) -> None:
 
 
 def is_sweep_active(session: ProjectSession, sweep: int) -> bool:
-    """Whether a sweep is under way in this process."""
+    """Return True if the sweep runs in this process."""
     with _guard:
         return (str(session.path), sweep) in _active
 
 
 def find_sweep(session: ProjectSession, sweep: int) -> SweepRow:
-    """A sweep by number. UsageError when there is none."""
+    """Return a sweep by number. Raises UsageError if it does not exist."""
     row = next((row for row in session.store.lab.sweeps() if row.sweep == sweep), None)
     if row is None:
-        raise UsageError(f"There is no sweep {sweep}.", "Choose another.")
+        raise UsageError(f"Sweep {sweep} does not exist.", "Choose another one.")
     return row
 
 
 def sweep_budget(spec: SweepSpec, progress: Mapping[str, Any]) -> float | None:
-    """Dollars that a sweep may cost as things stand, None without a budget."""
+    """Return the current budget of a sweep in dollars, None without a budget."""
     budget = progress.get("budget_usd", spec.budget_usd)
     return None if budget is None else float(budget)
 
 
 def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
-    """The cells of a sweep, the best first: those that came further, then those with the higher score."""
+    """Return the cells of a sweep, best first: by rung, then by score."""
     spec = SweepSpec.from_json(row.spec)
     done: Mapping[str, str] = row.progress.get("runs", {})
-    troubles: Mapping[str, str] = row.progress.get("troubles", {})
+    problems: Mapping[str, str] = row.progress.get("problems", {})
     sizes = rung_sizes(len(grid_cells(spec)), spec.size)
-    alive = set(row.progress.get("alive", range(len(grid_cells(spec)))))
+    remaining = set(row.progress.get("remaining", range(len(grid_cells(spec)))))
     places = []
     for cell in grid_cells(spec):
         mine = {int(key.split("/")[0]): run_id for key, run_id in done.items() if key.split("/")[1] == str(cell.number)}
@@ -132,14 +142,14 @@ def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]
                 cell, rung, sizes[rung] if rung >= 0 else 0,
                 history.score_run(session, found[rung]) if rung >= 0 else None,
                 None if None in costs else sum(cost for cost in costs if cost is not None),
-                troubles.get(str(cell.number), ""), found[rung].run_id if rung >= 0 else "", cell.number in alive,
+                problems.get(str(cell.number), ""), found[rung].run_id if rung >= 0 else "", cell.number in remaining,
             )
         )  # fmt: skip
     return tuple(sorted(places, key=lambda place: (-place.rung, -_sort_value(place.score), place.cell.number)))
 
 
 def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSettings:
-    """The settings of a cell's runs."""
+    """Return the settings of a cell's runs."""
     plan = replace(
         planning.load_plan(session),
         protocol=spec.protocol,
@@ -153,7 +163,7 @@ def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSe
         if name is not None:
             known = {version.name: version for version in templates.versions(session, slot, spec.protocol)}
             if name not in known:
-                raise UsageError(f"There is no version {name}.", "Choose another.")
+                raise UsageError(f"Version {name} does not exist.", "Choose another one.")
             settings = templates.with_template(settings, slot.key, known[name].template)
     return settings
 
@@ -168,89 +178,93 @@ class _SweepRunner:
     sweep: int
     spec: SweepSpec
     progress: dict[str, Any]
-    halt: threading.Event
+    stop_event: threading.Event
 
     def run(self) -> None:
-        """All rungs from where the sweep stands."""
+        """Run all rungs from the stored progress."""
         grid = grid_cells(self.spec)
         drawn = samples.project_sample(self.session, self.spec.size, self.spec.seed).ids
         ids = sorted(drawn, key=lambda id: hashlib.md5(f"{self.spec.seed}:{id}".encode(errors="replace")).digest())
-        alive = tuple(range(len(grid)))
+        remaining = tuple(range(len(grid)))
         for rung, size in enumerate(rung_sizes(len(grid), self.spec.size)):
             scores: dict[int, float | None] = {}
-            for number in alive:
-                run = self._cell(rung, grid[number], ids[:size])
+            for number in remaining:
+                run = self._run_cell(rung, grid[number], ids[:size])
                 scores[number] = None if run is None else _sort_value(history.score_run(self.session, run))
-            alive = survivors(scores)
-            self.progress |= {"alive": list(alive), "rung": rung + 1}
-            self._keep()
+            remaining = survivors(scores)
+            self.progress |= {"remaining": list(remaining), "rung": rung + 1}
+            self._save_progress()
 
-    def _cell(self, rung: int, cell: Cell, ids: list[str]) -> RunRow | None:
-        """The cell's run on a rung, done; None when it cannot be made or ended badly."""
-        if self.halt.is_set():
-            raise _Paused("paused by you")
+    def _run_cell(self, rung: int, cell: Cell, ids: list[str]) -> RunRow | None:
+        """Return the finished run of a cell on a rung; None if it cannot be created or failed."""
+        if self.stop_event.is_set():
+            raise _Paused("paused by the user")
         store, key = self.session.store.runs, f"{rung}/{cell.number}"
         known: dict[str, str] = self.progress.setdefault("runs", {})
         row = store.get(known[key]) if key in known else None
         try:
             if row is None:
-                settings = cell_settings(self.session, self.spec, cell).model_copy(update={"budget_usd": self._left()})
+                settings = cell_settings(self.session, self.spec, cell).model_copy(
+                    update={"budget_usd": self._remaining_budget()}
+                )
                 row = store.create(settings, ids, purpose="lab")
                 known[key] = row.run_id
-            elif row.state != "done" and (left := self._left()) is not None:
+            elif row.state != "done" and (left := self._remaining_budget()) is not None:
                 store.raise_budget(row.run_id, (row.cost_usd or 0.0) + left)
             if row.state == "done":
                 return row
             self.progress["now"] = row.run_id
-            self._keep()
+            self._save_progress()
             self.session.start_or_resume(row.run_id, retry_failed=True).result()
         except MootError as error:
-            self.progress.setdefault("troubles", {})[str(cell.number)] = str(error)
+            self.progress.setdefault("problems", {})[str(cell.number)] = str(error)
             return None
         finally:
             self.progress.pop("now", None)
         ended = store.get(row.run_id)
         if ended is not None and ended.state != "done":
-            if self.halt.is_set():
-                raise _Paused("paused by you")
+            if self.stop_event.is_set():
+                raise _Paused("paused by the user")
             if ended.stop_code == "budget":
-                raise _BudgetSpent(self._bill())
+                raise _BudgetSpent(self._describe_cost())
             raise _Paused(ended.message or ended.state)
         return ended
 
-    def _left(self) -> float | None:
-        """Dollars that may still be spent; None without a budget. Raises _Halted when none is left."""
+    def _remaining_budget(self) -> float | None:
+        """Return the rest of the budget in dollars, None without a budget. Raises _BudgetSpent if nothing is left."""
         budget = sweep_budget(self.spec, self.progress)
         if budget is None:
             return None
-        left = budget - self._paid()
+        left = budget - self._cost()
         if left <= 0:
-            raise _BudgetSpent(self._bill())
+            raise _BudgetSpent(self._describe_cost())
         return left
 
-    def _paid(self) -> float:
+    def _cost(self) -> float:
         rows = [self.session.store.runs.get(run_id) for run_id in self.progress.get("runs", {}).values()]
         return sum(row.cost_usd or 0.0 for row in rows if row is not None)
 
-    def _bill(self) -> str:
-        """In the words of the sweep's own budget: that of a cell's run is only what the cells before it left over."""
+    def _describe_cost(self) -> str:
+        """Describe the spending in terms of the sweep's budget; a cell's own budget is only what earlier cells left."""
         budget = sweep_budget(self.spec, self.progress)
-        return f"${self._paid():.4g} of the budget of ${budget:g} are spent; {OUT_OF_BUDGET}"
+        return f"${self._cost():.4g} of the budget of ${budget:g} is spent; {OUT_OF_BUDGET}"
 
-    def _keep(self) -> None:
-        self.session.store.lab.move_sweep(self.sweep, self.progress, "running")
+    def _save_progress(self) -> None:
+        self.session.store.lab.update_sweep(self.sweep, self.progress, "running")
 
 
-def _run_thread(walk: _SweepRunner, name: tuple[str, int]) -> None:
-    lab = walk.session.store.lab
+def _run_thread(runner: _SweepRunner, name: tuple[str, int]) -> None:
+    lab = runner.session.store.lab
     try:
-        walk.run()
-        lab.move_sweep(walk.sweep, walk.progress, "done")
-    except _Paused as halted:
-        lab.move_sweep(walk.sweep, walk.progress | {"spent": isinstance(halted, _BudgetSpent)}, "paused", str(halted))
-    except Exception as error:  # a thread has nobody to raise to: the page tells it
+        runner.run()
+        lab.update_sweep(runner.sweep, runner.progress, "done")
+    except _Paused as pause:
+        lab.update_sweep(
+            runner.sweep, runner.progress | {"spent": isinstance(pause, _BudgetSpent)}, "paused", str(pause)
+        )
+    except Exception as error:  # nothing catches it in a thread: the page shows it
         with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
-            lab.move_sweep(walk.sweep, walk.progress, "failed", f"{type(error).__name__}: {error}")
+            lab.update_sweep(runner.sweep, runner.progress, "failed", f"{type(error).__name__}: {error}")
     finally:
         with _guard:
             _active.pop(name, None)
@@ -262,9 +276,9 @@ MIN_DOCUMENTS = 4
 
 @dataclass(frozen=True, slots=True)
 class SweepSpec:
-    """What is compared: for each slot the names of its versions, who sits everywhere, the values of each parameter.
+    """Definition of a sweep: versions by slot, one model for all roles, and values of each parameter.
 
-    ``size`` documents are drawn with ``seed``; ``budget_usd`` bounds the whole, None leaves it open.
+    ``size`` documents are drawn with ``seed``. ``budget_usd`` limits the whole sweep, None sets no limit.
     """
 
     protocol: str
@@ -276,7 +290,7 @@ class SweepSpec:
     budget_usd: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "protocol": self.protocol,
             "versions": {slot: list(names) for slot, names in self.versions.items()},
@@ -289,7 +303,7 @@ class SweepSpec:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SweepSpec:
-        """What ``to_json`` gave."""
+        """Return the definition that ``to_json`` wrote."""
         return cls(
             **{**data, "role_models": [RoleModel.model_validate(role_model) for role_model in data["role_models"]]}
         )
@@ -297,7 +311,7 @@ class SweepSpec:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination: ``versions`` by slot, a seat, ``params``."""
+    """One combination of ``versions`` by slot, a model and ``params``."""
 
     number: int
     versions: Mapping[str, str]
@@ -306,7 +320,10 @@ class Cell:
 
 
 def grid_cells(spec: SweepSpec) -> tuple[Cell, ...]:
-    """Every combination, the first of each list being the first cell. UsageError for fewer than two or too many."""
+    """Return all combinations, starting with the first value of each list.
+
+    Raises UsageError for fewer than two or too many cells.
+    """
     slots, names = list(spec.versions), list(spec.params)
     crossed = product(*spec.versions.values(), spec.role_models, *spec.params.values())
     found = []
@@ -323,22 +340,22 @@ def grid_cells(spec: SweepSpec) -> tuple[Cell, ...]:
 
 
 def rung_sizes(count: int, size: int) -> tuple[int, ...]:
-    """How many documents each rung gives a cell, for ``count`` cells and ``size`` documents in the last rung."""
+    """Return the documents per cell on each rung, for ``count`` cells and ``size`` documents on the last rung."""
     rounds = max(1, ceil(log2(count)))
     sizes = [max(min(size, MIN_DOCUMENTS), size // 2 ** (rounds - 1 - number)) for number in range(rounds)]
     return tuple(sizes)
 
 
 def survivors(scores: Mapping[int, float | None]) -> tuple[int, ...]:
-    """The better half of the cells, at least one; cells without a score go first, of equal ones the later."""
+    """Return the better half of the cells, at least one; cells without a score leave first, then later ones."""
     order = sorted(scores, key=lambda number: (-1.0 if (value := scores[number]) is None else value, -number))
     return tuple(sorted(order[len(order) // 2 :]))
 
 
 def count_debates(count: int, size: int) -> int:
-    """Documents that are debated in all, those of earlier rungs counted once."""
-    total, before, alive = 0, 0, count
+    """Return the total number of debates, counting documents of earlier rungs once."""
+    total, before, remaining = 0, 0, count
     for documents in rung_sizes(count, size):
-        total += alive * (documents - before)
-        before, alive = documents, max(1, ceil(alive / 2))
+        total += remaining * (documents - before)
+        before, remaining = documents, max(1, ceil(remaining / 2))
     return total

@@ -1,5 +1,7 @@
-"""Trying a change: two runs on the same documents, with what stood before and with what came after. Only what changed
-is asked again, as everything else is in the turn store already."""
+"""Test a change with two runs on the same documents, one before and one after it.
+
+Only changed requests are paid for; replies to all others come from the store. A forecast gives the cost beforehand.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,14 @@ from core.store.lab import Trial as Trial
 # the screens have it from here
 
 DEFINITIONS = "definitions"
-"""The subject of a trial that changes the codebook; of the others it is a template's slot."""
+"""Subject of a trial that changes the codebook; other subjects are template slots."""
 
 TrialState: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptChange:
-    """What is to be tried: the settings that stood ``before`` and those ``after`` it, and what each is called."""
+    """A change to test: the settings ``before`` and ``after`` it, with a name for each side."""
 
     subject: str
     before: RunSettings
@@ -48,37 +50,37 @@ class PromptChange:
     after_name: str
 
     @property
-    def nothing(self) -> bool:
-        """Whether both ask the very same."""
+    def unchanged(self) -> bool:
+        """True if both sides send the same requests."""
         return _ask_hash(self.before) == _ask_hash(self.after)
 
     @property
-    def mark(self) -> str:
-        """Equal for changes that ask the same."""
+    def key(self) -> str:
+        """Key that is equal for changes with the same requests on both sides."""
         return _ask_hash(self.before) + _ask_hash(self.after)
 
     @property
     def changed_texts(self) -> tuple[str, ...]:
-        """Names of the templates, among those of the run, that differ."""
+        """Names of the run's templates that differ."""
         before, after = self.before.templates, self.after.templates
         return tuple(key for key in after if key not in before or before[key].text != after[key].text)
 
 
 @dataclass(frozen=True, slots=True)
 class TrialStatus:
-    """A trial with its two runs as they stand."""
+    """A trial with the current state of its two runs."""
 
     trial: Trial
     before: RunRow
     after: RunRow
     state: TrialState
-    again: bool
-    """Whether the earlier run had been made by another trial before."""
+    reuses_before: bool
+    """True if an earlier trial had already made the run before the change."""
     error: BaseException | None = None
 
     @property
     def sample(self) -> Sample:
-        """The documents it is made on."""
+        """Documents of the trial."""
         return Sample.from_json(self.trial.sample)
 
     @property
@@ -93,24 +95,24 @@ class TrialStatus:
 
     @property
     def reused(self) -> int:
-        """Turns of this trial's runs that came from the store."""
+        """Replies of this trial's runs that came from the store."""
         return sum(run.cached_calls for run in self._own)
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars that this trial paid, None when a price is unknown."""
+        """Cost of this trial in dollars, None if a price is unknown."""
         costs = [run.cost_usd for run in self._own]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     @property
     def _own(self) -> tuple[RunRow, ...]:
-        return (self.after,) if self.again else (self.before, self.after)
+        return (self.after,) if self.reuses_before else (self.before, self.after)
 
 
 def base_settings(session: ProjectSession, plan: planning.Plan | None = None) -> RunSettings:
-    """The settings that new runs of this project have: its last plan, the codebook saved last, its default prompts.
+    """Return the settings of new runs: the last plan, the latest saved codebook and the default prompts.
 
-    CodebookError before a codebook is saved; else as ``runs.settle``.
+    Raises CodebookError before a codebook is saved, and the errors of ``planning.build_settings``.
     """
     saved = session.store.codebooks.latest()
     if saved is None:
@@ -128,15 +130,15 @@ def prompt_change(
     *,
     against: templates.Version | None = None,
 ) -> PromptChange:
-    """The draft of a slot against another version of it (against what the draft was begun from when None).
+    """Return the change from another version of a slot to its draft.
 
-    PromptError for a draft that cannot be used.
+    The other version defaults to the one that the draft was started from. Raises PromptError for an unusable draft.
     """
     settings = base_settings(session, plan)
     now = templates.template_status(session, slot, settings.protocol)
     if not now.usable:
         problem = next(each for each in now.problems if each.weight == "error")
-        raise PromptError(f"{slot.title}: {problem.message}.", "Mend it first.", line=problem.line)
+        raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
     old = against or now.base
     return PromptChange(
         slot.slot,
@@ -148,8 +150,10 @@ def prompt_change(
 
 
 def latest_change(session: ProjectSession, slot: templates.Slot, plan: planning.Plan | None = None) -> PromptChange:
-    """The draft of a slot against what it was begun from; without a draft, the version in the editor against the one it
-    was made from. PromptError, and UsageError for the shipped one, which was made from none."""
+    """Return the change from its base to the draft, or without a draft from the parent of the version in the editor.
+
+    Raises PromptError, and UsageError for the shipped version, which has no parent.
+    """
     settings = base_settings(session, plan)
     now = templates.template_status(session, slot, settings.protocol)
     if now.changed:
@@ -157,12 +161,12 @@ def latest_change(session: ProjectSession, slot: templates.Slot, plan: planning.
     known = {version.name: version for version in templates.versions(session, slot, settings.protocol)}
     parent = known.get(now.base.parent)
     if parent is None:
-        raise UsageError("The shipped template has nothing to be compared with.", "Edit it first.")
+        raise UsageError("The shipped template has no earlier version to compare with.", "Edit it first.")
     return prompt_change(session, slot, plan, against=parent)
 
 
 def definition_change(session: ProjectSession, plan: planning.Plan | None = None) -> PromptChange:
-    """The codebook's draft against the version saved last. CodebookError before one is saved."""
+    """Return the change from the latest saved codebook to its draft. Raises CodebookError without a saved one."""
     settings = base_settings(session, plan)
     now = codebooks.standing(session)
     draft = now.codebook.require_labels()
@@ -170,7 +174,9 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
         update={"codebook": draft, "codebook_version": 0 if now.dirty else settings.codebook_version}
     )
     if draft.kind != settings.codebook.kind:
-        raise CodebookError("Another kind of label cannot be compared.", "Save the codebook and make a run of its own.")
+        raise CodebookError(
+            "Codebooks of different kinds cannot be compared.", "Save the codebook and start a run with it."
+        )
     return PromptChange(
         DEFINITIONS,
         settings,
@@ -183,13 +189,13 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
 def start_trial(
     session: ProjectSession, change: PromptChange, sample: Sample, *, budget_usd: float | None = None, pace: float = 0.0
 ) -> Trial:
-    """Start both runs, or give the trial that was the same before. ``budget_usd`` bounds each of the two, ``pace`` is
-    that of the built-in model.
+    """Start both runs, or return the same trial made earlier.
 
-    NothingChanged when there is nothing to try, UsageError for a budget on a model without a price.
+    ``budget_usd`` limits each run, ``pace`` is the built-in model's speed. Raises NothingChanged if there is nothing to
+    test, and UsageError for a budget with an unpriced model.
     """
-    if change.nothing:
-        raise NothingChanged("Nothing was changed.", "Edit something first.")
+    if change.unchanged:
+        raise NothingChanged("Nothing has changed.", "Edit something first.")
     known = [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
     asks = _ask_hash(change.before), _ask_hash(change.after)
     before, after = (
@@ -219,7 +225,7 @@ def start_trial(
 def _find_or_create_run(
     session: ProjectSession, settings: RunSettings, asks: str, sample: Sample, known: Sequence[Trial]
 ) -> str:
-    """A run of the lab that asks this on these documents: one that there is already, or a new one."""
+    """Return a Lab run that sends these requests on these documents, creating one if necessary."""
     for trial in reversed(known):
         for run_id, asked in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
             if asked == asks:
@@ -228,26 +234,26 @@ def _find_or_create_run(
         for role, role_model in settings.role_models.items():
             if not session.models.priced(role_model):
                 raise UsageError(
-                    f"The price of {role_model.spec} ({role}) is not known, so a budget cannot be kept.",
-                    "Try without one.",
+                    f"The price of {role_model.spec} ({role}) is unknown, so a budget cannot be enforced.",
+                    "Remove the budget.",
                 )
     return session.store.runs.create(settings, sample.ids, purpose="lab").run_id
 
 
 def _ask_hash(settings: RunSettings) -> str:
-    """Equal for runs that ask the same: names, versions, budget and pace do not count."""
+    """Return a hash of the requests of a run; names, versions, budget and pace do not count."""
     apart = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
     plain = settings.model_dump(mode="json", exclude=apart)
     return digest(plain | {"templates": {key: each.text for key, each in settings.templates.items()}})
 
 
 def is_trial_active(session: ProjectSession, trial: Trial) -> bool:
-    """Whether one of its runs is under way."""
+    """Return True while one of the trial's runs is active."""
     return session.is_active(trial.before_run) or session.is_active(trial.after_run)
 
 
 def trial_status(session: ProjectSession, trial: Trial) -> TrialStatus:
-    """A trial as it stands now."""
+    """Return the current state of a trial."""
     before, after = _trial_runs(session, trial)
     error = session.last_error(after.run_id) or session.last_error(before.run_id)
     worst: tuple[TrialState, ...] = ("failed", "stopped", "paused")
@@ -255,12 +261,12 @@ def trial_status(session: ProjectSession, trial: Trial) -> TrialStatus:
     if is_trial_active(session, trial):
         state = "running"
     earlier = (one for one in session.store.lab.trials() if one.trial < trial.trial)
-    again = any(trial.before_run in (one.before_run, one.after_run) for one in earlier)
-    return TrialStatus(trial, before, after, state, again, error)
+    reuses_before = any(trial.before_run in (one.before_run, one.after_run) for one in earlier)
+    return TrialStatus(trial, before, after, state, reuses_before, error)
 
 
 def wait_for_trial(session: ProjectSession, trial: Trial, seconds: float) -> bool:
-    """Wait for both runs, at most some seconds; whether they have ended."""
+    """Wait for both runs at most this many seconds, and return True if they have ended."""
     until = time.monotonic() + seconds
     while is_trial_active(session, trial):
         if time.monotonic() > until:
@@ -272,12 +278,12 @@ def wait_for_trial(session: ProjectSession, trial: Trial, seconds: float) -> boo
 def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:
     rows = [session.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run)]
     if rows[0] is None or rows[1] is None:
-        raise UsageError(f"The runs of trial {trial.trial} are gone.", "Try again.")
+        raise UsageError(f"The runs of trial {trial.trial} no longer exist.", "Run the test again.")
     return rows[0], rows[1]
 
 
 def was_tried(session: ProjectSession, change: PromptChange, sample: Sample) -> bool:
-    """Whether just this was tried on the sample already."""
+    """Return True if the same change was already tested on the sample."""
     asks = (_ask_hash(change.before), _ask_hash(change.after))
     return any(
         (trial.before_asks, trial.after_asks) == asks and list(trial.sample["strata"]) == list(sample.ids)
@@ -286,20 +292,20 @@ def was_tried(session: ProjectSession, change: PromptChange, sample: Sample) -> 
 
 
 def stop_trial(session: ProjectSession, trial: Trial) -> None:
-    """Stop both runs; what was paid for is kept and found again by the next try."""
+    """Stop both runs; paid replies are kept and reused by the next trial."""
     for run_id in (trial.before_run, trial.after_run):
         session.stop(run_id)
 
 
 def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
-    """What the change did to the documents that have ended in both runs."""
+    """Return the effect of the change on the documents that have ended in both runs."""
     before, after = _trial_runs(session, trial)
     codebook = shared_labels(before.settings.codebook, after.settings.codebook)
     loaded = [grids.load(session.store, row.run_id, codebook, (VERDICT,)) for row in (before, after)]
     reviewed = grids.load(session.store, after.run_id, codebook, (), "reviewed").reference
     reference = np.where(np.isnan(reviewed), loaded[1].reference, reviewed)
-    heard = [session.store.lab.ended(row.run_id) for row in (before, after)]
-    rows = [row for row, id in enumerate(loaded[0].documents) if id in heard[0] and id in heard[1]]
+    ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
+    rows = [row for row, id in enumerate(loaded[0].documents) if id in ended[0] and id in ended[1]]
     return results.compare_grids(
         [loaded[0].documents[row] for row in rows],
         reference[rows],
@@ -310,15 +316,18 @@ def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
 
 
 def shared_labels(before: Codebook, after: Codebook) -> Codebook:
-    """The later codebook with only the labels that the earlier one has too."""
+    """Return the later codebook with only the labels that the earlier one has, too."""
     known = {label.id for label in before.labels}
     return after.model_copy(update={"labels": tuple(label for label in after.labels if label.id in known)})
 
 
 @dataclass(frozen=True, slots=True)
 class CostForecast:
-    """``calls`` to be paid at most when every reply can be read, ``reused`` turns that come from the store, and what
-    the calls should cost: None without a known price."""
+    """Forecast of a trial.
+
+    ``calls`` is the maximum of paid calls if every reply is readable, ``reused`` counts replies from the store, and
+    ``cost_usd`` is None without a known price.
+    """
 
     calls: int
     reused: int
@@ -331,8 +340,10 @@ class CostForecast:
 
 
 def forecast_trial(session: ProjectSession, change: PromptChange, sample: Sample) -> CostForecast:
-    """What trying the change on the sample asks. What the earlier side will have paid for counts for the later one: of
-    that, only what its own templates, seats and definitions make different. Raises PromptError."""
+    """Return the calls and cost of testing the change on the sample.
+
+    Requests that both sides share are counted once, for the side that runs first. Raises PromptError.
+    """
 
     def look() -> CostForecast:
         documents = session.store.documents.load(sample.ids, gold=False)
@@ -340,11 +351,11 @@ def forecast_trial(session: ProjectSession, change: PromptChange, sample: Sample
         after = forecast_run(session, change.after, documents)
         return before + (_without_shared(after, change) if before.calls else after)
 
-    return cache.remembered(session, look, "forecast", change.mark, tuple(sample.ids))
+    return cache.remembered(session, look, "forecast", change.key, tuple(sample.ids))
 
 
 def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequence[Document]) -> CostForecast:
-    """What a run with these settings on these documents would find in the store, and what it would have to ask."""
+    """Return which replies of a run on these documents are stored, and how many are missing."""
     most = protocols.of(settings).total(settings.params, settings.codebook).most
     calls = reused = 0
     for document in documents:
@@ -357,7 +368,7 @@ def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequ
 
 
 def _replayed(session: ProjectSession, settings: RunSettings, document: Document) -> tuple[int, bool]:
-    """How many replies of a debate are in the store before the first that is not, and whether that is all of them."""
+    """Count the stored replies of a debate before the first missing one, and return whether all were found."""
     debate = Debate(document, settings, session.models)
     found = 0
     try:
@@ -366,15 +377,18 @@ def _replayed(session: ProjectSession, settings: RunSettings, document: Document
             found += sum(each is not None for each in stored)
             if None in stored:
                 return found, False
-            told = zip(debate.waiting, stored, strict=True)
-            debate.hear([heard(each, placed, settings) for placed, each in told if each is not None])
+            pairs = zip(debate.waiting, stored, strict=True)
+            debate.hear([heard(each, placed, settings) for placed, each in pairs if each is not None])
     finally:
         debate.close()
     return found, True
 
 
 def _without_shared(after: CostForecast, change: PromptChange) -> CostForecast:
-    """Of what the later side lacks, the roles that speak before the first changed one are paid for by the earlier."""
+    """Return the later side's forecast without the roles before the first changed one.
+
+    The earlier side pays for those.
+    """
     roles = protocols.roles_of(change.after)
     changed = change.changed_texts
     first = next((place for place, role in enumerate(roles) if role.name in changed or role.family in changed), 0)

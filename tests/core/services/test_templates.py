@@ -44,7 +44,7 @@ def test_a_draft_becomes_a_version_and_the_shipped_one_stays(session, judge):
     assert (first.label, first.note, first.parent) == ("v2", "shorter", "ecj/judge.v1")
     now = templates.template_status(session, judge, "ecj")
     assert (now.base, now.changed, now.default.label) == (first, False, "v1 shipped")
-    with pytest.raises(PromptError, match="nothing was changed"):
+    with pytest.raises(PromptError, match="nothing has changed"):
         templates.save_version(session, judge, "ecj")
     edited(session, judge, "Decide now.", "Decide at once.")
     second = templates.save_version(session, judge, "ecj")

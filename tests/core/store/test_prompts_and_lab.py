@@ -66,8 +66,6 @@ def test_trials_and_looks(project):
     assert (first.trial, first.sample, first.held_out) == (1, {"size": 5}, False)
     assert lab.trials(SLOT) == [first]
     assert lab.looks() == 1
-    assert lab.looked_at("r0002") == first
-    assert lab.looked_at("r0009") is None
 
 
 def test_the_split_depends_on_seed_and_id_alone_and_covers_what_comes_later(project):
@@ -83,7 +81,7 @@ def test_the_split_depends_on_seed_and_id_alone_and_covers_what_comes_later(proj
     assert project.store.lab.known("other", 0.25, held_out=True) != held
 
 
-def test_standing_tells_right_wrong_and_contested(project):
+def test_outcomes_tells_right_wrong_and_contested(project):
     book = make_codebook(2)
     a, b = (label.id for label in book.labels)
     reference = {"gold": {a: True, b: False}}
@@ -98,17 +96,17 @@ def test_standing_tells_right_wrong_and_contested(project):
         await hold_debate(project, run.run_id, "d3", {"extractor": right}, right)
 
     asyncio.run(debates())
-    standing = project.store.lab.standing(run.run_id)
-    assert standing == {"d0": (True, False), "d1": (False, True), "d2": (False, True), "d3": (None, False)}
+    outcomes = project.store.lab.outcomes(run.run_id)
+    assert outcomes == {"d0": (True, False), "d1": (False, True), "d2": (False, True), "d3": (None, False)}
     decision = Decision("d1", (ReviewChange(a, True, False),), "Submitted")
     project.store.reviews.record([decision], actor="ann")
-    assert project.store.lab.standing(run.run_id)["d1"] == (True, True)  # what a person settled counts before gold
+    assert project.store.lab.outcomes(run.run_id)["d1"] == (True, True)  # what a person settled counts before gold
 
 
 def test_a_sweep_keeps_how_far_it_came(path):
     with Project.open(path) as project:
         sweep = project.store.lab.begin_sweep({"cells": 3})
-        project.store.lab.move_sweep(sweep.sweep, {"rung": 1}, "running")
+        project.store.lab.update_sweep(sweep.sweep, {"rung": 1}, "running")
     with Project.open(path) as project:
         (found,) = project.store.lab.sweeps()
         assert (found.spec, found.progress, found.state) == ({"cells": 3}, {"rung": 1}, "paused")

@@ -1,7 +1,7 @@
 """What a change did, counted by hand.
 
 ====  =====  ======  =====  =======================
-doc   truth  before  after  what
+doc   ref.   before  after  effect
 ====  =====  ======  =====  =======================
 d0    A      A       A B    broken on B
 d1    A B    A       A B    fixed on B
@@ -31,13 +31,13 @@ AFTER = np.array([[1, 1], [1, 1], [1, 0], [0, 0], [0, 1], [1, 0], [1, 0]], dtype
 
 def test_documents_are_broken_before_they_are_fixed():
     found = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
-    assert [(one.document_id, one.what) for one in found.documents] == [
+    assert [(one.document_id, one.effect) for one in found.documents] == [
         ("d0", "broken"), ("d6", "broken"), ("d1", "fixed"), ("d5", "fixed"), ("d4", "changed"), ("d2", "wrong"),
         ("d3", "same"),
     ]  # fmt: skip
     assert found.n == 6
     both = found.documents[1].cells
-    assert [(cell.item, cell.before, cell.after, cell.what) for cell in both] == [
+    assert [(cell.item, cell.before, cell.after, cell.effect) for cell in both] == [
         ("a", False, True, "fixed"),
         ("b", True, False, "broken"),
     ]
@@ -59,9 +59,9 @@ def test_scores_leave_out_what_lacks_a_verdict():
 def test_what_can_be_said():
     same = compare_grids(DOCUMENTS, REFERENCE, BEFORE, BEFORE, BOOK)
     assert same.sentence == "Nothing changed."
-    assert compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "Too few to say."
+    assert compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "No significant difference."
     nobody = compare_grids(DOCUMENTS, REFERENCE * X, BEFORE, AFTER, BOOK)
-    assert nobody.sentence == "No truth to say which is better."
+    assert nobody.sentence == "No reference labels to compare with."
     assert nobody.after.value is None
     many = [np.tile(grid, (20, 1)) for grid in (REFERENCE[[0, 1]], BEFORE[[0, 1]] * 0, REFERENCE[[0, 1]])]
     clear = compare_grids([f"x{n}" for n in range(40)], *many, BOOK)
@@ -75,7 +75,7 @@ def test_a_choice_counts_under_the_label_that_is_right():
         np.array([[v] for v in column], dtype=float) for column in ([0, 1, 1], [1, 1, 0], [0, 0, 1])
     )
     found = compare_grids(["d0", "d1", "d2"], reference, before, after, book)
-    assert [one.what for one in found.documents] == ["broken", "fixed", "fixed"]
+    assert [one.effect for one in found.documents] == ["broken", "fixed", "fixed"]
     assert [(label.fixed, label.broken) for label in found.labels] == [(1, 0), (1, 1)]
     assert found.documents[0].cells[0].reference == "b"
 
@@ -84,9 +84,9 @@ def test_a_rating_is_right_when_it_is_the_same():
     book = Codebook(kind="rating", labels=BOOK.labels)
     reference = np.array([[1, 5], [3, X]], dtype=float)
     found = compare_grids(["d0", "d1"], reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
-    assert [one.what for one in found.documents] == ["fixed", "fixed"]
+    assert [one.effect for one in found.documents] == ["fixed", "fixed"]
     assert found.after.value == 1.0
     mean = np.array([[3.5, 3.5]])  # of two raters: less than a point away is right
     assert (
-        compare_grids(["d0"], mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].what == "fixed"
+        compare_grids(["d0"], mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].effect == "fixed"
     )

@@ -46,7 +46,7 @@ def test_a_sample_is_kept_and_never_held_out(tmp_path):
             samples.held_out_ids(session),
         )
         assert (split.development, split.held_out) == (len(development), len(held))
-        assert [id for id in (*development, *held) if split.holds(id)] == held
+        assert [id for id in (*development, *held) if split.is_held_out(id)] == held
         assert [
             samples.visible_document(session, 1),
             samples.visible_document(session, samples.count_visible(session)),

@@ -128,10 +128,10 @@ def test_a_budget_that_runs_out_inside_a_cell_pauses_the_sweep_and_a_larger_one_
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
         stood = sweeps.find_sweep(session, row.sweep)
         assert (stood.state, stood.progress["spent"]) == ("paused", True)
-        assert stood.message.startswith("$0.000119 of the budget of $0.0011395 are spent; what is left may not pay")
+        assert stood.message.startswith("$0.000119 of the budget of $0.0011395 is spent; what is left may not pay")
         assert len(server.requests) == 17
         whole, part = sweeps.rank_cells(session, stood)
-        assert (whole.documents, part.documents, part.alive) == (5, 0, True)
+        assert (whole.documents, part.documents, part.remaining) == (5, 0, True)
         assert (whole.cost_usd, part.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
 
         sweeps.resume_sweep(session, stood)  # as it is, not one further call may start

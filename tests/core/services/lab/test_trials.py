@@ -72,7 +72,7 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
 def test_a_bad_draft_and_no_change_are_refused_before_anything_is_asked(tmp_path):
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-        with pytest.raises(NothingChanged, match="Nothing was changed"):
+        with pytest.raises(NothingChanged, match="Nothing has changed"):
             trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
         now = templates.template_status(session, slot, "ecj")
         templates.save_draft(session, slot, now.text + "{{ nobody }}", now.base)
