@@ -1,22 +1,22 @@
-"""The one place that knows where the running studio is. Everything else in ``app`` gets it from here."""
+"""Access to the running workspace, the project of the tab and its pending import."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from streamlit import config
 
-from app.api.live import Access
+from app.api.security import Access
 from app.state import DataState, state
 from core.errors import ProjectError
-from core.services import access as start_up
-from core.services.live_run import DocumentText, FinishedPage, LiveRunState, Replay
+from core.services import projects
+from core.services import workspace as running
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
@@ -26,112 +26,38 @@ if TYPE_CHECKING:
     from core.services.data.pending_imports import PendingImport
 
 
-def watched(session: ProjectSession, run_id: str) -> str:
-    """The name under which the browser asks for a run: runs of two open projects may have the same id."""
-    return f"{run_id}@{_mark(session)}"
-
-
-def _mark(session: ProjectSession) -> str:
-    return f"{crc32(str(session.path).encode(errors='replace')):08x}"
-
-
-class _OpenSessions:
-    """All open projects as one source: the browser names a run (``watched``), this finds whose it is. A name without a
-    project is looked for in all of them."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    def find(self, name: str) -> tuple[ProjectSession | None, str]:
-        """The project and the id of a run from the name that ``watched`` gives."""
-        run_id, _, mark = name.partition("@")
-        for session in self._workspace.sessions():
-            if mark == _mark(session) if mark else session.live_run(run_id) is not None:
-                return session, run_id
-        return None, run_id
-
-    def live_run(self, name: str) -> LiveRunState | None:
-        session, run_id = self.find(name)
-        return None if session is None else session.live_run(run_id)
-
-    def document(self, name: str, document_id: str) -> DocumentText | None:
-        session, run_id = self.find(name)
-        return None if session is None else session.document(run_id, document_id)
-
-    def replay(self, name: str, document_id: str) -> Replay | None:
-        session, run_id = self.find(name)
-        return None if session is None else session.replay(run_id, document_id)
-
-    def finished(self, name: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
-        session, run_id = self.find(name)
-        if session is None:
-            return FinishedPage(0, ())
-        return session.finished(run_id, query=query, status=status, offset=offset, limit=limit)
-
-
-_installed: Workspace | None = None
-_access: Access | None = None
-_source: tuple[Workspace, _OpenSessions] | None = None
+_installed = False
+_access = Access()
 
 
 def install(workspace: Workspace | None, access: Access | None = None) -> None:
-    """Put another workspace in place of the real one (tests, development)."""
+    """Use another workspace instead of the one that the server starts (tests, development); None ends that."""
     global _installed, _access
-    _installed = workspace
+    _installed = workspace is not None
     _access = access or _access
+    running.use(workspace)
 
 
 def workspace() -> Workspace:
-    """The running workspace. RuntimeError before the server has started it."""
-    if _installed is not None:
-        return _installed
-    # Imported late: it brings the engine, the store and the models, and a test of a screen needs none of them.
-    from core.services import workspace as running
-
+    """Return the running workspace. RuntimeError before the server has started it."""
     return running.current()
 
 
-def source() -> _OpenSessions | None:
-    """What the live routes read from; None before the studio has started."""
-    global _source
-    try:
-        running = workspace()
-    except RuntimeError:
-        return None
-    if _source is None or _source[0] is not running:
-        _source = (running, _OpenSessions(running))
-    return _source[1]
-
-
-def find(name: str) -> tuple[Any, str]:
-    """The open project and the id of a run, from the name that ``watched`` gives; None for the project when there is
-    none."""
-    known = source()
-    return (None, name) if known is None else known.find(name)
-
-
 def access() -> Access:
-    """Who may use the own routes: whoever has this process's token."""
-    global _access
-    if _access is None:
-        _access = Access(start_up.token())
+    """Return the access control of this process's own routes."""
     return _access
 
 
 @asynccontextmanager
-async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Start the studio with the server and stop it before the server ends."""
-    if _installed is not None:
+async def lifespan(_app: object) -> AsyncIterator[None]:
+    """Start the workspace with the server and stop it before the server ends."""
+    if _installed:
         yield
         return
-    from core.services import workspace as running
-
-    workspace = await run_in_threadpool(running.start)
-    if not workspace.sessions():
-        # Started by streamlit run: the launcher opens a project and says the address before it serves.
-        from core.services import projects
-
-        await run_in_threadpool(projects.open_last, workspace)
+    started = await run_in_threadpool(running.start)
+    if not started.sessions():
+        # Started by streamlit run: the launcher opens a project and prints the address before it serves.
+        await run_in_threadpool(projects.open_last, started)
         port = config.get_option("server.port")
         print(f"Moot: open http://127.0.0.1:{port}{access().entrance}", file=sys.stderr, flush=True)
     try:
@@ -140,8 +66,33 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
         await run_in_threadpool(running.stop)
 
 
+def live_name(session: ProjectSession, run_id: str) -> str:
+    """Return the name under which the browser asks for a run: runs of two open projects may have the same id."""
+    return f"{run_id}@{_mark(session)}"
+
+
+def find_run(name: str) -> tuple[ProjectSession | None, str]:
+    """Return the open project and the run id of a name that ``live_name`` gave; None for a project that is not open.
+
+    A name without a project is looked up in all open projects.
+    """
+    run_id, _, mark = name.partition("@")
+    try:
+        sessions = workspace().sessions()
+    except RuntimeError:
+        return None, run_id
+    for session in sessions:
+        if mark == _mark(session) if mark else session.live_run(run_id) is not None:
+            return session, run_id
+    return None, run_id
+
+
+def _mark(session: ProjectSession) -> str:
+    return f"{crc32(str(session.path).encode(errors='replace')):08x}"
+
+
 def current_project() -> ProjectSession | None:
-    """The open project on the switcher; None while there is none."""
+    """Return the open project that the tab shows, None without one."""
     try:
         sessions = workspace().sessions()
     except RuntimeError:
@@ -151,10 +102,10 @@ def current_project() -> ProjectSession | None:
 
 
 def require_project() -> ProjectSession:
-    """The open project on the switcher. ProjectError, shown in place of the screen, while there is none."""
+    """Return the open project that the tab shows. ProjectError, shown in place of the page, without one."""
     session = current_project()
     if session is None:
-        raise ProjectError("No project is open.", "Open or make one on Home.")
+        raise ProjectError("No project is open.", "Open or create one on the Home page.")
     return session
 
 

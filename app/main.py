@@ -6,14 +6,14 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from app import components, context
-from app.api import live, review
+from app.api import live, review, security
 
 
-def explain(error: Exception) -> bool:
-    """What a person sees of a mistake in this program; the traceback goes to the terminal. True: it is shown."""
-    from app.widgets.frame import mishap
+def show_error(error: Exception) -> bool:
+    """Show an unexpected error; the traceback goes to the terminal. Returns True: Streamlit shows nothing itself."""
+    from app.widgets.frame import internal_error
 
-    mishap(error)
+    internal_error(error)
     return True
 
 
@@ -21,10 +21,11 @@ asgi = st.App(
     Path(__file__).with_name("navigation.py"),
     lifespan=context.lifespan,
     routes=[
-        *live.routes(context.source, context.access()),
-        *review.routes(context.find, context.access()),
+        *security.routes(context.access()),
+        *live.routes(context.find_run, context.access()),
+        *review.routes(context.find_run, context.access()),
         *components.routes(),
     ],
-    middleware=[Middleware(live.Guard)],
-    on_script_error=explain,
+    middleware=[Middleware(security.Guard)],
+    on_script_error=show_error,
 )

@@ -1,4 +1,4 @@
-"""The frame around every screen: project switcher, the rooms, and at the foot what runs now."""
+"""The frame around every page: project switcher, navigation, and the current run at the bottom of the sidebar."""
 
 from __future__ import annotations
 
@@ -6,57 +6,48 @@ from pathlib import Path
 
 import streamlit as st
 
+from app import preload
+from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
 from app.widgets import frame
+from app.widgets.alerts import error_box
 from core.errors import MootError
 
 APP = Path(__file__).parent
-SCREENS = APP / "screens"
-
-ROOMS: dict[str, list[tuple[str, str, str]]] = {
-    "": [("home", "Home", "home")],
-    "Prepare": [
-        ("data", "Data", "table_rows"),
-        ("codebook", "Codebook", "menu_book"),
-        ("personas", "Personas", "groups"),
-        ("models", "Models", "memory"),
-    ],
-    "Debate": [("run", "Run", "forum")],
-    "Decide": [("review", "Review", "rule")],
-    "Learn": [
-        ("evaluate", "Evaluate", "bar_chart"),
-        ("compare", "Compare", "compare_arrows"),
-        ("lab", "Lab", "science"),
-    ],
-    "Take away": [("export", "Export", "ios_share")],
-}
 
 st.set_page_config(
     page_title="Moot", page_icon=str(APP / "static" / "logo-icon.svg"), layout="wide", initial_sidebar_state=216
 )
-frame.chrome()
+frame.styles()
 
 pages = {
     section: [
         st.Page(
-            SCREENS / file / "page.py", title=title, icon=f":material/{icon}:", default=file == "home", url_path=file
+            APP / page.path,
+            title=page.title,
+            icon=f":material/{page.icon}:",
+            default=page.name == "home",
+            url_path=page.name,
         )
-        for file, title, icon in rooms
-        if (SCREENS / file / "page.py").exists()
+        for page in of_section
     ]
-    for section, rooms in ROOMS.items()
+    for section, of_section in SECTIONS.items()
 }
-chosen = st.navigation(pages, position="hidden")
+current = st.navigation(pages, position="hidden")
 
 with st.sidebar:
-    session = frame.project_switcher(chosen.url_path)
-    state.enter_page(chosen.url_path)
-    frame.rooms(pages, chosen)
+    session = frame.project_switcher(current.url_path)
+    state.enter_page(current.url_path)
+    frame.navigation(pages, current)
     if session is not None:
-        frame.foot(session)
+        frame.run_status(session)
 
+if (wanted := SessionState.next_page.pop()) is not None:
+    open_page(wanted)
 try:
-    frame.waiting_notice(SessionState.notice.pop())
-    chosen.run()
+    frame.show_notice(SessionState.notice.pop())
+    current.run()
 except MootError as error:
-    frame.trouble(error)
+    error_box(error)
+if session is not None and current.url_path in ("", "run", "review"):
+    preload.prefetch_evaluation(session)

@@ -1,7 +1,8 @@
-"""What takes seconds to load is loaded before the studio serves, so that no click waits for it.
+"""Loading of slow libraries at start-up, and prefetching of the evaluation.
 
-Not beside the first page: libraries that two threads load at once can meet half made; nor at its end: what a person
-presses while a page's script still runs can get lost.
+The libraries are loaded before the studio serves, so that no click waits for them. A thread beside the first page is
+not safe: libraries that two threads import at once can meet half initialised. After the first page is too late: a
+click while a page's script still runs can get lost.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ LIBRARIES = ("altair", "sklearn.feature_extraction.text", "sklearn.linear_model"
 
 
 def load() -> None:
-    """Load what charts, metrics and the student stand on. Takes a second or two."""
+    """Load the libraries of charts, metrics and the classifier. Takes a second or two."""
     for name in LIBRARIES:
         import_module(name)
-    gc.freeze()  # no look for cycles walks over all this again; the end of the engine takes it back
+    gc.freeze()  # the collector does not walk over all this again; the end of the engine undoes it
 
 
-def prepare(session: ProjectSession) -> None:
-    """Have the scores of the latest run and their chart made in the background. Comes back at once."""
+def prefetch_evaluation(session: ProjectSession) -> None:
+    """Compute the scores of the latest run and their chart in the background. Returns at once."""
 
-    def make() -> None:
+    def compute() -> None:
         from app.screens.evaluate import charts
         from core.services.evaluation import evaluated
 
@@ -32,4 +33,4 @@ def prepare(session: ProjectSession) -> None:
         if found is not None:
             charts.spec(found)
 
-    session.prefetcher.work(make)
+    session.prefetcher.work(compute)

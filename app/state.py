@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast
 import streamlit as st
 
 if TYPE_CHECKING:
+    from app.pages import PageName
     from core.errors import MootError
     from core.services import personas
     from core.services.data.importing import Draft
@@ -352,7 +353,7 @@ class SessionState:
     """(kind, head, text) of a message that the next rerun shows once."""
     page: Value[str] = Value("")
     """The page that was drawn last."""
-    next_page: Value[str | None] = Value(None)
+    next_page: Value[PageName | None] = Value(None)
     """The page that a callback asked for: a callback cannot switch pages itself."""
     url_read: Value[bool] = Value(False)
     """True once the tab has read the address with which it was opened."""

@@ -1,10 +1,4 @@
-"""Own HTTP and WebSocket routes: debate events to the browser, and who may have them.
-
-Three locks, each against somebody else. ``Host`` must name this machine (DNS rebinding), ``Origin`` must be this very
-address (other web sites), and the cookie must hold the start-up token (other accounts of this machine, who can reach
-the port). The token is only in the address that is printed or opened at the start; ``/moot/enter`` turns it into an
-HttpOnly cookie. Cookies know no ports, so its name carries the port: two studios side by side do not lock each other
-out. Without a launcher (``streamlit run``) a token is made up and the address printed.
+"""The WebSocket route that sends the events of debates to the browser.
 
 ``/moot/live`` speaks JSON. The browser sends ``watch`` whenever it connects or looks elsewhere, with cursors of the
 text that it has; it gets one ``snapshot`` and from then on ``batch`` messages, twenty a second while something moves.
@@ -15,23 +9,17 @@ makes fewer and larger messages and holds up nobody.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from typing import Any, Protocol, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from app.api.security import POLICY_VIOLATION, Access
 from core.services.live_run import (
     ClientCursor,
     Cursor,
@@ -43,10 +31,7 @@ from core.services.live_run import (
     told_from_store,
 )
 
-ENTER = "/moot/enter"
 LIVE = "/moot/live"
-REVIEW = "/moot/review"
-HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 TICK = 0.05
 """Seconds between two batches for the debate in focus; tiles follow every second one."""
 IDLE = 0.25
@@ -56,11 +41,9 @@ LOOK_AGAIN = 40
 LONGEST_MESSAGE = 65_536
 PAGE = 50
 
-BAD_MESSAGE = 1008
-
 
 class LiveSource(Protocol):
-    """What the live routes need of the running studio. Methods that may read the store are called in a thread."""
+    """The methods of an open project that the route needs. They may read the store and are called in a thread."""
 
     def live_run(self, run_id: str) -> LiveRunState | None:
         """The run's board. Of a run that does not move, one with only its status published. None: no such run."""
@@ -75,102 +58,12 @@ class LiveSource(Protocol):
         """Debates that have ended, newest first. ``query`` is looked for in ids and texts; ``status`` may be empty."""
 
 
-class Access:
-    """Who may use the own routes."""
-
-    def __init__(self, token: str | None = None) -> None:
-        self.token = token or secrets.token_urlsafe(24)
-
-    @property
-    def entrance(self) -> str:
-        """Path and query of the address that lets a browser in."""
-        return f"{ENTER}?token={self.token}"
-
-    def knows(self, token: str) -> bool:
-        """Whether this is the token; takes as long for a near miss as for a far one."""
-        return hmac.compare_digest(token.encode(), self.token.encode())
-
-    @property
-    def ticket(self) -> str:
-        """What a page that this process has served shows at the live route instead of the cookie, so that the plain
-        address works too. It opens nothing else and does not tell the token."""
-        return hmac.new(self.token.encode(), b"live", "sha256").hexdigest()
-
-    def refusal(self, headers: Headers, cookies: Mapping[str, str], ticket: str = "") -> str:
-        """Why a request may not come in, empty when it may."""
-        host = headers.get("host", "")
-        if not local(host):
-            return "host"
-        origin = urlsplit(headers.get("origin", ""))
-        if origin.scheme not in ("http", "https") or origin.netloc.lower() != host.lower():
-            return "origin"
-        if self.knows(cookies.get(cookie_name(host), "")) or hmac.compare_digest(ticket.encode(), self.ticket.encode()):
-            return ""
-        return "token"
+FindRun: TypeAlias = Callable[[str], tuple[LiveSource | None, str]]
+"""Returns the open project (None when there is none) and the id of a run from the name that the browser uses."""
 
 
-def local(host: str) -> bool:
-    """Whether a Host header names this machine, whatever the port."""
-    name, colon, port = host.rpartition(":")
-    if not colon or not port.isdigit():
-        name = host
-    return name.lower() in HOSTS
-
-
-def cookie_name(host: str) -> str:
-    """The cookie's name at this address: ``moot_token`` and the port."""
-    port = host.rpartition(":")[2]
-    return f"moot_token_{port}" if port.isdigit() else "moot_token"
-
-
-class Guard:
-    """Middleware around everything, Streamlit's own routes included: refuses foreign hosts and adds the headers that
-    keep the page from loading or sending anything elsewhere, even if a text were ever taken for markup."""
-
-    POLICY = (
-        "default-src 'self' data: blob:; script-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
-        "style-src 'self' 'unsafe-inline'; connect-src 'self' data: blob:; frame-ancestors 'self'; "
-        "form-action 'self'; base-uri 'self'; object-src 'none'"
-    )
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        if scope["type"] not in ("http", "websocket"):
-            await self.app(scope, receive, send)
-        elif not local(Headers(scope=scope).get("host", "")):
-            if scope["type"] == "websocket":
-                await WebSocket(scope, receive, send).close(BAD_MESSAGE)
-            else:
-                await PlainTextResponse("This studio answers on 127.0.0.1 only.", 421)(scope, receive, send)
-        else:
-            await self.app(scope, receive, self._with_headers(send))
-
-    def _with_headers(self, send: Send) -> Send:
-        async def sender(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.setdefault("Content-Security-Policy", self.POLICY)
-                headers.setdefault("X-Frame-Options", "SAMEORIGIN")
-                headers.setdefault("X-Content-Type-Options", "nosniff")
-                headers.setdefault("Referrer-Policy", "no-referrer")
-            await send(message)
-
-        return sender
-
-
-def routes(source: Callable[[], LiveSource | None], access: Access) -> list[BaseRoute]:
-    """The own routes, for ``st.App(routes=...)``. ``source`` finds the running studio at each request."""
-
-    async def enter(request: Request) -> Response:
-        host = request.headers.get("host", "")
-        if not local(host) or not access.knows(request.query_params.get("token", "")):
-            return PlainTextResponse("Open the address that moot printed when it started.", 403)
-        answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
-        answer.set_cookie(cookie_name(host), access.token, httponly=True, samesite="strict", path="/")
-        return answer
+def routes(find: FindRun, access: Access) -> list[BaseRoute]:
+    """Return the route, for ``st.App(routes=...)``."""
 
     async def live(socket: WebSocket) -> None:
         refusal = access.refusal(socket.headers, socket.cookies, socket.query_params.get("ticket", ""))
@@ -179,12 +72,12 @@ def routes(source: Callable[[], LiveSource | None], access: Access) -> list[Base
             await socket.accept()
             await socket.close(4401, "open the address that moot printed")
         elif refusal:
-            await socket.close(BAD_MESSAGE, refusal)
+            await socket.close(POLICY_VIOLATION, refusal)
         else:
             await socket.accept()
-            await _Connection(socket, source).serve()
+            await _Connection(socket, find).serve()
 
-    return [Route(ENTER, enter), WebSocketRoute(LIVE, live)]
+    return [WebSocketRoute(LIVE, live)]
 
 
 @dataclass(slots=True)
@@ -205,9 +98,9 @@ class _Search:
 class _Connection:
     """One tab. What the browser asked for last is all that is remembered of its asking."""
 
-    def __init__(self, socket: WebSocket, source: Callable[[], LiveSource | None]) -> None:
+    def __init__(self, socket: WebSocket, find: FindRun) -> None:
         self._socket = socket
-        self._source = source
+        self._find = find
         self._asked = asyncio.Event()
         self._watch: _Watch | None = None
         self._search: _Search | None = None
@@ -235,7 +128,7 @@ class _Connection:
                     raise ValueError("too long")
                 self._take(json.loads(text))
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                await self._socket.close(BAD_MESSAGE, "not a message of this protocol")
+                await self._socket.close(POLICY_VIOLATION, "not a message of this protocol")
                 return
             self._asked.set()
 
@@ -275,24 +168,24 @@ class _Connection:
 
     async def _look_again(self) -> None:
         """A project that was closed and opened again has another board, with other revisions."""
-        studio = self._source()
-        board = await run_in_threadpool(studio.live_run, self._run) if studio else None
+        session, run_id = self._find(self._run)
+        board = await run_in_threadpool(session.live_run, run_id) if session else None
         if board is not None and board is not self._board:
             self._board = board
             self._view.cursors.clear()
             await self._send("snapshot", board=board.token, run=self._run, events=board.snapshot(self._view))
 
     async def _answer(self) -> None:
-        studio = self._source()
         if watch := self._watch:
             self._watch = None
-            await self._start(studio, watch)
+            await self._start(watch)
         if search := self._search:
             self._search = None
-            if studio is not None and self._run:
+            session, run_id = self._find(self._run)
+            if session is not None and self._run:
                 page = await run_in_threadpool(
-                    studio.finished,
-                    self._run,
+                    session.finished,
+                    run_id,
                     query=search.query,
                     status=search.status,
                     offset=search.offset,
@@ -310,19 +203,20 @@ class _Connection:
                     ],
                 )
 
-    async def _start(self, studio: LiveSource | None, watch: _Watch) -> None:
-        board = await run_in_threadpool(studio.live_run, watch.run) if studio else None
+    async def _start(self, watch: _Watch) -> None:
+        session, run_id = self._find(watch.run)
+        board = await run_in_threadpool(session.live_run, run_id) if session else None
         self._run, self._board = watch.run, board
-        if studio is None or board is None:
+        if session is None or board is None:
             await self._send("gone", run=watch.run)
             return
         document = None
         if watch.focus is not None:
-            document = await run_in_threadpool(studio.document, watch.run, watch.focus)
+            document = await run_in_threadpool(session.document, run_id, watch.focus)
         self._view = ClientCursor(watch.focus, watch.cursors if watch.life == board.token else {})
         events = board.snapshot(self._view)
         if watch.focus is not None and not board.holds(watch.focus):
-            replay = await run_in_threadpool(studio.replay, watch.run, watch.focus)
+            replay = await run_in_threadpool(session.replay, run_id, watch.focus)
             if replay is not None:
                 document = replay.document
                 events += told_from_store(replay)

@@ -2,7 +2,7 @@
 
 No script is run again in between, so that an act is on disk, and said to be, within a few hundredths of a second.
 ``POST /moot/review`` takes one JSON object, ``{"run", "actor", "ask": ...}`` or ``{"run", "actor", "acts": [...]}``,
-and gives one back. The locks are those of the live route (``app.api.live``): Host, Origin, and the cookie or the
+and gives one back. The locks are those of the live route (``app.api.security``): Host, Origin, and the cookie or the
 ticket of the page. An act that a person can mend is answered by ``problem`` and ``remedy`` and hinders no other. Each
 carries a name (``once``) under which it is recorded; the browser tells it again until it hears an answer.
 """
@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from app.api.live import REVIEW, Access
+from app.api.security import Access
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
@@ -29,6 +29,7 @@ from core.services.review.focus import TONES
 from core.services.review.queue import REASONS, QueueFilter, Row
 from core.services.session import ProjectSession
 
+REVIEW = "/moot/review"
 LONGEST = 262_144
 """Bytes of a request."""
 SHOWN = 60

@@ -15,11 +15,6 @@ def styles() -> None:
     st.html(f"<style>{(APP / 'static' / 'rooms.css').read_text('utf-8')}</style>")
 
 
-def room_link(room: str, label: str, *, icon: str | None = None) -> None:
-    """Draw a link to another page."""
-    st.page_link(f"screens/{room}/page.py", label=label, icon=icon or ":material/arrow_forward:")
-
-
 def saved(at: float | None) -> None:
     """When the page was last saved."""
     if at is not None:

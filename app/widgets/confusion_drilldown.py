@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.pages import open_page
 from app.state import EvaluateState, state
 from app.widgets import confusion, debate_flow, highlighted_text, layout, plots, transcript
 from core.runs import RunRow
@@ -155,7 +156,7 @@ def case(
             if st.button("Open in Review", key=f"{key}-open", icon=":material/rule:", type="tertiary"):
                 state.select_run(run.run_id)
                 state.review.requested_document = document_id
-                st.switch_page("screens/review/page.py")
+                open_page("review")
             st.button(
                 "Close",
                 key=f"{key}-close",

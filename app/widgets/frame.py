@@ -30,7 +30,7 @@ _log = logging.getLogger("moot.app")
 MOVING = ("running", "queued")
 
 
-def chrome() -> None:
+def styles() -> None:
     """Tokens and the few rules that Streamlit's theme has no key for, and the logo."""
     static = APP / "static"
     css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("chrome.css", "views.css"))])
@@ -101,7 +101,7 @@ def _names(paths: Sequence[Path]) -> dict[Path, str]:
     return {path: name(path) for path in paths}
 
 
-def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
+def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
     """Links to the screens under their section names; ``here`` is the one that is shown."""
     with st.container(key="rooms", gap=None):
         for section, links in pages.items():
@@ -115,7 +115,7 @@ def rooms(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> 
     follow()
 
 
-def foot(session: ProjectSession) -> None:
+def run_status(session: ProjectSession) -> None:
     """The current run at the bottom of the sidebar, followed once a second while it moves."""
     run = next(iter(session.active_runs()), None) or session.latest_run()
     if run is None:
@@ -123,10 +123,10 @@ def foot(session: ProjectSession) -> None:
     board = session.live_run(run)
     moving = board is not None and board.status is not None and board.status.state in MOVING
     with st.container(key="foot"):
-        st.fragment(_foot, run_every=1.0 if moving else None)(session, run)
+        st.fragment(_draw_run_status, run_every=1.0 if moving else None)(session, run)
 
 
-def _foot(session: ProjectSession, run: str) -> None:
+def _draw_run_status(session: ProjectSession, run: str) -> None:
     board = session.live_run(run)
     status = board.status if board else None
     if status is None:
@@ -156,7 +156,7 @@ def _span(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def waiting_notice(said: tuple[str, str, str] | None) -> None:
+def show_notice(said: tuple[str, str, str] | None) -> None:
     """Show what a screen left to be said after a rerun."""
     if said is not None:
         kind, head, text = said
@@ -168,10 +168,10 @@ def trouble(error: MootError) -> None:
     error_box(error)
 
 
-def mishap(error: Exception) -> None:
+def internal_error(error: Exception) -> None:
     """An error that nobody foresaw. Nothing of its text is shown: it may hold a key or a document."""
     _log.exception("a screen failed", exc_info=error)
-    with st.container(key="mishap"):  # in sight, however long the page was when it stopped
+    with st.container(key="internal-error"):  # in sight, however long the page was when it stopped
         notice(
             "error",
             f"This screen stopped on an error of Moot's own ({type(error).__name__}).",

@@ -40,7 +40,7 @@ def board(
 ) -> str | None:
     """Show the run's debates as they are held: counters, document, debate, wall, and the finished ones.
 
-    ``run_id`` is the name that ``app.context.watched`` gives. The board is fed by ``/moot/live`` and not by reruns;
+    ``run_id`` is the name that ``app.context.live_name`` gives. The board is fed by ``/moot/live`` and not by reruns;
     pass the same ``key`` on every rerun. ``state`` is the run's state as the page shows it: when the run leaves it,
     the page is rerun (``on_state`` first) so that its buttons follow, and the new state is returned for that rerun.
     ``slots`` is the number of tiles on the wall, ``groups`` says with whom a role sits; with ``told`` the page itself

@@ -27,7 +27,8 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
     When another Moot has the project open, shows that one instead. Raises UsageError for a port that is taken and
     ProjectError for a file that cannot be opened.
     """
-    from core.services import access, projects, workspace
+    from app import context
+    from core.services import projects, workspace
 
     port = _port(port)
     url = f"http://{ADDRESS}:{port}"
@@ -48,7 +49,7 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
     except BaseException:
         workspace.stop()
         raise
-    entrance = f"{url}/moot/enter?token={access.token()}"
+    entrance = f"{url}{context.access().entrance}"
     say(f"moot: open {entrance}")
     say("moot: stop with Ctrl-C; runs under way are kept and go on next time")
     if browser:

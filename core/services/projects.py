@@ -24,6 +24,7 @@ from core.store.codebooks import CodebookVersion
 NAME_LIMIT = 80
 
 StepState: TypeAlias = Literal["done", "now", "later"]
+StepPage = Literal["data", "codebook", "models", "run", "review"]
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -52,7 +53,7 @@ class Recent:
 class Step:
     """One of the five things to do in a project, in order; ``words`` say where it stands."""
 
-    room: str
+    page: StepPage
     title: str
     state: StepState
     words: str
@@ -224,14 +225,14 @@ def overview(session: ProjectSession) -> Overview:
     )
 
 
-def _steps(rows: tuple[tuple[str, str, bool, str], ...]) -> tuple[Step, ...]:
+def _steps(rows: tuple[tuple[StepPage, str, bool, str], ...]) -> tuple[Step, ...]:
     """The first that is not done is the one to do now."""
     steps = []
     due = False
-    for room, title, done, words in rows:
+    for page, title, done, words in rows:
         state: StepState = "done" if done else "later" if due else "now"
         due = due or not done
-        steps.append(Step(room, title, state, words))
+        steps.append(Step(page, title, state, words))
     return tuple(steps)
 
 

@@ -104,15 +104,21 @@ _current: Workspace | None = None
 
 
 def start(*, url: str | None = None) -> Workspace:
-    """Start the workspace of this process, or give the one that runs."""
+    """Start the workspace of this process, or return the one that is running."""
     global _current
     if _current is None:
         _current = Workspace(url=url)
     return _current
 
 
+def use(workspace: Workspace | None) -> None:
+    """Make another workspace the one of this process (tests, development); the last one is not closed."""
+    global _current
+    _current = workspace
+
+
 def current() -> Workspace:
-    """The running workspace. RuntimeError when none was started: a mistake in the launcher, not of a person."""
+    """Return the running workspace. RuntimeError when none was started, which is a mistake in the launcher."""
     if _current is None:
         raise RuntimeError("no workspace was started in this process")
     return _current
@@ -120,7 +126,7 @@ def current() -> Workspace:
 
 def stop() -> None:
     """Close the workspace of this process."""
-    global _current
-    workspace, _current = _current, None
+    workspace = _current
+    use(None)
     if workspace is not None:
         workspace.close()

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
-from app.api import live
+from app.api import live, security
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.services.live_run import DocumentText, FinishedPage, FinishedRow, LiveRunState, Replay
 
@@ -51,22 +51,22 @@ def source() -> Source:
 
 
 @pytest.fixture
-def access() -> live.Access:
-    return live.Access("secret")
+def access() -> security.Access:
+    return security.Access("secret")
 
 
 @pytest.fixture
-def client(source: Source, access: live.Access) -> Iterator[TestClient]:
+def client(source: Source, access: security.Access) -> Iterator[TestClient]:
     async def page(_request: Any) -> PlainTextResponse:
         return PlainTextResponse("page")
 
-    routes = [*live.routes(lambda: source, access), Route("/", page)]
-    with TestClient(Starlette(routes=routes, middleware=[Middleware(live.Guard)]), base_url=BASE) as client:
+    routes = [*security.routes(access), *live.routes(lambda name: (source, name), access), Route("/", page)]
+    with TestClient(Starlette(routes=routes, middleware=[Middleware(security.Guard)]), base_url=BASE) as client:
         yield client
 
 
 @pytest.fixture
-def inside(client: TestClient, access: live.Access) -> TestClient:
+def inside(client: TestClient, access: security.Access) -> TestClient:
     assert client.get(access.entrance).text == "page"
     return client
 
@@ -97,7 +97,7 @@ def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
 # -- who gets in
 
 
-def test_the_token_becomes_a_cookie_that_scripts_cannot_read(client: TestClient, access: live.Access) -> None:
+def test_the_token_becomes_a_cookie_that_scripts_cannot_read(client: TestClient, access: security.Access) -> None:
     answer = client.get(access.entrance, follow_redirects=False)
     assert answer.status_code == 303
     assert answer.headers["location"] == "/"
@@ -109,7 +109,7 @@ def test_the_token_becomes_a_cookie_that_scripts_cannot_read(client: TestClient,
 
 
 def test_a_wrong_token_gives_no_cookie(client: TestClient) -> None:
-    answer = client.get(f"{live.ENTER}?token=guess")
+    answer = client.get(f"{security.ENTER}?token=guess")
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers
 
@@ -120,7 +120,7 @@ def test_without_a_cookie_the_socket_closes_and_says_why(client: TestClient) -> 
     assert closed.value.code == 4401
 
 
-def test_a_page_that_was_served_here_shows_its_ticket_instead(client: TestClient, access: live.Access) -> None:
+def test_a_page_that_was_served_here_shows_its_ticket_instead(client: TestClient, access: security.Access) -> None:
     address = f"ws://127.0.0.1:8501{live.LIVE}?ticket="
     with client.websocket_connect(address + access.ticket, headers={"origin": BASE}) as socket:
         assert watch(socket)["type"] == "snapshot"
@@ -148,7 +148,7 @@ def test_another_host_is_refused_everywhere(inside: TestClient, host: str) -> No
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost:8501", "LOCALHOST", "[::1]:8501"])
 def test_hosts_of_this_machine(host: str) -> None:
-    assert live.local(host)
+    assert security.is_local(host)
 
 
 def test_pages_may_load_nothing_from_elsewhere(client: TestClient) -> None:
@@ -237,4 +237,4 @@ def test_what_is_not_the_protocol_closes_the_socket(inside: TestClient, message:
         socket.send_text(message)
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_text()
-        assert closed.value.code == live.BAD_MESSAGE
+        assert closed.value.code == security.POLICY_VIOLATION

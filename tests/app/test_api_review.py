@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from app.api import live, review
+from app.api import review, security
 from core.services import run_view
 from core.services.review import queue
 from core.store.project import Project
@@ -48,16 +48,16 @@ def session(project):
 
 @pytest.fixture
 def client(session):
-    access = live.Access("secret")
+    access = security.Access("secret")
     routes = review.routes(lambda name: (session, name) if name == RUN else (None, name), access)
-    with TestClient(Starlette(routes=routes, middleware=[Middleware(live.Guard)]), base_url=BASE) as client:
+    with TestClient(Starlette(routes=routes, middleware=[Middleware(security.Guard)]), base_url=BASE) as client:
         client.headers["origin"] = BASE
         client.params = {"ticket": access.ticket}
         yield client
 
 
 def post(client, **message):
-    answer = client.post(live.REVIEW, json={"run": RUN, "actor": "ann", **message})
+    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", **message})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -85,7 +85,7 @@ def test_only_a_page_of_this_studio_may_ask(client, change):
         client.params = change
     else:
         client.headers.update(change)
-    answer = client.post(live.REVIEW, json={"run": RUN, "actor": "ann", "ask": "progress"})
+    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "ask": "progress"})
     assert answer.status_code in (403, 421)
 
 
@@ -105,7 +105,7 @@ def test_only_a_page_of_this_studio_may_ask(client, change):
     ],
 )
 def test_what_is_not_the_protocol_is_refused(client, project, body):
-    assert client.post(live.REVIEW, content=body).status_code == 400
+    assert client.post(review.REVIEW, content=body).status_code == 400
     assert events(project) == []
 
 
@@ -168,7 +168,7 @@ def test_a_submission_keeps_how_the_document_came(client, project):
             "actor": "a",
             "acts": [{"act": "submit", "document": "d2", "once": "x", "draw": draw | wrong}],
         }
-        assert client.post(live.REVIEW, json=body).status_code == 400
+        assert client.post(review.REVIEW, json=body).status_code == 400
 
 
 def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, project):
@@ -211,16 +211,16 @@ def test_everyone_has_a_queue_and_decisions_of_their_own(client):
     act(client, "submit", "d1")
     mine = ask(client, "document", document="d1")["document"]
     assert (mine["status"], mine["values"]["a"]) == ("Submitted", True)
-    answer = client.post(live.REVIEW, json={"run": RUN, "actor": "bob", "ask": "document", "document": "d1"})
+    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "ask": "document", "document": "d1"})
     theirs = answer.json()["document"]
     assert (theirs["status"], theirs["values"]["a"]) == ("Pending", False)
     wanted = {"sort": "queue", "by_others": True}
-    again = client.post(live.REVIEW, json={"run": RUN, "actor": "bob", "ask": "lines", "wanted": wanted}).json()
+    again = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "ask": "lines", "wanted": wanted}).json()
     assert [row["id"] for row in again["rows"]] == ["d1"]
 
 
 def test_a_run_that_is_not_open_is_said_to_be_gone(client):
-    answer = client.post(live.REVIEW, json={"run": "r9@x", "actor": "ann", "ask": "progress"})
+    answer = client.post(review.REVIEW, json={"run": "r9@x", "actor": "ann", "ask": "progress"})
     assert answer.json() == {"gone": True}
 
 

@@ -11,14 +11,14 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app import components
-from app.api import live
+from app.api import security
 
 MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
 
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    app = Starlette(routes=components.routes(), middleware=[Middleware(live.Guard)])
+    app = Starlette(routes=components.routes(), middleware=[Middleware(security.Guard)])
     with TestClient(app, base_url="http://127.0.0.1:8501") as client:
         yield client
 

@@ -62,7 +62,7 @@ def other() -> None:
 st.set_page_config(
     page_title="Moot", layout="wide", page_icon=str(frame.APP / "static" / "logo-icon.svg"), initial_sidebar_state=216
 )
-frame.chrome()
+frame.styles()
 pages = {
     "": [st.Page(run, title="Run", icon=":material/forum:", default=True)],
     "Prepare": [st.Page(other, title="Other", icon=":material/table_rows:", url_path="other")],
@@ -70,7 +70,7 @@ pages = {
 chosen = st.navigation(pages, position="hidden")
 with st.sidebar:
     session = frame.project_switcher()
-    frame.rooms(pages, chosen)
+    frame.navigation(pages, chosen)
     if session is not None:
-        frame.foot(session)
+        frame.run_status(session)
 chosen.run()

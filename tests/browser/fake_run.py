@@ -348,10 +348,10 @@ def main() -> None:
 
     import app
     from app import components, context
-    from app.api import live
+    from app.api import live, security
 
     session = FakeSession(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
-    access = live.Access(chosen.token)
+    access = security.Access(chosen.token)
     context.install(session, access)
 
     async def play(request: Request) -> PlainTextResponse:
@@ -369,13 +369,14 @@ def main() -> None:
     asgi = st.App(
         Path(__file__).with_name("fake_navigation.py"),
         routes=[
-            *live.routes(context.source, access),
+            *security.routes(access),
+            *live.routes(context.find_run, access),
             *components.routes(),
             Route("/play/{what}", play),
             # Streamlit looks beside the script, and this script is not in app/
             Mount("/app/static", StaticFiles(directory=folder / "static")),
         ],
-        middleware=[Middleware(live.Guard)],
+        middleware=[Middleware(security.Guard)],
     )
     session.start()
     print(f"http://127.0.0.1:{chosen.port}{access.entrance}", flush=True)

@@ -8,6 +8,7 @@ from html import escape
 import streamlit as st
 
 from app import context
+from app.pages import page_link
 from app.screens.home import sections
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
@@ -356,7 +357,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
                 '<div class="moot-strong">Or from gold columns<small>If the file has some, Data makes a codebook of '
                 "them.</small></div>"
             )
-            st.page_link("screens/data/page.py", label="Map gold columns", icon=":material/rule:")
+            page_link("data", "Map gold columns")
 
 
 def use(fields: Fields, book: Codebook) -> None:

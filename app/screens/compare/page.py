@@ -9,6 +9,7 @@ from typing import cast
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.screens.compare import sections
 from app.state import state
 from app.widgets import confusion, confusion_drilldown, empty_state, layout
@@ -43,7 +44,7 @@ def main() -> None:
             sign="bars",
             key="compare-none",
         ):
-            st.switch_page("screens/run/page.py")
+            open_page("run")
         return
     with layout.header("Compare", "the first run is what the others are compared with", key="compare-head"):
         chosen = _runs(runs)

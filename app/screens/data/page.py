@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.screens.data import column_mapping
 from app.screens.data import overview as view
 from app.screens.data.import_preview import Preview, charts, under_way, waiting
@@ -56,7 +57,7 @@ def main() -> None:
     else:
         header("Data")
         if empty("No project is open", "Open or make one on Home.", ["Go to Home"], sign="lines", key="data"):
-            st.switch_page("screens/home/page.py")
+            open_page("home")
 
 
 # -- a file comes in

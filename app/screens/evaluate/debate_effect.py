@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.pages import open_page
 from app.widgets import empty_state, layout, plots
 from core.services.evaluation.debate_effect import DebateEffect
 from core.stats.intervals import Estimate
@@ -54,7 +55,7 @@ def _nobody_answered() -> None:
         ["Open Compare"],
         key="worth-none",
     ):
-        st.switch_page("screens/compare/page.py")
+        open_page("compare")
 
 
 def _steps(told: DebateEffect, noun: str, on: str) -> None:

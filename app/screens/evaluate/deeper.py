@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from app.pages import open_page
 from app.screens.evaluate import error_analysis, model_recommendations, stability
 from app.state import state
 from app.widgets import confusion, layout
@@ -43,7 +44,7 @@ def errors(
                 )
             if st.button("Change the definition", key="errors-define", icon=":material/edit:", type="tertiary"):
                 state.codebook.select_label(chosen)
-                st.switch_page("screens/codebook/page.py")
+                open_page("codebook")
         found, total = documents(
             session, run, chosen, reference, side=side, consistent=only == STEADY, word=word, limit=SHOWN
         )

@@ -7,6 +7,7 @@ import json
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.screens.evaluate import by_ambiguity, charts, debate_effect, deeper, panel_ablation, ratings
 from app.state import EvaluateState, state
 from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
@@ -36,7 +37,7 @@ def main() -> None:
             sign="bars",
             key="evaluate-none",
         ):
-            st.switch_page("screens/run/page.py")
+            open_page("run")
         return
     run = selected_run(runs, key="evaluate-run")
     version = f", codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
@@ -136,9 +137,9 @@ def _no_reference(session: ProjectSession, known: dict[Reference, int]) -> None:
         key="evaluate-no-truth",
     )
     if pressed == "Review 30":
-        st.switch_page("screens/review/page.py")
+        open_page("review")
     elif pressed:
-        st.switch_page("screens/data/page.py")
+        open_page("data")
 
 
 def _nothing_counts(found: Evaluation) -> None:
@@ -153,7 +154,7 @@ def _nothing_counts(found: Evaluation) -> None:
         key="evaluate-nothing",
     )
     if pressed:
-        st.switch_page("screens/review/page.py" if pressed == "Open Review" else "screens/run/page.py")
+        open_page("review" if pressed == "Open Review" else "run")
 
 
 def _report(session: ProjectSession, run: RunRow, reference: Reference) -> None:

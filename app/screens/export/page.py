@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.widgets import empty_state, layout
 from app.widgets.run_picker import run_date, run_picker
 from core.runs import RunRow
@@ -31,7 +32,7 @@ def main() -> None:
             sign="lines",
             key="export-none",
         ):
-            st.switch_page("screens/run/page.py")
+            open_page("run")
         return
     with layout.header("Export", key="export-head"):
         run = run_picker(runs, key="export-run")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import context, preload
+from app import context
+from app.pages import open_page
 from app.screens.data import column_mapping
 from app.screens.home import sections
-from app.state import DataState, SessionState, state
+from app.state import DataState, state
 from app.widgets.alerts import error_box
 from app.widgets.common import heading
 from app.widgets.layout import panel
@@ -83,19 +84,17 @@ def start_with_file(session: ProjectSession | None) -> None:
     column_mapping.begin_anew()
     context.add_pending_import(replace(draft, where="new" if fresh else "add"))
     state.data.clear_uploaders()
-    st.switch_page("screens/data/page.py")
+    open_page("data")
 
 
 def go(step: Step) -> None:
     """Remember where a step leads; a callback may not switch pages itself."""
-    state.next_page = step.room
+    state.next_page = step.page
 
 
 def main() -> None:
     """Draw the screen."""
     sections.styles()
-    if (room := SessionState.next_page.pop()) is not None:
-        st.switch_page(f"screens/{room}/page.py")
     session, workspace = context.current_project(), context.workspace()
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")
@@ -125,8 +124,6 @@ def main() -> None:
                     f"{overview.name}, what is next", note=f"{overview.done} of {len(overview.steps)}", key="next"
                 ):
                     sections.steps(overview, go)
-    if session is not None:
-        preload.prepare(session)
 
 
 main()

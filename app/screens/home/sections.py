@@ -136,7 +136,7 @@ def _when(at: float) -> str:
 def steps(overview: Overview, go: Callable[[Step], None]) -> None:
     """What is next: five steps with where each stands, and a button on those that are open."""
     for number, step in enumerate(overview.steps, 1):
-        with st.container(horizontal=True, key=f"step-{step.room}", gap="small", vertical_alignment="center"):
+        with st.container(horizontal=True, key=f"step-{step.page}", gap="small", vertical_alignment="center"):
             sign = "✓" if step.state == "done" else str(number)
             st.html(
                 f'<div class="moot-step {step.state}"><i>{sign}</i><div><b>{escape(step.title)}</b>'
@@ -146,7 +146,7 @@ def steps(overview: Overview, go: Callable[[Step], None]) -> None:
             if label := _action(step, overview):
                 st.button(
                     label,
-                    key=f"go-{step.room}",
+                    key=f"go-{step.page}",
                     on_click=go,
                     args=(step,),
                     type="primary" if step.state == "now" else "secondary",
@@ -154,7 +154,7 @@ def steps(overview: Overview, go: Callable[[Step], None]) -> None:
 
 
 def _action(step: Step, overview: Overview) -> str:
-    match step.room:
+    match step.page:
         case "data" if step.state != "done":
             return "Add data"
         case "codebook" if step.state != "done":

@@ -171,7 +171,7 @@ def talk(
     key: str,
     on_ended: Told = _ignore,
 ) -> None:
-    """The debate of a run (a name that ``app.context.watched`` gave) on one document: word by word while it is held.
+    """The debate of a run (a name that ``app.context.live_name`` gave) on one document: word by word while it is held.
     ``on_ended`` is called when the run comes to rest."""
     _TALK(
         key=key,

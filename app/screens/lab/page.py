@@ -8,6 +8,7 @@ from html import escape
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.screens.home import sections
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
@@ -69,7 +70,7 @@ def begun(session: ProjectSession) -> bool:
     header("Lab", "change a word, see what it does")
     head, text, button = missing
     if empty(head, text, [button], sign="lines", key="lab-none"):
-        st.switch_page(f"screens/{button.split()[-1].lower()}/page.py")
+        open_page("data" if button == "Open Data" else "codebook")
     return False
 
 

@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.screens.lab import components, definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
@@ -190,7 +191,7 @@ def _debates(session: ProjectSession, trial: Trial) -> None:
             st.html(f'<div class="moot-panel"><h2>{escape(document_id)}</h2></div>', width="stretch")
             if st.button("Open in Review", icon=":material/rule:", type="tertiary", key="lab-review"):
                 state.review.requested_document = document_id
-                st.switch_page("screens/review/page.py")
+                open_page("review")
             st.button(
                 "Close", icon=":material/close:", type="tertiary", key="lab-close", on_click=state.lab.toggle_document,
                 args=(document_id,),
@@ -205,7 +206,7 @@ def _debates(session: ProjectSession, trial: Trial) -> None:
 
 def _talk(session: ProjectSession, run: RunRow, document_id: str, name: str, version: str) -> None:
     components.talk(
-        context.watched(session, run.run_id), document_id, run.settings.codebook, review.roles(run),
+        context.live_name(session, run.run_id), document_id, run.settings.codebook, review.roles(run),
         head=f"{name.capitalize()}: {version}", note=f"run {run.run_id}", key=f"lab-talk-{name}",
         on_ended=lambda: None,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from html import escape
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.screens.home import sections
 from app.screens.personas import editor as views
 from app.state import PersonasState, reset_widgets, state, with_value
@@ -80,7 +81,7 @@ def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSet
         if not dirty and saved is not None and st.button("Seat them on a run", icon=":material/forum:"):
             planning.save_plan(session, personas.on_the_panel(planning.load_plan(session)))
             state.run.show_setup(True)
-            st.switch_page("screens/run/page.py")
+            open_page("run")
 
 
 def bring(session: ProjectSession) -> None:

@@ -33,7 +33,7 @@ def focus(
     """Show the queue, the document in focus and the form for it; gives the document that is looked at, some moments
     after it was turned to.
 
-    ``run`` is the name that ``app.context.watched`` gives. ``wanted`` filters the queue; its order is the queue's own.
+    ``run`` is the name that ``app.context.live_name`` gives. ``wanted`` filters the queue, in its own order.
     The component follows the page only where run, reviewer, filters, manner or ``asked`` change: everything that is
     decided in it is on disk by its own route, and ``on_settled`` is called afterwards. ``height`` is a css length.
     """

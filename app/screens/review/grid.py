@@ -12,8 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import context
-from app.api.live import REVIEW
-from app.api.review import cells_of, speakers
+from app.api.review import REVIEW, cells_of, speakers
 from app.components import review_grid_loader
 from app.screens.review.grid_options import LINE, css, disarmed, head, options_of
 from app.state import ReviewState, reset_widgets, state
@@ -64,7 +63,7 @@ def grid_view(
             page.rows,
             run.settings.codebook,
             speakers(page.rows, review.roles(run)),
-            run=context.watched(session, run.run_id),
+            run=context.live_name(session, run.run_id),
             actor=actor,
             read_at=read_at,
             focus=state.review.start_document,
@@ -313,7 +312,7 @@ def grid(
     on_told: Callable[[], None] | None = None,
     key: str = "grid",
 ) -> GridState:
-    """Draw a page of documents of ``run`` (the name that ``app.context.watched`` gives), decided by ``actor``,
+    """Draw a page of documents of ``run`` (the name that ``app.context.live_name`` gives), decided by ``actor``,
     that were read from the file at ``read_at`` (Unix seconds) or later.
 
     ``on_told`` is called before the next run of the script when the grid has something to say (``grid_state``): also

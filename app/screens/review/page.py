@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import context, preload
+from app import context
+from app.pages import open_page
 from app.screens.review import agreement, focus, grid, progress, settings
 from app.state import ReviewState, reset_widgets, state
 from app.widgets import empty_state, layout
@@ -34,7 +35,7 @@ def main() -> None:
             ["Open Run"],
             key="review-none",
         ):
-            st.switch_page("screens/run/page.py")
+            open_page("run")
         return
     asked = ReviewState.requested_document.pop()
     if asked is not None:
@@ -43,7 +44,6 @@ def main() -> None:
         if state.review.view == "Grid":
             st.session_state[SEARCH] = asked
     _room(session, runs)
-    preload.prepare(session)
 
 
 @st.fragment
@@ -86,7 +86,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
         state.review.corrected_document = document if isinstance(document, str) else None
 
     shown = focus.focus(
-        context.watched(session, run.run_id),
+        context.live_name(session, run.run_id),
         run.settings.codebook,
         review.roles(run),
         wanted,

@@ -6,6 +6,7 @@ from html import escape
 
 import streamlit as st
 
+from app.pages import open_page
 from app.screens.review import accuracy_estimate as proof_view
 from app.screens.review import codebook_examples
 from app.state import ReviewState, state
@@ -147,7 +148,7 @@ def student_from_elsewhere(session: ProjectSession) -> None:
         )
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="student-adopted"):
             state.select_run(import_.annotate(session, found).run_id)
-            st.switch_page("screens/run/page.py")
+            open_page("run")
     except MootError as error:
         error_box(error)
 
@@ -158,7 +159,7 @@ def _student_buttons(session: ProjectSession) -> None:
                      help="A run of its own, free and on this machine. Evaluate compares it."):  # fmt: skip
             made = classifier.annotate(session)
             state.select_run(made.run_id)
-            st.switch_page("screens/run/page.py")
+            open_page("run")
         st.download_button(
             "Student file", lambda: classifier.body(session), f"{session.name}-student{classifier.SUFFIX}",
             on_click="ignore",

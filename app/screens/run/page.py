@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app import context, preload
+from app import context
+from app.pages import open_page, page_link
 from app.screens.models.connections import probed
 from app.screens.run import setup, status
 from app.screens.run import setup as views_comparison
@@ -16,7 +17,7 @@ from app.screens.run.status import saved_strip
 from app.state import state, with_value
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import heading, room_link, saved, styles
+from app.widgets.common import heading, saved, styles
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.live_run import board
@@ -85,12 +86,12 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
     if count == 0:
         if empty("Nothing to debate yet", "A run needs documents: a file with a text in each row.", ("Open Data",),
                  sign="lines", key="no-documents"):  # fmt: skip
-            st.switch_page("screens/data/page.py")
+            open_page("data")
         return
     if version is None or not version.codebook.labels:
         if empty("Nothing to look for yet", "The codebook has no labels. One is enough to begin.", ("Open Codebook",),
                  key="no-labels"):  # fmt: skip
-            st.switch_page("screens/codebook/page.py")
+            open_page("codebook")
         return
     plan = planning.load_plan(session)
 
@@ -106,10 +107,10 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
         except MootError as error:
             error_box(error)
         setup.codebook_words(version.codebook, version.version)
-        room_link("models", "Seats and models", icon=":material/memory:")
-        room_link("codebook", "Codebook", icon=":material/menu_book:")
+        page_link("models", "Seats and models")
+        page_link("codebook", "Codebook")
         if plan.protocol == planning.PANEL:
-            room_link("personas", "Personas", icon=":material/groups:")
+            page_link("personas", "Personas")
     with left:
         try:
             ids = ambiguity.chosen(session, replace(plan, limit=None), session.store.documents.ids())
@@ -122,7 +123,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             )
         except MootError as error:
             error_box(error)
-            room_link("models", "Seats and models", icon=":material/memory:")
+            page_link("models", "Seats and models")
             return
         count = len(ids)
         whole = costs.estimate_run(session, settings, count, iterations=plan.iterations)
@@ -135,7 +136,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             for probe in state.run.probes:
                 probed(probe, _who(protocols.roles_of(settings), probe.roles))
             if any(probe.stops for probe in state.run.probes):
-                room_link("models", "Nothing was spent. Mend it on Models", icon=":material/memory:")
+                page_link("models", "Nothing was spent. Mend it on Models")
             st.button("Add to a comparison", icon=":material/playlist_add:", key="compare-add", on_click=compare_too,
                       args=(session, plan), type="tertiary",
                       help="Several protocols and seatings on the same documents, started with one click")  # fmt: skip
@@ -288,7 +289,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
             state.select_run(others[0])
 
     board(
-        context.watched(session, run_id),
+        context.live_name(session, run_id),
         run.settings.codebook,
         {role.name: role.title for role in protocols.roles_of(run.settings)},
         state=now.state,
@@ -352,4 +353,3 @@ if state.run.setup_open or not known:
     setup_screen(here, known)
 else:
     run_screen(here, known, shown_run(here, known))
-    preload.prepare(here)

@@ -9,10 +9,11 @@ from typing import Any
 
 import streamlit as st
 
+from app.pages import open_page, page_link
 from app.screens.run.protocol_params import parameters
 from app.state import with_value
 from app.widgets.alerts import notice, raw_text
-from app.widgets.common import heading, line, money, room_link
+from app.widgets.common import heading, line, money
 from app.widgets.labels import tags, tile_html
 from core.codebook import Codebook
 from core.debate import protocols
@@ -237,7 +238,7 @@ def usable_warnings(found: Sequence[str]) -> None:
     if found:
         head = "A label has no word to look for" if len(found) == 1 else f"{len(found)} things to know"
         notice("warn", head, "\n".join(found))
-        room_link("codebook", "Codebook")
+        page_link("codebook", "Codebook")
 
 
 def comparison(shown: Comparison, few: int, take_out: Callable[[int], None], clear: Callable[[], None]) -> int | None:
@@ -347,6 +348,6 @@ def ask_first(specs: Sequence[str], start: Callable[[], None]) -> None:
         if st.button("Start all the same", type="primary", key="start-unpriced"):
             start()
         if st.button("Type a price", key="type-price"):
-            st.switch_page("screens/models/page.py")
+            open_page("models")
         if st.button("Cancel", key="cancel-unpriced", type="tertiary"):
             st.rerun()
