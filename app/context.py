@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from streamlit import config
 
 from app.api.security import Access
-from app.state import DataState, state
+from app.state import DataState, reset_widgets, state
 from core.errors import ProjectError
 from core.services import projects
 from core.services import workspace as running
@@ -21,9 +21,8 @@ from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
 if TYPE_CHECKING:
-    from core.services.data.import_job import Importing
-    from core.services.data.importing import Draft
-    from core.services.data.pending_imports import PendingImport
+    from core.services.data.importing import ImportDraft
+    from core.services.data.pending_imports import ImportJob, PendingImport, PendingImports
 
 
 _installed = False
@@ -109,38 +108,47 @@ def require_project() -> ProjectSession:
     return session
 
 
+def pending_imports() -> PendingImports:
+    """Return the files of all tabs that are read but not imported."""
+    from core.services.data.pending_imports import PendingImports
+
+    return workspace().shared(PendingImports)
+
+
 def pending_import() -> PendingImport | None:
     """Return the import that this tab prepares (after a reload the one that the address names), None without one."""
     id = state.data.pending_import
     if id is None:
-        id = st.query_params.get("intake", "")
-    found = workspace().waiting.get(id) if id else None
+        id = st.query_params.get("import_id", "")
+    found = pending_imports().get(id) if id else None
     return found if found is not None and found.project == state.project else None
 
 
 def select_pending_import(pending: PendingImport | None) -> None:
     """Show a pending import on the Data page, or none."""
-    DataState.preview.reset()
     state.data.pending_import = "" if pending is None else pending.id
 
 
-def add_pending_import(draft: Draft) -> None:
+def add_pending_import(draft: ImportDraft) -> None:
     """Prepare the import of a file that was just read."""
-    select_pending_import(workspace().waiting.add(draft, state.project))
+    reset_widgets(*DataState.GOLD_WIDGETS)
+    select_pending_import(pending_imports().add(draft, state.project))
 
 
-def update_pending_import(draft: Draft | None) -> None:
-    """Store the settings of the pending import; None removes it."""
-    waiting, pending = workspace().waiting, pending_import()
-    if pending is not None and draft is not None:
-        waiting.change(pending.id, draft)
-    elif pending is not None:
-        waiting.drop(pending.id)
+def update_pending_import(draft: ImportDraft) -> None:
+    """Store the settings of the pending import."""
+    if (pending := pending_import()) is not None:
+        pending_imports().update(pending.id, draft)
+
+
+def remove_pending_import() -> None:
+    """Remove the pending import of this tab: it was imported or cancelled."""
+    if (pending := pending_import()) is not None:
+        pending_imports().remove(pending.id)
         select_pending_import(None)
 
 
-def set_import_job(job: Importing | None) -> None:
+def set_import_job(job: ImportJob | None) -> None:
     """Note the running import of the pending file; None after it failed."""
-    pending = pending_import()
-    if pending is not None:
-        workspace().waiting.work(pending.id, job)
+    if (pending := pending_import()) is not None:
+        pending_imports().set_job(pending.id, job)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.pages import PageName
     from core.errors import MootError
     from core.services import personas
-    from core.services.data.importing import Draft
+    from core.services.data.importing import ImportDraft
     from core.services.lab.rewrite import Proposal
     from core.services.models import Probe
     from core.services.review.codebook_examples import CodebookExample
@@ -70,13 +70,14 @@ class Value(Generic[T]):
 class DataState:
     """The Data page, and the file uploaders of all pages."""
 
+    GOLD_WIDGETS: ClassVar[tuple[str, str]] = ("gold_kind", "gold_raters")
+    """Widget keys of the column mapping: the kind of gold, and further raters by name. Reset with each new file."""
+
     pending_import: Value[str | None] = Value(None)
     """Id of the file that is read but not imported (``core.services.data.pending_imports``).
 
     Empty for none, None for the one that the address names."""
-    preview: Value[tuple[Any, Any] | None] = Value(None)
-    """What the last preview was made for, and the ``ImportPreview`` or the error that it gave."""
-    gold_draft: Value[Draft | None] = Value(None)
+    gold_draft: Value[ImportDraft | None] = Value(None)
     """The stored documents while their gold columns are mapped again."""
     uploads: Value[int] = Value(0)
     """Number of finished uploads; part of the key of each uploader."""
@@ -92,10 +93,6 @@ class DataState:
     def clear_uploaders(self) -> None:
         """Empty all file uploaders."""
         self.uploads += 1
-
-    def preview_for(self, request: object) -> Any:
-        """Return what ``preview`` holds for an equal request, else None."""
-        return self.preview[1] if self.preview is not None and self.preview[0] == request else None
 
 
 class CodebookState:

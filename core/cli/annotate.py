@@ -15,7 +15,8 @@ from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import engines, examples, personas, pipeline
-from core.services.data.file_import import SourceFile, read_source
+from core.services.codebooks.codebook import read_codebook
+from core.services.data.importing import ImportOptions, preview_file
 from core.services.review import ambiguity
 from core.services.runs import control, planning, preview, rerun
 from core.services.runs.preview import describe_truncation
@@ -65,33 +66,34 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
 
 
 def annotate_file(
-    workspace: Workspace, source: SourceFile, codebook: Codebook, plan: planning.Plan, path: Path
+    workspace: Workspace, source: ImportOptions, codebook: Codebook, plan: planning.Plan, path: Path
 ) -> Outcome:
     """Read, check, probe, and only then write: import and debate. Any error before that leaves nothing behind."""
-    imported = read_source(source, codebook)
+    to_import = preview_file(source, codebook)
+    built = to_import.built
     plan, sources = personas.given(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     if path.exists():
         workspace.open(path, create=False)  # a locked or foreign file is found out before anything is asked
     if plan.ambiguous:
         ambiguity.rates(workspace.open(path, create=False), plan.ambiguous)  # no pre-pass, nothing written
-    for note in (*imported.notes, *planning.baseline_warnings(settings)):
+    for note in (*built.notes, *planning.baseline_warnings(settings)):
         say(f"moot: {note}")
-    if imported.rejected:
-        rejected = len(imported.rejected)
-        say(f"moot: read {imported.read}, kept {imported.kept}, rejected {rejected} (they are kept in the project):")
-        for row in imported.rejected[:SHOWN_REJECTED]:
+    if built.rejected:
+        rejected = len(built.rejected)
+        say(f"moot: read {built.read}, kept {built.kept}, rejected {rejected} (they are kept in the project):")
+        for row in built.rejected[:SHOWN_REJECTED]:
             say(f"moot:   {row}")
     _preflight(workspace, settings)
     for found in preview.context_overflows(
-        settings, workspace.models, lambda: preview.longest_document(imported.documents)
+        settings, workspace.models, lambda: preview.longest_document(built.documents)
     ):
         say(f"moot: {found.sentence(settings)}")
     session = workspace.open(path)
     plan, said = personas.with_personas(session, plan, sources, codebook)
     for words in said:
         say(f"moot: {words}")
-    rows = pipeline.begin(session, imported, source.path.name, codebook, plan, lambda note: say(f"moot: {note}"))
+    rows = pipeline.start_runs(session, to_import, codebook, plan, lambda note: say(f"moot: {note}"))
     for note in examples.example_warnings(session.store, settings, session.store.runs.document_ids(rows[0].run_id)):
         say(f"moot: {note}")
     return _drive(session, [row.run_id for row in rows])
@@ -120,9 +122,7 @@ def told_what_stays(workspace: Workspace, path: Path, run_id: str, options: Mapp
     """Say which of the ``given`` options a run that goes on does not take up, as it was frozen when it began."""
     before = pipeline.known_run(workspace.open(path, create=False), run_id).settings
     try:
-        wanted = planning.build_settings(
-            plan_of(options), pipeline.read_codebook(options["codebook_file"]), 0, workspace.models
-        )
+        wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
     except MootError:
         return  # they do not describe a run, which is nothing to a run that has its settings
     stay = [option for option in rerun.differing_options(before, wanted) if option in given]
@@ -133,12 +133,11 @@ def told_what_stays(workspace: Workspace, path: Path, run_id: str, options: Mapp
         )
 
 
-def extend_run(workspace: Workspace, path: Path, run_id: str, source: SourceFile, limit: int | None) -> None:
+def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Give a run the documents of a file that it lacks, before it goes on."""
     session = workspace.open(path, create=False)
     row = pipeline.known_run(session, run_id)
-    imported = read_source(source, row.settings.codebook)
-    added = pipeline.extend(session, run_id, imported, source.path.name, limit)
+    added = pipeline.extend_run(session, run_id, preview_file(source, row.settings.codebook), limit)
     say(f"moot: {run_id} has {added} more documents")
 
 

@@ -74,14 +74,14 @@ def demo(as_json: bool) -> None:
 
     from core import resources
     from core.cli.annotate import annotate_file
-    from core.services.data.file_import import SourceFile
+    from core.services.codebooks.codebook import read_codebook
+    from core.services.data.importing import ImportOptions
     from core.services.evaluation import evaluate
-    from core.services.pipeline import read_codebook
     from core.services.runs import planning
 
     samples = resources.folder("sample_data")
     with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
-        source = SourceFile(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
+        source = ImportOptions(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")
         with open_workspace() as workspace:
             outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
@@ -135,8 +135,9 @@ def demo(as_json: bool) -> None:
 def annotate(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
     """Debate every document of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and keep the verdicts in a project."""
     from core.cli.annotate import annotate_file, extend_run, plan_of, resume_run, told_what_stays
-    from core.services.data.file_import import SourceFile
-    from core.services.pipeline import default_project, parse_pairs, read_codebook
+    from core.services.codebooks.codebook import read_codebook
+    from core.services.data.importing import ImportOptions
+    from core.services.pipeline import default_project, parse_pairs
     from core.services.runs.prices import Price
 
     with open_workspace(options["connections"]) as workspace:
@@ -145,7 +146,7 @@ def annotate(as_json: bool, project: Path | None, resume: str | None, **options:
             say(f"moot: the project is {path}")
         for spec, price in parse_pairs(options["prices"], "--price").items():
             workspace.models.prices.own[spec] = Price.parse(price)
-        source = SourceFile(
+        source = ImportOptions(
             path=options["input"],
             text=options["text"],
             id_column=options["id_column"],

@@ -6,26 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.codebook import Codebook, load_yaml
-from core.errors import InputError, NoSuchRun, UsageError
-from core.ingest.document_builder import BuiltDocuments
+from core.codebook import Codebook
+from core.errors import NoSuchRun, UsageError
+from core.formatting import format_count, plural
 from core.runs import RunRow
 from core.services import templates
-from core.services.data.file_import import take_in
+from core.services.data.importing import ImportPreview, store_documents
 from core.services.review import ambiguity
 from core.services.runs import costs, planning
 from core.services.session import ProjectSession
-
-
-def read_codebook(path: Path) -> Codebook:
-    """A codebook file. Raises InputError when it cannot be read, CodebookError when it is not a usable codebook."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text.", "Save the codebook as UTF-8 YAML.") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --codebook.") from error
-    return load_yaml(text, where=str(path)).require_labels()
 
 
 def default_project(path: Path) -> Path:
@@ -33,31 +22,41 @@ def default_project(path: Path) -> Path:
     return path.with_suffix(".duckdb")
 
 
-def begin(
+def start_runs(
     session: ProjectSession,
-    imported: BuiltDocuments,
-    file_name: str,
+    preview: ImportPreview,
     codebook: Codebook,
     plan: planning.Plan,
-    tell: Callable[[str], None] = lambda _note: None,
+    report: Callable[[str], None] = lambda _note: None,
 ) -> list[RunRow]:
-    """Take documents and codebook into the project and queue the plan's runs on them; ``tell`` hears what there is to
-    be told of the documents. InputError, UsageError."""
-    taken = take_in(session, imported, file_name)
-    if taken.note:
-        tell(taken.note)
-    version = session.store.codebooks.save(codebook, note=f"from {file_name}")
+    """Store documents and codebook in the project and queue the plan's runs on the documents.
+
+    ``report`` is called with notes on the import. Raises InputError and UsageError.
+    """
+    stored = store_documents(session, preview)
+    if conflicts := stored.counts["gold_conflicts"]:
+        report(
+            f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
+            f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
+        )
+    version = session.store.codebooks.save(codebook, note=f"from {preview.draft.name}")
     settings = planning.build_settings(
         plan, codebook, version, session.models, own=templates.promoted_templates(session)
     )
-    chosen = ambiguity.chosen(session, plan, taken.ids)
-    return planning.create_runs(session, settings, chosen, iterations=plan.iterations, rejected=len(imported.rejected))
+    chosen = ambiguity.chosen(session, plan, _ids(preview))
+    return planning.create_runs(
+        session, settings, chosen, iterations=plan.iterations, rejected=len(preview.built.rejected)
+    )
 
 
-def extend(session: ProjectSession, run_id: str, imported: BuiltDocuments, file_name: str, limit: int | None) -> int:
-    """Take further documents into the project and give a run those of the file that it lacks; how many that were."""
-    ids = take_in(session, imported, file_name).ids
-    return session.store.runs.extend(run_id, ids if limit is None else ids[:limit])
+def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> int:
+    """Store further documents and add those to a run that it lacks; return how many were added."""
+    store_documents(session, preview)
+    return session.store.runs.extend(run_id, _ids(preview)[:limit])
+
+
+def _ids(preview: ImportPreview) -> tuple[str, ...]:
+    return tuple(document.id for document in preview.built.documents)
 
 
 def result(session: ProjectSession, rows: Sequence[RunRow]) -> dict[str, Any]:

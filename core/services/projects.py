@@ -14,9 +14,9 @@ from core.debate import protocols
 from core.errors import ProjectError, ProjectLocked, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow, State
 from core.services import bundle, preferences
-from core.services.data.sample_data import SUFFIX
 from core.services.data.sample_projects import ensure_sample, make_folder
 from core.services.runs import planning
+from core.services.samples import SUFFIX
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.codebooks import CodebookVersion

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeVar, cast
 
 from core.engine.thread import EngineThread
 from core.llm.connections import PRESETS, Connection, connection
 from core.llm.models import ModelLibrary
 from core.services import capability_cache, preferences
-from core.services.data.pending_imports import PendingImports
 from core.services.session import ProjectSession
 from core.store.project import Project
+
+T = TypeVar("T")
 
 
 class Workspace:
@@ -26,7 +28,7 @@ class Workspace:
         self.models.own_limits.update(kept.limits)
         self.models.prices.own.update(kept.prices)
         capability_cache.recall(self.models)
-        self.waiting = PendingImports()
+        self._shared: dict[type, object] = {}
         self._sessions: dict[Path, ProjectSession] = {}
         self._guard = threading.Lock()
         self._closed = False
@@ -41,6 +43,11 @@ class Workspace:
                 self._sessions[path] = session
         preferences.save(preferences.load().with_recent(path))
         return session
+
+    def shared(self, kind: type[T]) -> T:
+        """Return the workspace's one instance of ``kind``, created on first use: process-wide state of a service."""
+        with self._guard:
+            return cast(T, self._shared.setdefault(kind, kind()))
 
     def sessions(self) -> tuple[ProjectSession, ...]:
         """The open projects, in the order they were opened."""

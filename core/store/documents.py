@@ -93,7 +93,12 @@ class Documents:
             number = _one(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
             added = sum(_add_chunk(cursor, number, *chunk) for chunk in chunks)
             otherwise = sum(_complete_gold(cursor, gold) for _, gold in chunks) if added < read else 0
-            counts = {"documents": added, "repeated": read - added, "otherwise": otherwise, "rejected": len(rejected)}
+            counts = {
+                "documents": added,
+                "repeated": read - added,
+                "gold_conflicts": otherwise,
+                "rejected": len(rejected),
+            }
             made = Import(number, clean(file_name), at, dict(options or {}), counts)
             cursor.execute(
                 "INSERT INTO imports VALUES (?, ?, ?, ?, ?)",

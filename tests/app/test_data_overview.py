@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from app.screens.data import overview
-from core.services.data.overview import GoldBar
+from core.services.data.overview import GoldCount
 
 
-def bars(raters: int, labels: int = 2) -> list[GoldBar]:
+def bars(raters: int, labels: int = 2) -> list[GoldCount]:
     return [
-        GoldBar(f"L{label}", label % 8 + 1, f"r{rater}", "", 10 * (rater + 1), 100)
+        GoldCount(f"L{label}", label % 8 + 1, f"r{rater}", "", 10 * (rater + 1), 100)
         for label in range(labels)
         for rater in range(raters)
     ]
@@ -33,10 +33,10 @@ def test_a_label_has_one_row_whoever_labelled(drawn):
 
 def test_the_bar_is_the_mean_of_the_raters_shares():
     rows = [{"name": "L0", "share": share} for share in (0.1, 0.2, 0.6)] + [{"name": "L1", "share": 0.9}]
-    told = overview.mean_of("L0", rows)
+    told = overview.rater_mean("L0", rows)
     assert told["mean"] == pytest.approx(0.3)
     assert told["words"] == "30%, 10% to 60%"
-    assert overview.mean_of("L1", rows)["words"] == "90%"
+    assert overview.rater_mean("L1", rows)["words"] == "90%"
 
 
 def test_many_labels_stand_closer(drawn):

@@ -38,9 +38,9 @@ def bring(content: bytes, name: str = "soup.csv") -> AppTest:
 def test_from_a_file_to_documents(session: ProjectSession) -> None:
     at = bring(CSV)
     shown = html(at)
-    assert "Read 7, kept 5, rejected 2" in shown
+    assert "Rows read: 7, kept: 5, rejected: 2" in shown
     assert "row 8: 3 fields, expected 4" in shown
-    assert "These labels are made from the gold columns" in shown
+    assert "Labels from the gold columns" in shown
     assert "<img src=x" not in shown
     assert session.store.documents.count() == 0
     button(at, "Import 5")
@@ -55,16 +55,16 @@ def test_from_a_file_to_documents(session: ProjectSession) -> None:
 
 def test_choices_change_what_would_be_kept(session: ProjectSession) -> None:
     at = bring(CSV)
-    assert "1 text repeats an earlier one" in html(at)
-    at.segmented_control(key="take-duplicates").set_value("first").run()
-    assert "Read 7, kept 4, rejected 3" in html(at)
-    at.segmented_control(key="take-empties").set_value("keep").run()
-    assert "Read 7, kept 5, rejected 2" in html(at)
+    assert "Duplicate texts: 1" in html(at)
+    at.segmented_control(key="rows-duplicates").set_value("first").run()
+    assert "Rows read: 7, kept: 4, rejected: 3" in html(at)
+    at.segmented_control(key="rows-empties").set_value("keep").run()
+    assert "Rows read: 7, kept: 5, rejected: 2" in html(at)
     at.selectbox(key="map-id").set_value("").run()
     at.selectbox(key="map-text").set_value("id").run()
-    assert "Read 7, kept 6, rejected 1" in html(at)
+    assert "Rows read: 7, kept: 6, rejected: 1" in html(at)
     button(at, "Cancel")
-    assert "Bring your texts" in html(at)
+    assert "Import your texts" in html(at)
 
 
 def test_gold_that_nobody_understands_gets_a_meaning(session: ProjectSession) -> None:
@@ -72,7 +72,7 @@ def test_gold_that_nobody_understands_gets_a_meaning(session: ProjectSession) ->
     at = bring(CSV)
     assert "<b>maybe</b> in Service, once, first in row 4" in html(at)
     at.segmented_control(key="map-value-0").set_value("present").run()
-    assert "as you said" in html(at)
+    assert "your choice" in html(at)
     at.selectbox(key="map-gold-0-" + at_label(session, "Food")).set_value("").run()
     button(at, "Import 5")
     assert [(item, value, count) for _, item, value, count in session.store.documents.gold_counts()] == [
@@ -117,7 +117,7 @@ def test_read_otherwise(session: ProjectSession) -> None:
 def test_files_that_cannot_be_read(session: ProjectSession, content: bytes, words: str) -> None:
     at = bring(content)
     assert words in html(at)
-    assert "Bring your texts" in html(at)
+    assert "Import your texts" in html(at)
 
 
 def test_by_path(session: ProjectSession, tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ def test_by_path(session: ProjectSession, tmp_path: Path) -> None:
 def test_more_data_for_a_project_that_has_some(session: ProjectSession) -> None:
     button(bring(b"id,text\n1,one\n2,two\n"), "Import 2")
     at = bring(b"id,text\n2,zwei\n3,drei\n")
-    assert "already has a document &#x27;2&#x27; with another text" in html(at)
+    assert "already has a document &#x27;2&#x27; with a different text" in html(at)
     assert next(each for each in at.button if each.key == "data-import").disabled
-    at.segmented_control(key="data-where").set_value("replace").run()
+    at.segmented_control(key="data-destination").set_value("replace").run()
     button(at, "Import 2")
     assert [one.text for one in session.store.documents.page()] == ["zwei", "drei"]
     assert html(at).count("moot-line") >= 2  # both imports are listed
@@ -149,7 +149,7 @@ def test_search_and_pages(session: ProjectSession) -> None:
     at.text_input(key="data_search").set_value("number 11").run()
     assert "1 to 11 of 11" in html(at)
     at.text_input(key="data_search").set_value("zebra").run()
-    assert "No document holds these words." in html(at)
+    assert "No document matches the search." in html(at)
 
 
 def test_gold_mapped_anew(session: ProjectSession) -> None:
@@ -160,7 +160,7 @@ def test_gold_mapped_anew(session: ProjectSession) -> None:
     assert "No gold labels" in html(at)
     button(at, "Map gold columns")
     button(at, "Replace the gold")
-    assert "5 documents have gold now" in html(at)
+    assert "Gold replaced: 5 documents with gold" in html(at)
     assert session.store.documents.with_gold() == 5
 
 
@@ -176,7 +176,7 @@ def test_rating_gold_in_words_is_given_points_and_rows_belong_together(session: 
     at.segmented_control(key="gold_kind").set_value("label").run()
     at.selectbox(key=f"map-gold-0-{clarity}").set_value("Clarity").run()
     shown = html(at)
-    assert "no rating on the scale" in shown
+    assert "outside the rating scale" in shown
     place = 0 if shown.index("<b>high</b>") < shown.index("<b>unsure</b>") else 1
     at.selectbox(key=f"map-value-{place}").set_value("3").run()
     at.selectbox(key="map-group").set_value("chat").run()
@@ -191,20 +191,20 @@ def test_rating_gold_in_words_is_given_points_and_rows_belong_together(session: 
 
 def test_a_reload_comes_back_to_the_file_that_was_read(session: ProjectSession) -> None:
     at = bring(CSV)
-    at.segmented_control(key="take-duplicates").set_value("first").run()
-    address = next(body for body in at.get("html") if '"intake": "' in body.proto.body).proto.body
-    id = address.split('"intake": "')[1].split('"')[0]
+    at.segmented_control(key="rows-duplicates").set_value("first").run()
+    address = next(body for body in at.get("html") if '"import_id": "' in body.proto.body).proto.body
+    id = address.split('"import_id": "')[1].split('"')[0]
 
     again = open_room("data")  # another tab: it is told of the file
     assert "soup.csv was read at" in html(again)
-    button(again, "Go on with it")
-    assert "Read 7, kept 4, rejected 3" in html(again)
+    button(again, "Continue")
+    assert "Rows read: 7, kept: 4, rejected: 3" in html(again)
 
     reloaded = AppTest.from_file(NAVIGATION, default_timeout=30)
-    reloaded.query_params["intake"] = id
+    reloaded.query_params["import_id"] = id
     reloaded.run().switch_page("screens/data/page.py").run()
-    assert "Read 7, kept 4, rejected 3" in html(reloaded)
+    assert "Rows read: 7, kept: 4, rejected: 3" in html(reloaded)
     button(reloaded, "Cancel")
-    assert "Bring your texts" in html(reloaded)
-    assert "Bring your texts" in html(at.run())  # in the first tab too: there is one file, not a copy a tab
+    assert "Import your texts" in html(reloaded)
+    assert "Import your texts" in html(at.run())  # in the first tab too: there is one file, not a copy a tab
     assert "soup.csv" not in html(open_room("data"))

@@ -11,7 +11,7 @@ from core import resources
 from core.debate import protocols
 from core.services import personas, projects
 from core.services.codebooks import codebook as codebooks
-from core.services.pipeline import read_codebook
+from core.services.codebooks.codebook import read_codebook
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_room, studio

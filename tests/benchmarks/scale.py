@@ -22,7 +22,7 @@ from core.codebook import Codebook, Label
 from core.llm.connections import connection
 from core.runs import RoleModel
 from core.services import pipeline
-from core.services.data.file_import import SourceFile, read_source
+from core.services.data.importing import ImportOptions, preview_file
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project
@@ -84,13 +84,13 @@ def read_in(folder: Path, count: int) -> None:
     write_texts(folder / "texts.csv", count)
     codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
     workspace = Workspace()
-    source = SourceFile(folder / "texts.csv", text="text", id_column="id", gold_same_names=True)
+    source = ImportOptions(folder / "texts.csv", text="text", id_column="id", gold_same_names=True)
     with timed(f"import of {count:,} documents", 15):
-        imported = read_source(source, codebook)
+        preview = preview_file(source, codebook)
         session = workspace.open(folder / "scale.duckdb")
         workspace.models.add(connection("mock", "http://127.0.0.1:1/v1"))
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="mock"), concurrency=64)
-        pipeline.begin(session, imported, "texts.csv", codebook, plan)
+        pipeline.start_runs(session, preview, codebook, plan)
     workspace.close()
 
 

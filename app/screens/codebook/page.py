@@ -9,10 +9,10 @@ import streamlit as st
 
 from app import context
 from app.pages import page_link
-from app.screens.home import sections
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, notice
+from app.widgets.common import prepare_styles
 from app.widgets.label_editor import Fields, label_list
 from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
@@ -34,7 +34,7 @@ NOTE = "codebook-note"
 
 def main() -> None:
     """Draw the screen."""
-    sections.styles()
+    prepare_styles()
     session = context.require_project()
     standing = codebooks.standing(session)
     fields = Fields(session)
@@ -304,7 +304,7 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
                     icon=":material/article:",
                     help="The document, by its number in the file",
                 )
-            _, found = overview.page(session, offset=state.codebook.document - 1, limit=1)
+            _, found = overview.document_page(session, offset=state.codebook.document - 1, limit=1)
             document = found[0] if found else None
         if not book.labels:
             st.html('<div class="moot-line">Nothing yet: there is no label.</div>')

@@ -1,4 +1,4 @@
-"""The column mapper: which column is the text, the id, the context and the gold, and what odd gold values mean."""
+"""The column mapping: text, id, context, group and gold columns, and the meaning of unknown gold values."""
 
 from __future__ import annotations
 
@@ -9,115 +9,116 @@ from typing import Any
 
 import streamlit as st
 
-from app.state import reset_widgets, with_value
+from app.state import DataState, reset_widgets, with_value
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
 from core.services.data import importing
-from core.services.data.importing import BuiltDocuments, Draft, GoldSource
+from core.services.data.importing import BuiltDocuments, GoldSource, ImportDraft
 
-KIND, RATERS, NEW_RATER = "gold_kind", "gold_raters", "gold_new_rater"
+KIND, RATERS = DataState.GOLD_WIDGETS
+NEW_RATER = "gold_new_rater"
 TITLES = {
-    "none": "none",
-    "label": "a column for each label",
-    "list": "one column lists them",
-    "choice": "one column holds it",
+    "none": "None",
+    "label": "One column per label",
+    "list": "One column with a list",
+    "choice": "One label column",
 }
-FEW = 3
-"""As many meanings stand side by side; more are in a list."""
-MOST_UNKNOWN = 24
+MAX_SEGMENTS = 3
+"""More options than these are offered as a list instead of side by side."""
+MAX_UNKNOWN = 24
 
-Keep = Callable[[Draft], None]
+Keep = Callable[[ImportDraft], None]
 
 
-def _mapped(draft: Draft, **changed: Any) -> Draft:
-    """The draft with another mapping; why it was guessed as it was is of no interest any more."""
+def _mapped(draft: ImportDraft, **changed: Any) -> ImportDraft:
+    """Return the draft with another mapping, without the reasons of the suggestion."""
     return replace(draft, mapping=replace(draft.mapping, reasons=(), **changed))
 
 
-def columns(draft: Draft, keep: Keep) -> None:
-    """The text, the id and the context."""
+def columns(draft: ImportDraft, keep: Keep) -> None:
+    """Draw text, id, context and group columns."""
     table, mapping = draft.table, draft.mapping
 
     def changed(part: str) -> Any:
         return st.session_state[f"map-{part}"]
 
-    def take_text() -> None:
+    def set_text() -> None:
         text = changed("text")
         context = tuple(name for name in mapping.context if name != text)
         gold = tuple(source for source in mapping.gold if source.column != text)
         keep(_mapped(draft, text=text, context=context, gold=gold))
 
-    def take_context() -> None:
+    def set_context() -> None:
         keep(_mapped(draft, context=tuple(changed("context"))))
 
-    def take_id() -> None:
+    def set_id() -> None:
         keep(_mapped(draft, id=changed("id") or None))
 
     left, middle, right = st.columns((1, 1, 1.4))
-    left.selectbox("Text", table.columns, key=with_value("map-text", mapping.text), on_change=take_text)
+    left.selectbox("Text", table.columns, key=with_value("map-text", mapping.text), on_change=set_text)
     middle.selectbox(
         "Id",
         ["", *table.columns],
-        format_func=lambda name: name or "row numbers",
+        format_func=lambda name: name or "Row numbers",
         key=with_value("map-id", mapping.id or ""),
-        on_change=take_id,
+        on_change=set_id,
     )
     right.multiselect(
         "Context",
         [name for name in table.columns if name != mapping.text],
         key=with_value("map-context", list(mapping.context)),
-        on_change=take_context,
-        placeholder="further text, if any",
+        on_change=set_context,
+        placeholder="Optional further text",
         select_all=False,
     )
-    _parts(draft, keep)
+    _groups(draft, keep)
 
 
-def _parts(draft: Draft, keep: Keep) -> None:
-    """Which rows belong together, and in which order; folded away, as few files have that."""
+def _groups(draft: ImportDraft, keep: Keep) -> None:
+    """Draw group and order columns, collapsed: few files have them."""
     mapping = draft.mapping
 
-    def taken(part: str) -> None:
+    def changed(part: str) -> None:
         chosen = st.session_state[f"map-{part}"] or None
         keep(_mapped(draft, **({"group": chosen, "order": None} if part == "group" else {part: chosen})))
 
-    with st.expander("Rows that belong together", expanded=mapping.group is not None):
+    with st.expander("Grouped rows", expanded=mapping.group is not None):
         left, right = st.columns(2)
         for column, part, title, enabled in (
-            (left, "group", "Group, such as a chat or an abstract", True),
-            (right, "order", "Order within it, a number", mapping.group is not None),
+            (left, "group", "Group column, such as a chat or an abstract", True),
+            (right, "order", "Order column within the group (numbers)", mapping.group is not None),
         ):
             column.selectbox(
                 title,
                 ["", *draft.table.columns],
-                format_func=lambda name: name or "none",
+                format_func=lambda name: name or "None",
                 key=with_value(f"map-{part}", getattr(mapping, part) or ""),
-                on_change=taken,
+                on_change=changed,
                 args=(part,),
                 disabled=not enabled,
             )
 
 
-def gold_kind(draft: Draft, codebook: Codebook | None, keep: Keep) -> str:
-    """Which form the gold has; gives the one that is chosen."""
+def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
+    """Draw the choice of the kind of gold columns and return the chosen kind."""
     kinds = ["none", *importing.gold_kinds(codebook)]
     if KIND not in st.session_state or st.session_state[KIND] not in kinds:
         st.session_state[KIND] = draft.mapping.gold[0].kind if draft.mapping.gold else "none"
 
-    def turned() -> None:
+    def changed() -> None:
         kind = st.session_state[KIND]
-        gold = () if kind == "none" else importing.of_kind(draft, kind, codebook)
+        gold = () if kind == "none" else importing.suggest_gold(draft, kind, codebook)
         keep(_mapped(draft, gold=gold, value_map={}))
 
     st.segmented_control(
-        "Gold labels", kinds, format_func=TITLES.__getitem__, key=KIND, on_change=turned, required=True
+        "Gold labels", kinds, format_func=TITLES.__getitem__, key=KIND, on_change=changed, required=True
     )
     return str(st.session_state[KIND])
 
 
-def gold(draft: Draft, codebook: Codebook | None, keep: Keep) -> None:
-    """The gold columns."""
+def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
+    """Draw the gold columns."""
     kind = gold_kind(draft, codebook, keep)
     if kind == "none":
         return
@@ -127,35 +128,35 @@ def gold(draft: Draft, codebook: Codebook | None, keep: Keep) -> None:
         _by_column(draft, kind, keep)
 
 
-def _by_column(draft: Draft, kind: str, keep: Keep) -> None:
-    """Columns that hold or list labels (several: one a rater), or that are labels themselves."""
+def _by_column(draft: ImportDraft, kind: str, keep: Keep) -> None:
+    """Draw columns that hold or list labels (several: one per rater), or that are labels themselves."""
     key = f"map-gold-{kind}"
 
-    def taken() -> None:
+    def changed() -> None:
         names = st.session_state[key]
         several = kind != "label" and len(names) > 1
         sources = tuple(GoldSource(name, kind, rater=name if several else GOLD_RATER) for name in names)  # type: ignore[arg-type]
         keep(_mapped(draft, gold=sources))
 
     st.multiselect(
-        "Columns that are labels" if kind == "label" else "Column (several: one for each rater)",
+        "Label columns" if kind == "label" else "Column (several: one per rater)",
         [name for name in draft.table.columns if name != draft.mapping.text],
         key=with_value(key, [source.column for source in draft.mapping.gold]),
-        on_change=taken,
+        on_change=changed,
         placeholder="Choose columns",
         select_all=False,
     )
 
 
-def _by_label(draft: Draft, codebook: Codebook, keep: Keep) -> None:
+def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
     more: list[str] = st.session_state.get(RATERS, [])
     raters = list(dict.fromkeys((*(draft.mapping.raters or (GOLD_RATER,)), *more)))
-    named = {(source.rater, normal(source, codebook)): source.column for source in draft.mapping.gold}
+    named = {(source.rater, label_name(source, codebook)): source.column for source in draft.mapping.gold}
     options = ["", *(name for name in draft.table.columns if name != draft.mapping.text)]
 
-    def taken(rater: str, label: str, key: str) -> None:
+    def changed(rater: str, label: str, key: str) -> None:
         column = st.session_state[key]
-        others = [one for one in draft.mapping.gold if (one.rater, normal(one, codebook)) != (rater, label)]
+        others = [one for one in draft.mapping.gold if (one.rater, label_name(one, codebook)) != (rater, label)]
         if column:
             others.append(GoldSource(column, "label", label, rater))
         keep(_mapped(draft, gold=tuple(others)))
@@ -172,52 +173,52 @@ def _by_label(draft: Draft, codebook: Codebook, keep: Keep) -> None:
                     st.selectbox(
                         f"Gold of label {start + 1}",
                         options,
-                        format_func=lambda name: name or "no gold",
+                        format_func=lambda name: name or "No gold",
                         key=with_value(key, named.get((rater, label.name), "")),
-                        on_change=taken,
+                        on_change=changed,
                         args=(rater, label.name, key),
                         label_visibility="collapsed",
                     )
 
-    def another() -> None:
+    def add_rater() -> None:
         name = " ".join(st.session_state[NEW_RATER].split())
         st.session_state[NEW_RATER] = ""
         if name:
             st.session_state[RATERS] = [*more, name]
 
-    st.text_input("Another rater", key=NEW_RATER, on_change=another, placeholder="a name, if several rated", width=260)
+    st.text_input("Add a rater", key=NEW_RATER, on_change=add_rater, placeholder="Name", width=260)
 
 
-def normal(source: GoldSource, codebook: Codebook) -> str:
-    """The codebook's spelling of the label that a column holds."""
+def label_name(source: GoldSource, codebook: Codebook) -> str:
+    """Return the codebook's spelling of the label that a column holds."""
     label = codebook.find(source.name)
     return label.name if label is not None else source.name
 
 
-def unknown_values(draft: Draft, imported: BuiltDocuments, codebook: Codebook | None, keep: Keep) -> None:
-    """Gold cells that nobody can understand, with how often they occur and, where that helps, what they mean."""
+def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook | None, keep: Keep) -> None:
+    """Draw gold cells that are not understood, with their count, and ask for their meaning."""
     known = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
     mapped = list(draft.mapping.value_map)
     rows: list[tuple[str, str]] = [
         (one.value, f"in {one.column}, {_times(one.count)}, first in row {one.line:,}")
-        for one in imported.unknown_gold[:MOST_UNKNOWN]
+        for one in built.unknown_gold[:MAX_UNKNOWN]
         if one.value.strip().casefold() not in known
     ]
-    rows += [(text, "as you said") for text in mapped]
+    rows += [(text, "your choice") for text in mapped]
     if not rows:
         return
     rating = codebook is not None and codebook.kind == "rating"
     by_label = any(source.kind == "label" for source in draft.mapping.gold)
-    what = "no rating on the scale" if rating else "neither present nor absent" if by_label else "no label"
+    what = "outside the rating scale" if rating else "neither present nor absent" if by_label else "not a label"
     st.html(
-        f'<div class="moot-fieldname">Values that are {what} <small>{len(imported.unknown_gold):,} '
-        "left; without a meaning they count as no gold</small></div>"
+        f'<div class="moot-fieldname">Values that are {what} <small>{len(built.unknown_gold):,} '
+        "left; without a meaning they are no gold</small></div>"
     )
 
-    meanings = importing.meanings(draft, codebook)
-    titles = ["no gold", *meanings]
+    meanings = importing.gold_value_options(draft, codebook)
+    titles = ["No gold", *meanings]
 
-    def meant(text: str, key: str) -> None:
+    def set_meaning(text: str, key: str) -> None:
         values = {one: value for one, value in draft.mapping.value_map.items() if one != text}
         choice = st.session_state[key]
         if choice in meanings:
@@ -231,15 +232,15 @@ def unknown_values(draft: Draft, imported: BuiltDocuments, codebook: Codebook | 
                 continue
             key = f"map-value-{number}"
             value = known.get(text.strip().casefold())
-            shown = next((title for title, meaning in meanings.items() if meaning == value), "no gold")
+            shown = next((title for title, meaning in meanings.items() if meaning == value), "No gold")
             options: dict[str, Any] = {
-                "key": with_value(key, shown if text.strip().casefold() in known else "no gold"),
-                "on_change": meant,
+                "key": with_value(key, shown if text.strip().casefold() in known else "No gold"),
+                "on_change": set_meaning,
                 "args": (text, key),
                 "label_visibility": "collapsed",
             }
             name = f"Meaning of value {number + 1}"
-            if len(titles) <= FEW:
+            if len(titles) <= MAX_SEGMENTS:
                 st.segmented_control(name, titles, required=True, **options)
             else:
                 st.selectbox(name, titles, width=150, **options)
@@ -253,12 +254,12 @@ def _short(text: str) -> str:
     return text if len(text) <= 44 else f"{text[:44]}…"
 
 
-def reasons(told: Sequence[str]) -> None:
-    """Why the mapping was guessed as it is."""
-    if told:
-        st.html(f'<div class="moot-why">{escape(" ".join(told))}</div>')
+def reasons(sentences: Sequence[str]) -> None:
+    """Draw the reasons of the suggested mapping."""
+    if sentences:
+        st.html(f'<div class="moot-why">{escape(" ".join(sentences))}</div>')
 
 
-def begin_anew() -> None:
-    """Forget what the mapper's widgets hold: another file was read."""
+def reset() -> None:
+    """Reset the widgets: another file was read, or another codebook applies."""
     reset_widgets(KIND, RATERS)

@@ -1,36 +1,192 @@
-"""What documents hold, in charts and tables: lengths, gold, the documents themselves."""
+"""The documents of the project: table, gold, lengths, languages and imports; with charts that the preview shares."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from app.widgets import palette
+from app.state import DataState, reset_widgets
+from app.widgets import palette, plots
+from app.widgets.alerts import notice
 from app.widgets.charts import ROW, Spec, draw, finished, kept, table
+from app.widgets.highlighted_text import marked_text
 from app.widgets.labels import colour
+from app.widgets.layout import panel
 from core.codebook import Codebook
 from core.documents import Document
+from core.formatting import format_count, plural
+from core.services.cache import remembered
+from core.services.data import overview as service
 from core.services.data.importing import Profile
-from core.services.data.overview import GoldBar, gold_words
+from core.services.data.overview import GoldCount, ImportSummary, format_gold
+from core.services.session import ProjectSession
 
-MANY = 14
-"""Labels whose bars have room; those of more stand closer."""
+PAGE_SIZE = 50
+PAGE_NUMBER = "data-page"
+"""Widget: the page of the document table."""
+MAX_WIDE_BARS = 14
+"""With more labels the bars are narrower."""
 
 
-def figures(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Numbers in a row: (number, what it counts, tone)."""
+def show(session: ProjectSession, codebook: Codebook | None) -> None:
+    """Draw the overview of a project with documents."""
+    found = service.load_overview(session, codebook)
+    rejected = sum(one.rejected for one in found.imports)
+    raters = f" by {len(found.raters)} raters" if len(found.raters) > 1 else ""
+    _figures(
+        [
+            (f"{found.documents:,}", plural(found.documents, "document"), ""),
+            (f"{found.with_gold:,}", f"with gold{raters}", ""),
+            (f"{rejected:,}", f"rejected {plural(rejected, 'row')}", "bad" if rejected else ""),
+            (f"{len(found.imports):,}", plural(len(found.imports), "import"), ""),
+        ]
+    )
+    left, right = st.columns((1.9, 1), gap="medium")
+    with left:
+        with panel("Documents", key="documents") as head:
+            with head:
+                search = st.text_input(
+                    "Search", key=DataState.search.key, placeholder="Search text and id", icon=":material/search:",
+                    label_visibility="collapsed", width=260, on_change=reset_widgets, args=(PAGE_NUMBER,),
+                )  # fmt: skip
+            _documents(session, codebook, search)
+        _cooccurrence(session, codebook)
+    with right:
+        bins = [(start, start + found.bin_width, count) for start, count in found.lengths]
+        caption = f"{format_count(found.with_gold, 'document')} with gold"
+        distribution_charts(found.gold, bins, caption, "words per text")
+        _languages(session)
+        if not found.gold:
+            notice(
+                "info", "No gold labels", "Map gold columns to evaluate runs against them, or review documents by hand."
+            )
+    _imports(session, found.imports)
+
+
+def _figures(rows: Sequence[tuple[str, str, str]]) -> None:
+    """Draw numbers in a row: (number, caption, tone)."""
     cells = "".join(
-        f'<span class="{tone}"><b>{escape(number)}</b>{escape(words)}</span>' for number, words, tone in rows
+        f'<span class="{tone}"><b>{escape(number)}</b>{escape(caption)}</span>' for number, caption, tone in rows
     )
     st.html(f'<div class="moot-account">{cells}</div>')
 
 
-def gold_chart(bars: Sequence[GoldBar], *, key: str) -> None:
-    """A bar for each label (or value) with its count and share; the colour is the label's. Of several raters each has a
-    mark on the bar, which is as long as their shares' mean."""
+def _documents(session: ProjectSession, codebook: Codebook | None, search: str) -> None:
+    """Draw a page of the documents, and the full text of the selected one."""
+    number = int(st.session_state.get(PAGE_NUMBER, 1))
+    first = PAGE_SIZE * (number - 1)
+    total, documents = service.document_page(session, search=search, offset=first, limit=PAGE_SIZE)
+    if total and not documents:  # there are fewer pages than before
+        reset_widgets(PAGE_NUMBER)
+        st.rerun()
+    if not total:
+        st.html('<div class="moot-line q">No document matches the search.</div>')
+        return
+    selected = document_table(documents, codebook, key=f"data-table-{number}-{search}", selectable=True, height=560)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(
+            f'<div class="moot-line q">{first + 1:,} to {first + len(documents):,} of {total:,}</div>', width="content"
+        )
+        st.space("stretch")
+        if total > PAGE_SIZE:
+            st.pagination(-(-total // PAGE_SIZE), key=PAGE_NUMBER, width=320)
+    if selected is not None and selected < len(documents):
+        document = documents[selected]
+        labels = ", ".join(format_gold(document, codebook))
+        st.html(f'<div class="moot-fieldname">{escape(document.id)}<small>{escape(labels)}</small></div>')
+        marked_text(document.fields, codebook or Codebook(), height=320, key="data-document")
+    else:
+        st.html('<div class="moot-why">Select a row to read its full text.</div>')
+
+
+def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
+    """Draw how often two labels are gold for the same document."""
+    if codebook is None:
+        return
+    pairs = remembered(session, lambda: service.cooccurrence(session, codebook), "cooccurrence")
+    if not pairs:
+        return
+    with panel("Label co-occurrence", "share of the row's documents that also have the column's label", key="together"):
+        names = list(dict.fromkeys(pair.label for pair in pairs))
+        rows = [
+            {
+                "row": pair.label,
+                "column": pair.other,
+                "count": pair.count,
+                "share": pair.share,
+                "words": f"{pair.share:.0%}" if pair.label != pair.other else f"{pair.count:,}",
+            }
+            for pair in pairs
+        ]
+        plots.heat(rows, names, names, key="data-together", x_title="", y_title="", slanted=True)
+
+
+def _languages(session: ProjectSession) -> None:
+    """Draw the languages of the texts, if there are several."""
+    counts = remembered(session, lambda: service.count_languages(session), "languages")
+    if len(counts) < 2:
+        return
+    total = sum(counts.values())
+    with panel("Languages", f"guessed from {format_count(total, 'text')}", key="languages"):
+        bars = [
+            {"name": name, "value": count / total, "words": f"{count:,}", "colour": "bar"}
+            for name, count in counts.items()
+        ]
+        plots.bars(bars, key="data-languages", unit="share of texts")
+
+
+def _imports(session: ProjectSession, imports: Sequence[ImportSummary]) -> None:
+    """Draw every import, with a download of its rejected rows."""
+    with panel("Imports", key="imports"):
+        for one in imports:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"import-{one.id}"):
+                at = time.strftime("%d %b %Y %H:%M", time.localtime(one.at)).lstrip("0")
+                counts = [format_count(one.added, "document")]
+                counts += [f"{one.repeated:,} existed already"] if one.repeated else []
+                counts += [f"{one.rejected:,} rejected"] if one.rejected else []
+                reasons = f"<br>{escape('; '.join(one.reasons))}" if one.reasons else ""
+                st.html(
+                    f'<div class="moot-line"><b>{escape(one.file_name) or "unnamed"}</b> {at}, {", ".join(counts)}'
+                    f"<span class=q>{reasons}</span></div>",
+                    width="stretch",
+                )
+                if one.rejected:
+                    st.download_button(
+                        "Rejected rows",
+                        partial(service.rejected_rows_csv, session, one.id),
+                        f"rejected-{one.id}.csv",
+                        "text/csv",
+                        key=f"data-rejected-{one.id}",
+                        on_click="ignore",
+                        icon=":material/download:",
+                    )
+
+
+# -- charts and tables that the preview of an import shares
+
+
+def distribution_charts(
+    gold: Sequence[GoldCount], bins: Sequence[tuple[int, int, int]], gold_caption: str, length_caption: str
+) -> None:
+    """Draw the distribution of gold labels and of text lengths, each if there is any."""
+    if gold:
+        with panel("Gold labels", gold_caption, key="gold-panel"):
+            gold_chart(gold, key="gold-chart")
+    if bins:
+        with panel("Text length", length_caption, key="length-panel"):
+            length_chart(bins, key="length-chart")
+
+
+def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
+    """Draw a bar in the label's colour for each label (or value), with its count and share.
+
+    With several raters, the bar shows the mean of their shares and each rater has a tick on it.
+    """
     several = len({bar.rater for bar in bars}) > 1
     rows = [
         {
@@ -52,14 +208,14 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec
 
     most = max((row["count"] for row in rows), default=1) or 1
     across = alt.Scale(domain=[0, most * 1.42], nice=False)
-    told = [{**row, "end": row["count"], "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]
+    data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]
     tip = [
         alt.Tooltip("name:N", title="Label"),
         alt.Tooltip("count:Q", title="Documents", format=","),
         alt.Tooltip("known:Q", title="of those with gold", format=","),
         alt.Tooltip("share:Q", title="Share", format=".1%"),
     ]
-    return finished(_named_bars(told, colours, across, tip), _row(colours) * max(1, len(colours)))
+    return finished(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
 
 
 @kept
@@ -69,7 +225,7 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
     shade = palette.colours()
     most = max(row["share"] for row in rows) or 1
     across = alt.Scale(domain=[0, most * 1.6], nice=False)
-    told = [mean_of(name, rows) for name in colours]
+    data = [rater_mean(name, rows) for name in colours]
     tip = [alt.Tooltip("name:N", title="Label"), alt.Tooltip("mean:Q", title="Mean of the raters", format=".1%")]
     marks = (
         alt.Chart(table(rows))
@@ -86,11 +242,11 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
             ],
         )
     )
-    return finished(_named_bars(told, colours, across, tip) + marks, _row(colours) * len(colours))
+    return finished(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
 
 
-def mean_of(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A label's mean share over its raters, and the least and most of them in words (``24%, 20% to 28%``)."""
+def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a label's mean share over its raters, with their range as text (``24%, 20% to 28%``)."""
     shares = [row["share"] for row in rows if row["name"] == name]
     mean = sum(shares) / len(shares)
     spread = f", {min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else ""
@@ -98,7 +254,7 @@ def mean_of(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], across: Any, tip: Sequence[Any]) -> Any:
-    """Bars from 0 to ``end``, named at the left; ``words`` stand behind ``most`` where there is one, else the end."""
+    """Return bars from 0 to ``end`` with names at the left; ``words`` follow ``most`` if given, else the bar's end."""
     import altair as alt
 
     shade = palette.colours()
@@ -125,12 +281,12 @@ def _down(names: Mapping[str, str]) -> Any:
 
 
 def _row(names: Mapping[str, str]) -> int:
-    """Pixels of a row: less where there are many."""
-    return ROW if len(names) <= MANY else 18
+    """Return the height of a row in pixels."""
+    return ROW if len(names) <= MAX_WIDE_BARS else 18
 
 
 def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:
-    """A histogram of words: (from, to, documents)."""
+    """Draw a histogram of words per text: (from, to, documents)."""
     rows = [{"from": start, "to": stop, "count": count} for start, stop, count in bins]
     draw(_lengths(rows), rows, key=key)
 
@@ -164,7 +320,7 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
 
 
 def profile_bins(profile: Profile) -> list[tuple[int, int, int]]:
-    """The length histogram of documents that are not in the project yet."""
+    """Return the length histogram of documents that are not imported yet."""
     return [(each.start, max(each.stop, each.start + 1), each.count) for each in profile.words.bins]
 
 
@@ -176,7 +332,7 @@ def document_table(
     selectable: bool = False,
     height: int = 400,
 ) -> int | None:
-    """Documents as a table, never as markup; gives the place of the row that is selected."""
+    """Draw documents as a table, with texts never read as markup; return the index of the selected row."""
     import pandas as pd
 
     gold = any(document.gold for document in documents)
@@ -185,7 +341,7 @@ def document_table(
         fields = list(document.fields.items())
         row: dict[str, Any] = {"id": document.id}
         if gold:
-            row["gold"] = gold_words(document, codebook)
+            row["gold"] = format_gold(document, codebook)
         row |= {"words": len(document.text.split()), "text": document.text}
         row |= {name: text for name, text in fields[1:] if name not in row}
         rows.append(row)

@@ -11,11 +11,10 @@ import streamlit as st
 
 from app import context
 from app.pages import open_page
-from app.screens.data import column_mapping
 from app.screens.home import sections
 from app.state import DataState, state
 from app.widgets.alerts import error_box
-from app.widgets.common import heading
+from app.widgets.common import heading, prepare_styles, report_to
 from app.widgets.layout import panel
 from core.errors import MootError
 from core.services import bundle, projects
@@ -76,13 +75,12 @@ def start_with_file(session: ProjectSession | None) -> None:
         codebook = None if fresh or session is None else codebooks.known(session)
         bar = st.progress(0.0, "Reading")
         try:
-            draft = importing.read(upload.getvalue(), upload.name, codebook, progress=sections.told(bar))
+            draft = importing.read_file(upload.getvalue(), upload.name, codebook, progress=report_to(bar))
         except MootError as error:
             bar.empty()
             error_box(error)
             return
-    column_mapping.begin_anew()
-    context.add_pending_import(replace(draft, where="new" if fresh else "add"))
+    context.add_pending_import(replace(draft, destination="new" if fresh else "add"))
     state.data.clear_uploaders()
     open_page("data")
 
@@ -94,14 +92,14 @@ def go(step: Step) -> None:
 
 def main() -> None:
     """Draw the screen."""
-    sections.styles()
+    prepare_styles()
     session, workspace = context.current_project(), context.workspace()
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")
         with left:
             sections.headline()
             start_with_file(session)
-            cards = sample_projects.samples()
+            cards = sample_projects.sample_cards()
             if cards:
                 heading("Or open a sample")
                 for at in range(0, len(cards), 2):

@@ -8,9 +8,7 @@ from html import escape
 from pathlib import Path
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from app.components import APP
 from app.widgets.alerts import Tone, badge_html
 from app.widgets.labels import colour_name, tag_html, tags, tile_html
 from core.services.data.sample_projects import SampleCard
@@ -20,21 +18,6 @@ WIDTHS = (3, 1, 0.9, 1.7, 1.4, 0.9)
 TONES: dict[str, Tone] = {
     "running": "run", "queued": "run", "done": "right", "paused": "unres", "stopped": "stale", "failed": "wrong",
 }  # fmt: skip
-
-
-def styles() -> None:
-    """The css of Home, Data and Codebook. Call once at the top of a screen."""
-    css = "".join((APP / "static" / name).read_text("utf-8") for name in ("rooms.css", "prepare.css"))
-    st.html(f"<style>{css}</style>")
-
-
-def told(bar: DeltaGenerator) -> Callable[[float, str], None]:
-    """A progress bar as use-cases report to it."""
-
-    def tell(share: float, what: str) -> None:
-        bar.progress(min(1.0, share), what)
-
-    return tell
 
 
 def headline() -> None:
@@ -72,7 +55,9 @@ def example() -> None:
 def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
     """A sample with its labels and a button that opens it."""
     with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
-        st.html(f'<div class="moot-card-name">{escape(card.sample.title)}<small>{escape(card.words)}</small></div>')
+        st.html(
+            f'<div class="moot-card-name">{escape(card.sample.title)}<small>{escape(card.description)}</small></div>'
+        )
         tags(card.codebook.labels)
         st.space("stretch")
         st.button("Open", key=f"open-{card.sample.key}", on_click=opened)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -27,9 +28,9 @@ from core.codebook import (
     normalise,
     parse_codebook,
 )
-from core.errors import CodebookError
+from core.errors import CodebookError, InputError
 from core.services.codebooks.diff import LabelChange, compare
-from core.services.data.sample_data import SAMPLES
+from core.services.samples import SAMPLES
 from core.services.session import ProjectSession
 from core.store.codebooks import CodebookVersion
 
@@ -55,6 +56,7 @@ __all__ = [
     "known",
     "move_label",
     "name_of_file",
+    "read_codebook",
     "reorder",
     "restore",
     "save",
@@ -316,6 +318,18 @@ def adopt(codebook: Codebook, before: Codebook) -> Codebook:
 def to_yaml(codebook: Codebook) -> str:
     """The codebook as a YAML file that can be imported again."""
     return dump_yaml(codebook)
+
+
+def read_codebook(path: Path) -> Codebook:
+    """Read a codebook file. Raises InputError if it cannot be read, CodebookError if it is
+    not a usable codebook."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", "Save the codebook as UTF-8 YAML.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --codebook.") from error
+    return load_yaml(text, where=str(path)).require_labels()
 
 
 def name_of_file(codebook: Codebook) -> str:

@@ -1,10 +1,15 @@
-"""The Data room: from an upload to documents in the project, with every row accounted for before anything is kept."""
+"""The one import path of the Data page and the command line: decode -> table -> mapping -> documents -> store.
+
+``read_file`` (page) and ``read_with_options`` (command line) give an ``ImportDraft``: the table and how to import it.
+``preview_import`` builds the documents, once, with an account of every row. ``store_documents`` writes exactly these
+documents to the project.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -22,6 +27,9 @@ from core.ingest import (
     UnknownGold,
     build_documents,
     codebook_from_gold,
+    mapping_same_names,
+    parse_gold_option,
+    parse_value_option,
     profile_documents,
     read_table,
     rejected_csv,
@@ -36,44 +44,48 @@ __all__ = [
     "DELIMITERS",
     "SUFFIXES",
     "BuiltDocuments",
-    "Draft",
     "GoldSource",
     "Import",
+    "ImportDraft",
+    "ImportOptions",
     "ImportPreview",
     "Mapping",
     "Profile",
     "Rejected",
     "Table",
     "UnknownGold",
-    "gold_draft",
+    "draft_from_project",
     "gold_kinds",
-    "meanings",
-    "of_kind",
-    "propose",
-    "read",
+    "gold_value_options",
+    "preview_file",
+    "preview_import",
+    "propose_mapping",
+    "read_file",
+    "read_with_options",
     "rejected_csv",
-    "remap_gold",
-    "reread",
-    "stored_table",
-    "take_in",
-    "trial",
-]  # fmt: skip
+    "replace_gold",
+    "reread_file",
+    "store_documents",
+    "suggest_gold",
+]
 
 Duplicates: TypeAlias = Literal["keep", "first"]
 Empties: TypeAlias = Literal["keep", "drop"]
-Where: TypeAlias = Literal["add", "replace", "new"]
+Destination: TypeAlias = Literal["add", "replace", "new"]
 Progress: TypeAlias = Callable[[float, str], None]
-"""Called with a share from 0 to 1 and what is being done."""
+"""Called with a share from 0 to 1 and the current step."""
 
 CHUNK = 5_000
+"""Documents compared with the stored ones at a time."""
+MAX_CONFLICTS = 100
 ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A file that was read and is about to become documents. Nothing of it is in the project yet.
+class ImportDraft:
+    """A file that was read, and how to import it. The project does not contain any of it yet.
 
-    ``encoding``, ``delimiter`` and ``sheet`` are what a person chose; None leaves them to detection.
+    ``encoding``, ``delimiter`` and ``sheet`` are the user's choices; None leaves them to detection.
     """
 
     name: str
@@ -85,35 +97,61 @@ class Draft:
     sheet: str | None = None
     duplicates: Duplicates = "keep"
     empties: Empties = "drop"
-    where: Where = "add"
-    """To the documents of the project, in their place, or into a project of its own."""
+    destination: Destination = "add"
+    """Add to the documents of the project, replace them, or create a new project."""
+
+
+@dataclass(frozen=True)
+class ImportPreview:
+    """The documents of a draft and what importing them would do. Nothing is stored.
+
+    ``codebook`` is the one whose label ids key the gold: the project's, or a new one made from the gold columns
+    (``new_codebook``).
+    """
+
+    draft: ImportDraft = field(repr=False)
+    built: BuiltDocuments = field(repr=False)
+    codebook: Codebook | None
+    new_codebook: bool = False
+    existing: int = 0
+    """Documents that the project already has, by id. They stay as they are and gain the gold that they lack, unless
+    all documents are replaced."""
+    conflicts: tuple[str, ...] = ()
+    """Ids of existing documents whose text differs, at most ``MAX_CONFLICTS``."""
+    keyword_note: str = ""
+    """The origin of the keywords of a new codebook."""
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Statistics of the documents."""
+        return profile_documents(self.built.documents)
+
+    def require_documents(self) -> None:
+        """Raise InputError, with the first reason, if no row can be used."""
+        if not self.built.documents:
+            first = f" The first: {self.built.rejected[0]}." if self.built.rejected else ""
+            raise InputError(f"{self.draft.name}: no row can be used.{first}", "Check the columns and the file.")
 
 
 @dataclass(frozen=True, slots=True)
-class ImportPreview:
-    """What an import would bring, counted without keeping anything.
+class ImportOptions:
+    """An input file and how to read it, as given on the command line."""
 
-    ``codebook`` is the one that gold is keyed by: the project's, or one made from the gold columns (``made``).
-    """
-
-    imported: BuiltDocuments = field(repr=False)
-    profile: Profile
-    codebook: Codebook | None
-    made: bool
-    known: int
-    """Documents whose id the project has already; they stay as they are, but for gold that they lack, unless all are
-    replaced."""
-    changed: tuple[str, ...]
-    """Ids of those among them whose text differs, at most some."""
-    seconds: float = 0.0
-    words: str = ""
-    """Where the words of a codebook that was ``made`` are from."""
+    path: Path
+    text: str
+    id_column: str | None = None
+    contexts: tuple[str, ...] = ()
+    gold: tuple[str, ...] = ()
+    gold_same_names: bool = False
+    gold_values: tuple[str, ...] = ()
+    group: str | None = None
+    order: str | None = None
 
 
-# -- reading
+# -- read
 
 
-def read(
+def read_file(
     source: bytes | Path,
     name: str,
     codebook: Codebook | None = None,
@@ -122,48 +160,82 @@ def read(
     delimiter: str | None = None,
     sheet: str | None = None,
     progress: Progress | None = None,
-) -> Draft:
-    """Read an upload or a file and guess what its columns are. Raises InputError and UsageError.
+) -> ImportDraft:
+    """Read an upload or a file and suggest what its columns are. Raises InputError and UsageError.
 
-    A table without a column that looks like text is read all the same: the person chooses one.
+    A table without a column that looks like text is read as well: the user chooses one.
     """
-    told = (lambda share: progress(share, "Reading")) if progress is not None else None
-    table = read_table(source, name=name, encoding=encoding, delimiter=delimiter, sheet=sheet, progress=told)
-    return Draft(name, source, table, propose(table, codebook), encoding, delimiter, sheet)
+    report = (lambda share: progress(share, "Reading")) if progress is not None else None
+    table = read_table(source, name=name, encoding=encoding, delimiter=delimiter, sheet=sheet, progress=report)
+    return ImportDraft(name, source, table, propose_mapping(table, codebook), encoding, delimiter, sheet)
 
 
-def reread(draft: Draft, codebook: Codebook | None = None, **changed: str | None) -> Draft:
-    """The same file with another ``encoding``, ``delimiter`` or ``sheet``; columns that are still there stay mapped."""
+def reread_file(draft: ImportDraft, codebook: Codebook | None = None, **changed: str | None) -> ImportDraft:
+    """Read the file again with another ``encoding``, ``delimiter`` or ``sheet``.
+
+    The mapping is kept if all of its columns still exist.
+    """
     options = {"encoding": draft.encoding, "delimiter": draft.delimiter, "sheet": draft.sheet} | changed
-    fresh = read(draft.source, draft.name, codebook, **options)  # type: ignore[arg-type]
+    fresh = read_file(draft.source, draft.name, codebook, **options)  # type: ignore[arg-type]
     kept = draft.mapping
     used = {kept.text, *kept.context, *(source.column for source in kept.gold), kept.id or kept.text}
     mapping = kept if used <= set(fresh.table.columns) else fresh.mapping
-    return replace(fresh, mapping=mapping, duplicates=draft.duplicates, empties=draft.empties, where=draft.where)
+    return replace(
+        fresh, mapping=mapping, duplicates=draft.duplicates, empties=draft.empties, destination=draft.destination
+    )
 
 
-def propose(table: Table, codebook: Codebook | None) -> Mapping:
-    """The likeliest mapping; the first column as the text where none looks like one."""
+def read_with_options(options: ImportOptions, codebook: Codebook) -> ImportDraft:
+    """Read a file whose columns are named by command-line options. Raises InputError and UsageError."""
+    table = read_table(options.path, name=options.path.name)
+    gold = parse_gold_option(options.gold, table, codebook)
+    if options.gold_same_names:
+        named = {source.name for source in gold}
+        gold += tuple(source for source in mapping_same_names(table, codebook) if source.name not in named)
+    mapping = Mapping(
+        text=options.text,
+        context=options.contexts,
+        id=options.id_column,
+        gold=gold,
+        value_map=parse_value_option(options.gold_values, codebook),
+        group=options.group,
+        order=options.order,
+    )
+    return ImportDraft(options.path.name, options.path, table, mapping)
+
+
+def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
+    """Read a file as command-line options say, and build its documents. InputError also if no row can be used."""
+    preview = preview_import(read_with_options(options, codebook), codebook)
+    preview.require_documents()
+    return preview
+
+
+# -- map columns
+
+
+def propose_mapping(table: Table, codebook: Codebook | None) -> Mapping:
+    """Return the most likely mapping, with the first column as the text if no column looks like text."""
     known = codebook if codebook is not None and codebook.labels else None
     try:
         return suggest_mapping(table, known)
     except UsageError as error:
         first = table.columns[0] if table.columns else ""
-        return Mapping(text=first, reasons=(f"{error.message} '{first}' is taken for now.",))
+        return Mapping(text=first, reasons=(f"{error.message} '{first}' is used for now.",))
 
 
 def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
-    """The kinds of gold that suit a codebook, all of them when there is none."""
+    """Return the kinds of gold that suit a codebook, all of them without a codebook."""
     if codebook is None or not codebook.labels:
         return ("label", "list", "choice")
     return {"multilabel": ("label", "list"), "choice": ("choice",), "rating": ("label",)}[codebook.kind]
 
 
-def meanings(draft: Draft, codebook: Codebook | None) -> dict[str, Value]:
-    """What a gold cell outside the conventions may be said to mean, by what it is called, besides 'no gold'.
+def gold_value_options(draft: ImportDraft, codebook: Codebook | None) -> dict[str, Value]:
+    """Return the values that an unknown gold cell can be mapped to, by name. "No gold" is not among them.
 
-    Present and absent for a column a label, the points of the scale for a rating, else the labels; in a list also that
-    a name is to be left out. Labels are not known without a codebook.
+    Present and absent for one column per label, the points of the scale for a rating, otherwise the labels. In a list
+    a name can also be left out. Without a codebook there are no labels to offer.
     """
     kinds = {source.kind for source in draft.mapping.gold}
     if codebook is not None and codebook.kind == "rating":
@@ -175,9 +247,9 @@ def meanings(draft: Draft, codebook: Codebook | None) -> dict[str, Value]:
     return {**names, "leave out": False} if "list" in kinds else names
 
 
-def of_kind(draft: Draft, kind: str, codebook: Codebook | None) -> tuple[GoldSource, ...]:
-    """Gold columns of one kind to begin with, when a person turns to it: what is called like the labels, or nothing."""
-    guess = propose(draft.table, codebook).gold
+def suggest_gold(draft: ImportDraft, kind: str, codebook: Codebook | None) -> tuple[GoldSource, ...]:
+    """Return gold columns of one kind: those named like the labels, or none."""
+    guess = propose_mapping(draft.table, codebook).gold
     if guess and all(source.kind == kind for source in guess):
         return guess
     if kind == "label" and codebook is not None:
@@ -190,83 +262,85 @@ def of_kind(draft: Draft, kind: str, codebook: Codebook | None) -> tuple[GoldSou
     return ()
 
 
-# -- trying
+# -- build and preview
 
 
-def trial(draft: Draft, codebook: Codebook | None, session: ProjectSession | None = None) -> ImportPreview:
-    """Count what the import would bring. Raises UsageError for a mapping that does not fit, CodebookError for gold
-    columns that make no codebook."""
-    began = time.perf_counter()
-    used, made, words = codebook, False, ""
+def preview_import(
+    draft: ImportDraft, codebook: Codebook | None, session: ProjectSession | None = None
+) -> ImportPreview:
+    """Build the documents of a draft and compare them with those of the project.
+
+    Without a codebook, one is made from the gold columns. Raises UsageError for a mapping that does not fit and
+    CodebookError for gold columns that do not make a codebook.
+    """
+    used, new_codebook, note = codebook, False, ""
     if codebook is None or not codebook.labels:
         used = None
         if draft.mapping.gold:
-            bare = codebook_from_gold(draft.table, draft.mapping, name=Path(draft.name).stem)
-            used, words = prefilled(bare)
-        made = used is not None
-    imported = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
-    known, changed = _known(session, imported.documents) if session is not None and draft.where == "add" else (0, ())
-    seconds = time.perf_counter() - began
-    return ImportPreview(imported, profile_documents(imported.documents), used, made, known, changed, seconds, words)
+            used, note = prefilled(codebook_from_gold(draft.table, draft.mapping, name=Path(draft.name).stem))
+        new_codebook = used is not None
+    built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
+    existing = 0
+    conflicts: tuple[str, ...] = ()
+    if session is not None and draft.destination == "add":
+        existing, conflicts = _compare_with_stored(session, built.documents)
+    return ImportPreview(draft, built, used, new_codebook, existing, conflicts, note)
 
 
-def _known(session: ProjectSession, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:
+def _compare_with_stored(session: ProjectSession, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:
+    """Return how many documents the project already has, and the ids of those whose text differs."""
     if not session.store.documents.count():
         return 0, ()
-    there = set(session.store.documents.ids())
-    again = [document for document in documents if document.id in there]
-    changed = []
-    for start in range(0, len(again), CHUNK):
-        chunk = again[start : start + CHUNK]
+    stored_ids = set(session.store.documents.ids())
+    shared = [document for document in documents if document.id in stored_ids]
+    conflicts: list[str] = []
+    for start in range(0, len(shared), CHUNK):
+        chunk = shared[start : start + CHUNK]
         stored = {one.id: one for one in session.store.documents.load([one.id for one in chunk], gold=False)}
-        changed += [one.id for one in chunk if one.id in stored and dict(stored[one.id].fields) != dict(one.fields)]
-    return len(again), tuple(changed[:100])
+        conflicts += [one.id for one in chunk if one.id in stored and dict(stored[one.id].fields) != dict(one.fields)]
+    return len(shared), tuple(conflicts[:MAX_CONFLICTS])
 
 
-# -- keeping
+# -- store
 
 
-def take_in(
-    session: ProjectSession, draft: Draft, codebook: Codebook | None = None, progress: Progress | None = None
-) -> Import:
-    """Import the documents of a draft and give what was kept.
+def store_documents(session: ProjectSession, preview: ImportPreview, progress: Progress | None = None) -> Import:
+    """Write the documents of a preview to the project, with its rejected rows; return what was stored.
 
-    Gold is mapped to the labels of ``codebook``; without one, a codebook is made from the gold columns and saved as a
-    version. InputError when a document that the project has already comes with another text (unless all are replaced),
-    or when no row can be used.
+    A codebook that was made from the gold columns is saved as a version. Raises InputError if no row can be used, and
+    if the project has one of the documents with a different text (unless all documents are replaced).
     """
-    tell = progress or (lambda _share, _what: None)
-    tell(0.0, "Counting")
-    found = trial(draft, codebook, session)
-    documents = found.imported.documents
-    if not documents:
-        first = f" The first: {found.imported.rejected[0]}." if found.imported.rejected else ""
-        raise InputError(f"{draft.name}: no row can be used.{first}", "Check the columns and the file.")
-    if found.changed:
-        raise InputError(
-            f"The project already has a document '{found.changed[0]}' with another text.",
-            "Replace all documents, choose another column for the ids, or open a new project.",
-        )
+    report = progress or (lambda _share, _step: None)
+    report(0.0, "Checking")
+    preview.require_documents()
+    draft, documents = preview.draft, preview.built.documents
+    if draft.destination != "replace":  # the project may have changed since the preview
+        _, conflicts = _compare_with_stored(session, documents)
+        if conflicts:
+            raise InputError(
+                f"{session.path.name} already has a document '{conflicts[0]}' with a different text.",
+                "Replace all documents, use another id column, or use another project.",
+            )
 
     def prepared(count: int) -> None:
         share = count / len(documents)
-        tell(0.1 + 0.8 * share, f"Preparing {count:,} of {len(documents):,}" if share < 1 else "Writing")
+        report(0.1 + 0.8 * share, f"Preparing {count:,} of {len(documents):,}" if share < 1 else "Writing")
 
-    made = session.store.documents.add(
+    stored = session.store.documents.add(
         documents,
         file_name=draft.name,
-        options=_options(draft),
-        rejected=[RejectedRow(row.line, row.reason, row.raw) for row in found.imported.rejected],
-        replace=draft.where == "replace",
+        options=_options_record(draft),
+        rejected=[RejectedRow(row.line, row.reason, row.raw) for row in preview.built.rejected],
+        replace=draft.destination == "replace",
         progress=prepared,
     )
-    if found.made and found.codebook is not None:
-        session.store.codebooks.save(found.codebook, note=f"from the gold columns of {draft.name}")
-    tell(1.0, "Done")
-    return made
+    if preview.new_codebook and preview.codebook is not None:
+        session.store.codebooks.save(preview.codebook, note=f"from the gold columns of {draft.name}")
+    report(1.0, "Done")
+    return stored
 
 
-def _options(draft: Draft) -> dict[str, Any]:
+def _options_record(draft: ImportDraft) -> dict[str, Any]:
     mapping = draft.mapping
     return {
         "text": mapping.text,
@@ -286,16 +360,24 @@ def _options(draft: Draft) -> dict[str, Any]:
     }
 
 
-# -- what is there
+# -- map the gold of stored documents again
 
 
-def stored_table(session: ProjectSession) -> Table:
-    """The documents of the project with their source columns as a table, to map gold anew. InputError without any.
+def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> ImportDraft:
+    """Return the project's documents as a draft whose gold columns can be mapped again.
 
-    Its first two columns hold id and text.
+    Raises InputError if the project has no documents.
     """
-    total = session.store.documents.count()
-    documents = session.store.documents.load(session.store.documents.ids(), gold=False) if total else []
+    table = _stored_table(session)
+    mapping = replace(propose_mapping(table, codebook), text=TEXT_COLUMN, id=ID_COLUMN, context=())
+    gold = tuple(one for one in mapping.gold if one.column not in (ID_COLUMN, TEXT_COLUMN))
+    mapping = replace(mapping, gold=gold)
+    return ImportDraft(session.name, b"", table, mapping, empties="keep", destination="replace")
+
+
+def _stored_table(session: ProjectSession) -> Table:
+    """Return id, text and source columns of all stored documents as a table."""
+    documents = session.store.documents.load(session.store.documents.ids(), gold=False)
     if not documents:
         raise InputError("The project has no documents.", "Import a file first.")
     names = dict.fromkeys(name for document in documents for name in document.source)
@@ -305,25 +387,19 @@ def stored_table(session: ProjectSession) -> Table:
         tuple(document.text for document in documents),
     ]
     data += [tuple(document.source.get(name) for document in documents) for name in columns]
-    numbers = tuple(range(1, total + 1))
-    return Table(session.name, "json", (ID_COLUMN, TEXT_COLUMN, *columns), tuple(data), numbers, numbers, total)
+    numbers = tuple(range(1, len(documents) + 1))
+    return Table(
+        session.name, "json", (ID_COLUMN, TEXT_COLUMN, *columns), tuple(data), numbers, numbers, len(documents)
+    )
 
 
-def gold_draft(session: ProjectSession, codebook: Codebook | None) -> Draft:
-    """The project's own documents as a draft whose gold may be mapped anew."""
-    table = stored_table(session)
-    mapping = replace(propose(table, codebook), text=TEXT_COLUMN, id=ID_COLUMN, context=())
-    gold = tuple(one for one in mapping.gold if one.column not in (ID_COLUMN, TEXT_COLUMN))
-    return Draft(session.name, b"", table, replace(mapping, gold=gold), empties="keep", where="replace")
+def replace_gold(session: ProjectSession, preview: ImportPreview) -> int:
+    """Replace all gold of the project by that of a preview of ``draft_from_project``; return the documents with gold.
 
-
-def remap_gold(session: ProjectSession, draft: Draft, codebook: Codebook | None) -> int:
-    """Put the gold of a draft made by ``gold_draft`` in the place of all gold there is; texts, runs and reviews stay.
-
-    Without a codebook one is made from the columns and saved. Gives the number of documents with gold.
+    Texts, runs and reviews stay. A codebook that was made from the columns is saved.
     """
-    found = trial(draft, codebook)
-    session.store.documents.replace_gold({one.id: one.gold for one in found.imported.documents if one.gold})
-    if found.made and found.codebook is not None:
-        session.store.codebooks.save(found.codebook, note="from the gold columns")
-    return found.imported.with_gold
+    built = preview.built
+    session.store.documents.replace_gold({one.id: one.gold for one in built.documents if one.gold})
+    if preview.new_codebook and preview.codebook is not None:
+        session.store.codebooks.save(preview.codebook, note="from the gold columns")
+    return built.with_gold

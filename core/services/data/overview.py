@@ -1,4 +1,4 @@
-"""What is in a project's documents: counts, lengths, gold, imports. Read from SQL, a page at a time."""
+"""An overview of a project's documents: counts, lengths, gold labels, languages and imports."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from core.store.documents import Import
 
 
 @dataclass(frozen=True, slots=True)
-class GoldBar:
-    """One bar of the distribution of gold: how many documents have this value of this item by this rater."""
+class GoldCount:
+    """The number of documents that have this value of a label by this rater."""
 
     label: str
     colour: int
@@ -25,17 +25,17 @@ class GoldBar:
     value: str
     count: int
     known: int
-    """Documents that this rater said anything of for the item."""
+    """Documents with any value of the label by this rater."""
 
     @property
     def share(self) -> float:
-        """Of the documents that the rater spoke of."""
+        """The share of the documents that the rater labelled."""
         return self.count / self.known if self.known else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
-    """One import of the project as the page lists it."""
+class ImportSummary:
+    """One import of the project."""
 
     id: int
     file_name: str
@@ -44,25 +44,26 @@ class Chapter:
     repeated: int
     rejected: int
     reasons: tuple[str, ...]
-    """The first rejected rows in words."""
+    """The first rejected rows, with their reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What is in the project."""
+    """The documents of a project in numbers."""
 
     documents: int
     with_gold: int
     raters: tuple[str, ...]
     lengths: tuple[tuple[int, int], ...]
-    """(words from, documents), each bar ``width`` words wide."""
-    width: int
-    bars: tuple[GoldBar, ...]
-    chapters: tuple[Chapter, ...]
+    """(first word count of the bin, documents); each bin is ``bin_width`` words wide."""
+    bin_width: int
+    gold: tuple[GoldCount, ...]
+    imports: tuple[ImportSummary, ...]
+    """The newest first."""
 
 
-def overview(session: ProjectSession, codebook: Codebook | None) -> Overview:
-    """Counts, the lengths of the texts, how the gold is spread, and the imports, the newest first."""
+def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overview:
+    """Return the overview of a project; label names and colours come from ``codebook``."""
     store = session.store.documents
     lengths, width = _lengths(session)
     counts: dict[tuple[str, str], dict[Value, int]] = {}
@@ -73,14 +74,14 @@ def overview(session: ProjectSession, codebook: Codebook | None) -> Overview:
         with_gold=store.with_gold(),
         raters=tuple(store.raters()),
         lengths=lengths,
-        width=width,
-        bars=_bars(counts, codebook),
-        chapters=tuple(_chapter(session, one) for one in reversed(store.imports())),
+        bin_width=width,
+        gold=_gold_counts(counts, codebook),
+        imports=tuple(_summarise(session, one) for one in reversed(store.imports())),
     )
 
 
 def _lengths(session: ProjectSession) -> tuple[tuple[tuple[int, int], ...], int]:
-    """A histogram of about 20 bars: the width grows until they are few."""
+    """Return a histogram of fewer than 30 bins, and the width of a bin in words."""
     width = 1
     for width in (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 5000, 25_000, 100_000):
         bars = session.store.documents.lengths(width)
@@ -89,42 +90,49 @@ def _lengths(session: ProjectSession) -> tuple[tuple[tuple[int, int], ...], int]
     return tuple(session.store.documents.lengths(width)), width
 
 
-def _chapter(session: ProjectSession, one: Import) -> Chapter:
+def _summarise(session: ProjectSession, one: Import) -> ImportSummary:
     counts = one.counts
     rejected = int(counts.get("rejected", 0))
     rows = session.store.documents.rejected(one.id, 5) if rejected else []
-    return Chapter(
+    return ImportSummary(
         one.id, one.file_name, one.at, int(counts.get("documents", 0)), int(counts.get("repeated", 0)), rejected,
         tuple(f"row {row.line}: {row.reason}" for row in rows),
     )  # fmt: skip
 
 
-def rejected_of_import(session: ProjectSession, import_id: int) -> bytes:
-    """The rejected rows of an import as a csv file."""
+def rejected_rows_csv(session: ProjectSession, import_id: int) -> bytes:
+    """Return the rejected rows of an import as a csv file."""
     return rejected_csv(Rejected(row.line, row.reason, row.raw) for row in session.store.documents.rejected(import_id))
 
 
-def page(session: ProjectSession, *, search: str = "", offset: int = 0, limit: int = 50) -> tuple[int, list[Document]]:
-    """How many documents hold ``search`` in text or id, and one page of them in order."""
+def document_page(
+    session: ProjectSession, *, search: str = "", offset: int = 0, limit: int = 50
+) -> tuple[int, list[Document]]:
+    """Return the number of documents with ``search`` in text or id, and one page of them in order."""
     wanted = search.strip() or None
     return session.store.documents.count(wanted), session.store.documents.page(offset, limit, wanted)
 
 
-def gold_bars(found: Profile, codebook: Codebook | None) -> tuple[GoldBar, ...]:
-    """How the gold of documents that are not in the project yet is spread."""
+def gold_counts(found: Profile, codebook: Codebook | None) -> tuple[GoldCount, ...]:
+    """Return the distribution of gold labels of documents that are not imported yet."""
     counts: dict[tuple[str, str], dict[Value, int]] = {}
     for share in found.gold:
         values = dict(share.values)
         if share.present or share.absent:
             values |= {True: share.present, False: share.absent}
         counts[share.item, share.rater] = values
-    return _bars(counts, codebook)
+    return _gold_counts(counts, codebook)
 
 
-def _bars(counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codebook | None) -> tuple[GoldBar, ...]:
-    """Multilabel: present, label by label. Choice: documents of each label. Rating: each value of each dimension.
-    A value that one rater used has a bar for each who spoke of the item, so that their shares can be compared. Items
-    that are not in the codebook (any more) come last, under their bare id."""
+def _gold_counts(
+    counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codebook | None
+) -> tuple[GoldCount, ...]:
+    """Return counts in the order of the codebook.
+
+    Multilabel: documents in which the label is present. Choice: documents of each label. Rating: documents of each
+    value of each dimension. A value used by one rater has a count for every rater of the item, so that their shares
+    can be compared. Items that are not in the codebook come last, under their id.
+    """
     labels = {label.id: (label.name, label.colour) for label in codebook.labels} if codebook is not None else {}
     places = {label_id: place for place, label_id in enumerate(labels)}
     used: dict[str, dict[Value, None]] = {}
@@ -138,29 +146,29 @@ def _bars(counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codeb
         if item == CHOICE_ITEM and item not in labels:
             for value, count in values.items():
                 named, shade = labels.get(str(value), (f"{value} (not in the codebook)", 0))
-                bars.append((places.get(str(value), 999), GoldBar(named, shade, rater, "", count, known)))
+                bars.append((places.get(str(value), 999), GoldCount(named, shade, rater, "", count, known)))
         elif set(values) <= {True, False} and not any(type(value) is not bool for value in values):
-            bars.append((places.get(item, 999), GoldBar(name, colour, rater, "", values.get(True, 0), known)))
+            bars.append((places.get(item, 999), GoldCount(name, colour, rater, "", values.get(True, 0), known)))
         else:
             ordered = sorted(values.items(), key=lambda pair: (str(type(pair[0])), pair[0]))
             place = places.get(item, 999)
-            bars += [(place, GoldBar(name, colour, rater, as_text(value), count, known)) for value, count in ordered]
+            bars += [(place, GoldCount(name, colour, rater, as_text(value), count, known)) for value, count in ordered]
     return tuple(bar for _, bar in sorted(bars, key=lambda pair: (pair[0], pair[1].rater)))
 
 
 @dataclass(frozen=True, slots=True)
 class Cooccurrence:
-    """How often two labels are in the gold of one document."""
+    """The number of documents that have both labels as gold."""
 
     label: str
     other: str
     count: int
     share: float
-    """of the documents that have ``label``"""
+    """Of the documents that have ``label``."""
 
 
-def together(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurrence, ...]:
-    """All pairs of labels of a multilabel codebook; empty for other kinds and without gold."""
+def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurrence, ...]:
+    """Return all pairs of labels of a multilabel codebook; nothing for other kinds and without gold."""
     if codebook.kind != "multilabel" or len(codebook.labels) < 2:
         return ()
     counts = {(one, other): count for one, other, count in session.store.evaluations.together(codebook.items)}
@@ -178,8 +186,8 @@ def together(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurrence,
     )
 
 
-# Words that hardly any text of a language does without, and that the others do not have.
-_TELLING: Mapping[str, frozenset[str]] = {
+# Frequent words of each language that the other languages do not have.
+_FREQUENT_WORDS: Mapping[str, frozenset[str]] = {
     "English": frozenset(["the", "and", "was", "with", "this", "that", "have", "were", "they", "not"]),
     "German": frozenset(["und", "der", "die", "das", "nicht", "ist", "wir", "sehr", "war", "mit"]),
     "French": frozenset(["les", "des", "est", "dans", "une", "pas", "pour", "nous", "avec", "très"]),
@@ -199,14 +207,16 @@ _SCRIPTS: tuple[tuple[str, str, str], ...] = (
     ("Korean", "\uac00", "\ud7af"),
     ("Chinese characters", "\u4e00", "\u9fff"),
 )
-LOOKED_AT = 1000
-"""Texts whose language is guessed, drawn at random but always the same."""
-UNKNOWN = "not told"
+LANGUAGE_SAMPLE = 1000
+"""Texts whose language is guessed: a random sample with a fixed seed."""
+UNKNOWN = "unknown"
 
 
-def language(text: str) -> str:
-    """A guess at a text's language: by its script, or in Latin script by telling words (two different ones at least);
-    ``UNKNOWN`` where neither says enough, as in a short text. Seven languages of Latin script are told apart."""
+def guess_language(text: str) -> str:
+    """Return a guess at a text's language, by its script or by at least two different frequent words.
+
+    ``UNKNOWN`` if neither is enough, as in a short text. Seven languages in Latin script are distinguished.
+    """
     letters = [character for character in text[:2000] if character.isalpha()]
     if not letters:
         return UNKNOWN
@@ -214,26 +224,28 @@ def language(text: str) -> str:
         if sum(first <= letter <= last for letter in letters) > 0.2 * len(letters):
             return name
     words = set(text[:2000].lower().replace(".", " ").replace(",", " ").split())
-    found = sorted(((len(words & telling), name) for name, telling in _TELLING.items()), reverse=True)
+    found = sorted(((len(words & frequent), name) for name, frequent in _FREQUENT_WORDS.items()), reverse=True)
     return found[0][1] if found[0][0] >= 2 and found[0][0] > found[1][0] else UNKNOWN
 
 
-def languages(session: ProjectSession) -> dict[str, int]:
-    """Languages of up to ``LOOKED_AT`` documents by number of texts, the most frequent first."""
+def count_languages(session: ProjectSession) -> dict[str, int]:
+    """Return the number of texts by language, the most frequent first, from up to ``LANGUAGE_SAMPLE`` documents."""
     ids = session.store.documents.ids()
-    if len(ids) > LOOKED_AT:
-        ids = random.Random(0).sample(ids, LOOKED_AT)
-    return dict(Counter(language(one.text) for one in session.store.documents.load(ids, gold=False)).most_common())
+    if len(ids) > LANGUAGE_SAMPLE:
+        ids = random.Random(0).sample(ids, LANGUAGE_SAMPLE)
+    return dict(
+        Counter(guess_language(one.text) for one in session.store.documents.load(ids, gold=False)).most_common()
+    )
 
 
-def gold_words(document: Document, codebook: Codebook | None) -> list[str]:
-    """A document's gold in words: the labels present, the label chosen, or ``name 4``; with the rater if several."""
+def format_gold(document: Document, codebook: Codebook | None) -> list[str]:
+    """Return a document's gold as text: the labels present, the label chosen, or ``name 4`` (rater)."""
     labels = {label.id: label.name for label in codebook.labels} if codebook is not None else {}
     places = {label_id: place for place, label_id in enumerate(labels)}
     words = []
-    for rater, said in document.gold.items():
+    for rater, values in document.gold.items():
         tail = f" ({rater})" if len(document.gold) > 1 else ""
-        for item, value in sorted(said.items(), key=lambda pair: places.get(pair[0], len(places))):
+        for item, value in sorted(values.items(), key=lambda pair: places.get(pair[0], len(places))):
             if value is True:
                 words.append(f"{labels.get(item, item)}{tail}")
             elif value is not False:

@@ -1,76 +1,153 @@
-"""Files that were read and not imported yet. The process holds them, so that a reload of the page, or a tab that is
-closed, loses none; they go when the studio ends."""
+"""Files that were read and are not imported yet, with their preview and their import job.
+
+The process holds them: a page reload or a closed tab loses nothing. They end with the studio.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
-if TYPE_CHECKING:
-    from core.services.data.import_job import Importing
-    from core.services.data.importing import Draft
+from core.codebook import Codebook
+from core.errors import MootError
+from core.services.data.importing import Import, ImportDraft, ImportPreview, preview_import, store_documents
+from core.services.session import ProjectSession
 
-MOST = 4
-"""Files that are held: each is in memory with its rows."""
+MAX_PENDING = 4
+"""Files held at once: each is in memory with its rows."""
+
+
+class ImportJob:
+    """One import in its own thread, so that a rerun of the page neither stops nor repeats it.
+
+    ``target`` returns the project, and may create it.
+    """
+
+    def __init__(self, preview: ImportPreview, target: Callable[[], ProjectSession]) -> None:
+        self.preview = preview
+        self.share = 0.0
+        self.step = "Importing"
+        self._session: ProjectSession | None = None
+        self._stored: Import | None = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, args=(target,), name="moot-import", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most ``seconds`` and return whether the job has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> tuple[ProjectSession, Import]:
+        """Return the project and the stored import of a job that has ended. Raises its error."""
+        if self._error is not None:
+            raise self._error
+        assert self._session is not None
+        assert self._stored is not None
+        return self._session, self._stored
+
+    def _run(self, target: Callable[[], ProjectSession]) -> None:
+        try:
+            self._session = target()
+            self._stored = store_documents(self._session, self.preview, self._report)
+        except Exception as error:  # raised again by result()
+            self._error = error
+
+    def _report(self, share: float, step: str) -> None:
+        self.share, self.step = share, step
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltPreview:
+    """A preview, or the error that prevented it, and the codebook and project state that it was built for."""
+
+    codebook_hash: str
+    stored_documents: int
+    result: ImportPreview | MootError
 
 
 @dataclass(frozen=True, slots=True)
 class PendingImport:
-    """A file that was read, as it is mapped now, and its import once that has begun."""
+    """A file that was read, as it is currently mapped, and its import job once started."""
 
     id: str
-    draft: Draft
+    draft: ImportDraft
     project: Path | None
-    """The project that it was read in; None without one."""
+    """The project that was open when the file was read; None without a project."""
     read_at: float
     """Unix seconds."""
-    job: Importing | None = None
+    job: ImportJob | None = None
+    built: _BuiltPreview | None = None
 
 
 class PendingImports:
-    """The intakes of all tabs. Safe to use from several threads."""
+    """The pending imports of all tabs. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._intakes: dict[str, PendingImport] = {}
-        self._guard = threading.Lock()
+        self._pending: dict[str, PendingImport] = {}
+        self._lock = threading.Lock()
 
-    def add(self, draft: Draft, project: Path | None) -> PendingImport:
-        """Hold a file. Beyond ``MOST`` the one that was read first is let go, unless it is being imported."""
-        made = PendingImport(uuid4().hex[:12], draft, project, time.time())
-        with self._guard:
-            self._intakes[made.id] = made
-            idle = [id for id, one in self._intakes.items() if one.job is None]
-            for id in idle[: max(0, len(self._intakes) - MOST)]:
-                del self._intakes[id]
-        return made
+    def add(self, draft: ImportDraft, project: Path | None) -> PendingImport:
+        """Hold a file. Beyond ``MAX_PENDING`` the oldest one is dropped, unless it is being imported."""
+        added = PendingImport(uuid4().hex[:12], draft, project, time.time())
+        with self._lock:
+            self._pending[added.id] = added
+            idle = [id for id, one in self._pending.items() if one.job is None]
+            for id in idle[: max(0, len(self._pending) - MAX_PENDING)]:
+                del self._pending[id]
+        return added
 
     def get(self, id: str) -> PendingImport | None:
-        """The intake of this id; None once it was imported or dropped."""
-        with self._guard:
-            return self._intakes.get(id)
+        """Return a pending import; None once it was imported or dropped."""
+        with self._lock:
+            return self._pending.get(id)
 
-    def change(self, id: str, draft: Draft) -> None:
-        """The file is mapped otherwise now. Nothing happens once it is gone."""
-        with self._guard:
-            if id in self._intakes:
-                self._intakes[id] = replace(self._intakes[id], draft=draft)
+    def of_project(self, project: Path | None) -> tuple[PendingImport, ...]:
+        """Return the pending imports that were read in a project, the latest first."""
+        with self._lock:
+            return tuple(one for one in reversed(self._pending.values()) if one.project == project)
 
-    def work(self, id: str, job: Importing | None) -> None:
-        """Its import has begun; with None it has ended badly. Nothing happens once it is gone."""
-        with self._guard:
-            if id in self._intakes:
-                self._intakes[id] = replace(self._intakes[id], job=job)
+    def preview(self, id: str, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
+        """Return the preview of a pending import, built once until draft, codebook or project change.
 
-    def drop(self, id: str) -> None:
-        """Let it go: it was imported, or nobody wants it."""
-        with self._guard:
-            self._intakes.pop(id, None)
+        ``session`` is the project to add to, None for a new project. Raises the MootError that prevents the import,
+        and KeyError once the import is gone.
+        """
+        with self._lock:
+            pending = self._pending[id]
+        codebook_hash = codebook.hash if codebook is not None else ""
+        stored = session.store.documents.count() if session is not None else 0
+        built = pending.built
+        if built is None or (built.codebook_hash, built.stored_documents) != (codebook_hash, stored):
+            try:
+                result: ImportPreview | MootError = preview_import(pending.draft, codebook, session)
+            except MootError as error:
+                result = error
+            built = _BuiltPreview(codebook_hash, stored, result)
+            with self._lock:
+                if (current := self._pending.get(id)) is not None and current.draft is pending.draft:
+                    self._pending[id] = replace(current, built=built)
+        if isinstance(built.result, MootError):
+            raise built.result
+        return built.result
 
-    def of(self, project: Path | None) -> tuple[PendingImport, ...]:
-        """What was read in a project and waits, the latest first."""
-        with self._guard:
-            return tuple(one for one in reversed(self._intakes.values()) if one.project == project)
+    def update(self, id: str, draft: ImportDraft) -> None:
+        """Replace the draft of a pending import. Does nothing once it is gone."""
+        with self._lock:
+            if id in self._pending:
+                self._pending[id] = replace(self._pending[id], draft=draft, built=None)
+
+    def set_job(self, id: str, job: ImportJob | None) -> None:
+        """Set the import job; None after it failed. Does nothing once the pending import is gone."""
+        with self._lock:
+            if id in self._pending:
+                self._pending[id] = replace(self._pending[id], job=job)
+
+    def remove(self, id: str) -> None:
+        """Remove a pending import. Does nothing once it is gone."""
+        with self._lock:
+            self._pending.pop(id, None)

@@ -1,4 +1,4 @@
-"""The sample projects: each data set that Moot brings along, opened as a project of its own."""
+"""The sample projects: each sample data set, opened as its own project."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from core import resources
 from core.codebook import Codebook
 from core.errors import ProjectError, UsageError
 from core.services import personas, preferences
-from core.services.data import file_import
-from core.services.data.sample_data import SAMPLES, Sample
-from core.services.pipeline import read_codebook
+from core.services.codebooks.codebook import read_codebook
+from core.services.data.importing import ImportOptions, preview_file, store_documents
+from core.services.samples import SAMPLES, Sample
 from core.services.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class SampleCard:
-    """A sample as Home shows it."""
+    """A sample as shown on Home."""
 
     sample: Sample
     codebook: Codebook
     documents: int
 
     @property
-    def words(self) -> str:
-        """What it is in a line."""
+    def description(self) -> str:
+        """A one-line description."""
         how = {"multilabel": "several of", "choice": "one of", "rating": "ratings on"}[self.codebook.kind]
         what = "dimensions" if self.codebook.kind == "rating" else "labels"
         return f"{how} {len(self.codebook.labels)} {what}, {self.documents} {self.sample.unit}"
 
 
-def samples() -> tuple[SampleCard, ...]:
-    """The samples that this installation has."""
+def sample_cards() -> tuple[SampleCard, ...]:
+    """Return the samples that are installed."""
     folder = resources.folder("sample_data")
     cards = []
     for sample in SAMPLES:
@@ -46,32 +46,45 @@ def samples() -> tuple[SampleCard, ...]:
 
 
 def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
-    """Open a sample project, made from the sample data when it is missing, and give its file.
+    """Open a sample project, created from the sample data if it is missing, and return its file.
 
-    What is in it stays as it is: a codebook is put in only where there is none. Raises UsageError for a sample that
-    there is not, and ProjectError.
+    An existing project stays as it is: data is only added if it has no codebook. Raises UsageError for an unknown
+    sample, and ProjectError.
     """
     sample = next((sample for sample in SAMPLES if sample.key == key), None)
     if sample is None:
-        raise UsageError(f"There is no sample '{key}'.", f"There are: {', '.join(one.key for one in SAMPLES)}.")
+        raise UsageError(f"Sample '{key}' does not exist.", f"Samples: {', '.join(one.key for one in SAMPLES)}.")
     make_folder()
     session = workspace.open(sample.path)
     if session.store.codebooks.latest() is None:
         folder = resources.folder("sample_data")
         codebook = read_codebook(folder / sample.codebook)
-        file_import.take_in(session, file_import.read_source(sample.source, codebook), sample.data)
+        store_documents(session, preview_file(_options(sample), codebook))
         session.store.codebooks.save(codebook, note="the sample's codebook")
         if sample.personas:
             session.store.personas.save(personas.read_cast(folder / sample.personas), note="the sample's personas")
     return session.path
 
 
+def _options(sample: Sample) -> ImportOptions:
+    return ImportOptions(
+        resources.folder("sample_data") / sample.data,
+        text=sample.text,
+        id_column=sample.id_column,
+        contexts=sample.contexts,
+        gold=sample.gold,
+        gold_same_names=not sample.gold,
+        group=sample.group,
+        order=sample.order,
+    )
+
+
 def make_folder() -> None:
-    """Make the projects folder where it is missing. ProjectError."""
+    """Create the projects folder if it is missing. Raises ProjectError."""
     folder = preferences.projects_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ProjectError(
-            f"The folder {folder} cannot be made: {error.strerror}.", "Check its permissions."
+            f"The folder {folder} cannot be created: {error.strerror}.", "Check its permissions."
         ) from error

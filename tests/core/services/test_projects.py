@@ -59,7 +59,7 @@ def test_no_such_sample(workspace: Workspace) -> None:
 
 
 def test_cards_tell_what_is_in_a_sample() -> None:
-    assert [card.words for card in sample_projects.samples()] == [
+    assert [card.words for card in sample_projects.sample_cards()] == [
         "several of 5 labels, 96 reviews",
         "one of 3 labels, 66 sentences",
         "one of 3 labels, 33 pairs of sentences",

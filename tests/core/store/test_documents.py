@@ -53,21 +53,21 @@ def test_gold_that_comes_later_joins_and_what_it_says_otherwise_stays(project):
     project.store.documents.add(make_documents(2, {"d0": {"ann": {"a": True}}}))
     later = {"d0": {"ann": {"a": False, "b": True}, "bob": {"a": False}}, "d2": {"ann": {"a": False}}}
     made = project.store.documents.add(make_documents(3, later))
-    assert made.counts == {"documents": 1, "repeated": 2, "otherwise": 1, "rejected": 0}
+    assert made.counts == {"documents": 1, "repeated": 2, "gold_conflicts": 1, "rejected": 0}
     found = project.store.documents.load(["d0", "d2"])
     assert [one.gold for one in found] == [{"ann": {"a": True, "b": True}, "bob": {"a": False}}, later["d2"]]
 
 
 def test_an_import_is_recorded_with_what_it_left_out(project):
     first = project.store.documents.add(make_documents(3), file_name="a.csv", options={"text": "review"})
-    assert first.counts == {"documents": 3, "repeated": 0, "otherwise": 0, "rejected": 0}
+    assert first.counts == {"documents": 3, "repeated": 0, "gold_conflicts": 0, "rejected": 0}
     rejected = [RejectedRow(9, "2 fields, expected 3", "x,y"), RejectedRow(4, "empty", "")]
     again = project.store.documents.add(
         [*make_documents(4), Document("d3", {"text": "a second d3"}, gold={"gold": {"a": True}})],
         file_name="b.csv",
         rejected=rejected,
     )
-    assert again.counts == {"documents": 1, "repeated": 4, "otherwise": 0, "rejected": 2}
+    assert again.counts == {"documents": 1, "repeated": 4, "gold_conflicts": 0, "rejected": 2}
     assert project.store.documents.imports() == [first, again]
     assert project.store.documents.rejected(again.id) == rejected[::-1]
     assert project.store.documents.rejected(again.id, limit=1) == rejected[1:]

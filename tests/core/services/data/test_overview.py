@@ -8,7 +8,7 @@ from tests.core.services.sample_world import CODEBOOK
 
 def test_labels_that_go_together(session, run_id):
     # Gold: A on d0 d1 d4 d6, B on d1 d2; both on d1.
-    found = {(one.label, one.other): (one.count, one.share) for one in overview.together(session, CODEBOOK)}
+    found = {(one.label, one.other): (one.count, one.share) for one in overview.cooccurrence(session, CODEBOOK)}
     assert found == {
         ("Alpha", "Alpha"): (4, 1.0),
         ("Alpha", "Beta"): (1, 0.25),
@@ -25,9 +25,9 @@ def test_labels_that_go_together(session, run_id):
         ("Nous avons très bien dormi dans une chambre calme.", "French"),
         ("Номер был чистый.", "Cyrillic script"),
         ("部屋はきれいでした。", "Japanese"),
-        ("Lovely!", "not told"),
-        ("123", "not told"),
+        ("Lovely!", "unknown"),
+        ("123", "unknown"),
     ],
 )
 def test_languages(text, language):
-    assert overview.language(text) == language
+    assert overview.guess_language(text) == language

@@ -5,42 +5,52 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from core.services.data.import_job import Importing
-from core.services.data.importing import Draft, read
-from core.services.data.pending_imports import MOST, PendingImports
+from core.codebook import load_yaml
+from core.services.data.importing import ImportDraft, read_file
+from core.services.data.pending_imports import MAX_PENDING, ImportJob, PendingImports
 
 
-def draft(name: str = "a.csv") -> Draft:
-    return read(b"id,text\n1,some soup\n2,some bread\n", name)
+def draft(name: str = "a.csv") -> ImportDraft:
+    return read_file(b"id,text\n1,some soup\n2,some bread\n", name)
 
 
 def test_it_is_held_until_it_is_dropped_and_by_its_project():
-    waiting, here = PendingImports(), Path("p.duckdb")
-    first, second = waiting.add(draft("a.csv"), here), waiting.add(draft("b.csv"), here)
-    other = waiting.add(draft("c.csv"), None)
-    assert [one.draft.name for one in waiting.of(here)] == ["b.csv", "a.csv"]
-    assert waiting.of(None) == (other,)
-    waiting.change(first.id, draft("renamed.csv"))
-    assert [one.draft.name for one in waiting.of(here)] == ["b.csv", "renamed.csv"]
-    waiting.drop(second.id)
-    assert waiting.get(second.id) is None
+    pending, here = PendingImports(), Path("p.duckdb")
+    first, second = pending.add(draft("a.csv"), here), pending.add(draft("b.csv"), here)
+    other = pending.add(draft("c.csv"), None)
+    assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "a.csv"]
+    assert pending.of_project(None) == (other,)
+    pending.update(first.id, draft("renamed.csv"))
+    assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "renamed.csv"]
+    pending.remove(second.id)
+    assert pending.get(second.id) is None
 
 
 def test_what_is_gone_stays_gone():
-    waiting = PendingImports()
-    one = waiting.add(draft(), None)
-    waiting.drop(one.id)
-    waiting.drop(one.id)
-    waiting.change(one.id, draft())
-    waiting.work(one.id, None)
-    assert waiting.of(None) == ()
+    pending = PendingImports()
+    one = pending.add(draft(), None)
+    pending.remove(one.id)
+    pending.remove(one.id)
+    pending.update(one.id, draft())
+    pending.set_job(one.id, None)
+    assert pending.of_project(None) == ()
 
 
 def test_the_oldest_is_let_go_but_none_that_is_being_imported():
-    waiting = PendingImports()
-    busy, *rest = [waiting.add(draft(f"{number}.csv"), None) for number in range(MOST)]
-    waiting.work(busy.id, cast(Importing, object()))
-    waiting.add(draft("last.csv"), None)
-    assert waiting.get(busy.id) is not None
-    assert waiting.get(rest[0].id) is None
-    assert len(waiting.of(None)) == MOST
+    pending = PendingImports()
+    busy, *rest = [pending.add(draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
+    pending.set_job(busy.id, cast(ImportJob, object()))
+    pending.add(draft("last.csv"), None)
+    assert pending.get(busy.id) is not None
+    assert pending.get(rest[0].id) is None
+    assert len(pending.of_project(None)) == MAX_PENDING
+
+
+def test_a_preview_is_built_once_until_the_draft_or_the_codebook_changes():
+    pending = PendingImports()
+    one = pending.add(draft(), None)
+    first = pending.preview(one.id, None, None)
+    assert pending.preview(one.id, None, None) is first
+    assert pending.preview(one.id, load_yaml("labels: [{name: Food}]"), None) is not first
+    pending.update(one.id, draft("b.csv"))
+    assert pending.preview(one.id, None, None).draft.name == "b.csv"

@@ -1,23 +1,21 @@
-"""The data sets that Moot brings along: where each is, how it is read, what it is called."""
+"""The sample data sets that ship with Moot: their files, columns and titles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import resources
 from core.services import preferences
-from core.services.data import file_import
 
 SUFFIX = ".duckdb"
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A data set that Moot brings along: where it is and how to read it. ``unit`` names its documents in the plural.
+    """A sample data set: its files and how to read them. ``unit`` names its documents in the plural.
 
-    ``gold`` is as on the command line; without any it comes from the columns called like the labels. ``personas`` is a
-    file of personas for its panel, and ``protocol`` the one that its project begins with.
+    ``gold`` has the form of the command line's option. If empty, gold comes from the columns named like the labels.
+    ``personas`` is a file of personas for its panel.
     """
 
     key: str
@@ -34,22 +32,8 @@ class Sample:
     personas: str = ""
 
     @property
-    def source(self) -> file_import.SourceFile:
-        """How its file is read."""
-        return file_import.SourceFile(
-            resources.folder("sample_data") / self.data,
-            text=self.text,
-            id_column=self.id_column,
-            contexts=self.contexts,
-            gold=self.gold,
-            gold_same_names=not self.gold,
-            group=self.group,
-            order=self.order,
-        )
-
-    @property
     def path(self) -> Path:
-        """The project that is made from it."""
+        """The file of the project made from the sample."""
         return preferences.projects_folder() / f"{self.key}{SUFFIX}"
 
 

@@ -1,0 +1,244 @@
+"""Data: what would be imported, what is, and what the project then holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.codebook import Codebook, Label, load_yaml
+from core.errors import InputError, UsageError
+from core.services import projects
+from core.services.codebooks import codebook as codebooks
+from core.services.data import importing, overview
+from core.services.data.importing import GoldSource, Mapping
+from core.services.data.pending_imports import ImportJob
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+CODEBOOK = load_yaml("labels: [{name: Food}, {name: Service}]")
+FOOD, SERVICE = (label.id for label in CODEBOOK.labels)
+CSV = b"""id,text,Food,Service,other
+a,the soup was good,1,no,x
+b,the waiter was rude,0,yes,y
+c,nothing,0,maybe,z
+c,again,1,1,z
+d,,1,1,z
+e,the soup was good,,,z
+f,too,few
+"""
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    workspace = Workspace()
+    yield projects.create_project(workspace, "p")
+    workspace.close()
+
+
+def with_id(draft: importing.ImportDraft, column: str = "id") -> importing.ImportDraft:
+    return replace(draft, mapping=replace(draft.mapping, id=column))
+
+
+def preview(
+    session: ProjectSession, draft: importing.ImportDraft, codebook: Codebook | None = None
+) -> importing.ImportPreview:
+    return importing.preview_import(draft, codebook, session)
+
+
+def soup(session: ProjectSession) -> importing.ImportPreview:
+    return preview(session, with_id(importing.read_file(CSV, "soup.csv", CODEBOOK)), CODEBOOK)
+
+
+def test_nothing_is_kept_before_the_import_and_every_row_is_accounted_for(session: ProjectSession) -> None:
+    draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
+    found = preview(session, draft, CODEBOOK)
+    assert session.store.documents.count() == 0
+    built = found.built
+    # seven rows: c again (id), d (no text), f (two fields) are out
+    assert (built.read, built.kept, len(built.rejected)) == (7, 4, 3)
+    assert (built.duplicate_texts, built.empty_texts, built.with_gold) == (1, 1, 3)
+    assert [(one.value, one.count) for one in built.unknown_gold] == [("maybe", 1)]
+
+    first = importing.preview_import(replace(draft, duplicates="first", empties="keep"), CODEBOOK, session)
+    assert [one.id for one in first.built.documents] == ["a", "b", "c", "d"]
+
+
+def test_import_and_what_is_there_then(session: ProjectSession) -> None:
+    told: list[tuple[float, str]] = []
+    draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
+    made = importing.store_documents(
+        session, preview(session, draft, CODEBOOK), lambda share, what: told.append((share, what))
+    )
+    assert made.counts == {"documents": 4, "repeated": 0, "gold_conflicts": 0, "rejected": 3}
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+    assert told[-1] == (1.0, "Done")
+
+    there = overview.load_overview(session, CODEBOOK)
+    assert (there.documents, there.with_gold, there.raters) == (4, 3, ("gold",))
+    # Food: a yes, b and c no; Service: a no, b yes, c's "maybe" is no gold
+    assert [(bar.label, bar.count, bar.known) for bar in there.gold] == [("Food", 1, 3), ("Service", 1, 2)]
+    assert sum(count for _, count in there.lengths) == 4
+    (stored,) = there.imports
+    assert (stored.file_name, stored.added, stored.rejected) == ("soup.csv", 4, 3)
+    assert stored.reasons[-1] == "row 8: 3 fields, expected 5"
+    assert overview.rejected_rows_csv(session, stored.id).decode("utf-8-sig").count("\n") == 1 + 3
+
+    total, page = overview.document_page(session, search="SOUP")
+    assert (total, [one.id for one in page]) == (2, ["a", "e"])
+    assert overview.format_gold(page[0], CODEBOOK) == ["Food"]
+    assert overview.document_page(session, offset=3, limit=2)[1][0].id == "e"
+
+
+def test_what_odd_values_mean_can_be_said(session: ProjectSession) -> None:
+    draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
+    draft = replace(draft, mapping=replace(draft.mapping, value_map={"Maybe": True}))
+    found = preview(session, draft, CODEBOOK)
+    assert found.built.unknown_gold == ()
+    assert found.built.documents[2].gold == {"gold": {FOOD: False, SERVICE: True}}
+
+
+def test_without_a_codebook_one_is_made_from_the_gold(session: ProjectSession) -> None:
+    draft = importing.read_file(b"text,good,bad\nx,1,0\ny,0,1\n", "two.csv")
+    found = importing.preview_import(draft, None, session)
+    assert found.new_codebook
+    assert found.codebook is not None
+    assert found.codebook.names == ("good", "bad")
+    importing.store_documents(session, preview(session, draft))
+    made = codebooks.current(session)
+    assert made == found.codebook
+    assert [(bar.label, bar.count) for bar in overview.load_overview(session, made).gold] == [("good", 1), ("bad", 1)]
+
+
+def test_gold_goes_to_the_labels_of_a_draft_and_the_draft_stays(session: ProjectSession) -> None:
+    codebooks.keep(session, CODEBOOK)
+    known = codebooks.known(session)
+    importing.store_documents(session, preview(session, with_id(importing.read_file(CSV, "soup.csv", known)), known))
+    assert session.store.codebooks.latest() is None
+    assert codebooks.standing(session).codebook == CODEBOOK
+    assert session.store.documents.with_gold() == 3
+
+
+def test_an_import_runs_by_itself(session: ProjectSession) -> None:
+    job = ImportJob(soup(session), lambda: session)
+    assert job.wait(20)
+    where, made = job.result()
+    assert (where, made.counts["documents"], job.share) == (session, 4, 1.0)
+    again = ImportJob(preview(session, importing.read_file(b"id,text\na,other\n", "x.csv")), lambda: session)
+    again.wait(20)
+    with pytest.raises(InputError):
+        again.result()
+
+
+def test_no_gold_makes_no_codebook(session: ProjectSession) -> None:
+    draft = importing.read_file(b"text\nx\ny\n", "plain.csv")
+    found = importing.preview_import(draft, None, session)
+    assert (found.codebook, found.new_codebook) == (None, False)
+    importing.store_documents(session, preview(session, draft))
+    assert codebooks.current(session) is None
+
+
+def test_more_documents_are_added_and_changed_ones_are_refused(session: ProjectSession) -> None:
+    importing.store_documents(session, preview(session, importing.read_file(b"id,text\n1,one\n2,two\n", "a.csv")))
+    again = importing.read_file(b"id,text\n2,two\n3,three\n", "b.csv")
+    assert importing.preview_import(again, None, session).existing == 1
+    assert importing.store_documents(session, preview(session, again)).counts == {
+        "documents": 1,
+        "repeated": 1,
+        "gold_conflicts": 0,
+        "rejected": 0,
+    }
+
+    other = importing.read_file(b"id,text\n3,drei\n", "c.csv")
+    assert importing.preview_import(other, None, session).conflicts == ("3",)
+    with pytest.raises(InputError, match="already has a document '3' with a different text"):
+        importing.store_documents(session, preview(session, other))
+    importing.store_documents(session, preview(session, replace(other, destination="replace")))
+    assert [one.text for one in overview.document_page(session)[1]] == ["drei"]
+
+
+def test_nothing_to_import_is_an_error(session: ProjectSession) -> None:
+    draft = importing.read_file(b"id,text\n,x\n", "a.csv")
+    with pytest.raises(InputError, match="no row can be used"):
+        importing.store_documents(session, preview(session, with_id(draft)))
+
+
+def test_read_otherwise(session: ProjectSession) -> None:
+    draft = importing.read_file("text;n\nBär;1\n".encode("latin-1"), "b.csv")
+    assert (draft.table.delimiter, draft.table.row(0)["text"]) == (";", "Bär")
+    one = importing.reread_file(draft, delimiter=",")
+    assert one.table.columns == ("text;n",)
+    assert one.mapping.text == "text;n"  # the column before is not there any more
+    back = importing.reread_file(replace(one, duplicates="first"), delimiter=None)
+    assert back.table.columns == ("text", "n")
+    assert back.duplicates == "first"
+    with pytest.raises(UsageError):
+        importing.reread_file(draft, encoding="klingon")
+
+
+def test_a_table_without_text_is_read_all_the_same() -> None:
+    draft = importing.read_file(b"a,b\n1,2\n", "n.csv")
+    assert draft.mapping.text == "a"
+    assert "is used for now" in draft.mapping.reasons[0]
+
+
+def test_gold_mapped_anew(session: ProjectSession) -> None:
+    draft = importing.read_file(CSV, "soup.csv")
+    importing.store_documents(session, preview(session, with_id(replace(draft, mapping=Mapping("text")))))
+    assert overview.load_overview(session, None).with_gold == 0
+
+    again = importing.draft_from_project(session, CODEBOOK)
+    assert [source.column for source in again.mapping.gold] == ["Food"]  # a quarter of Service is no gold value
+    both = (GoldSource("Food", "label", "Food"), GoldSource("Service", "label", "Service"))
+    again = replace(again, mapping=replace(again.mapping, gold=both))
+    assert importing.replace_gold(session, preview(session, again, CODEBOOK)) == 3
+    found = session.store.documents.get("a")
+    assert found is not None
+    assert found.gold == {"gold": {FOOD: True, SERVICE: False}}
+    assert found.text == "the soup was good"
+
+    one = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food", "Ann"),)))
+    importing.replace_gold(session, preview(session, one, CODEBOOK))
+    assert session.store.documents.raters() == ["Ann"]
+
+
+def test_gold_mapped_anew_without_documents(session: ProjectSession) -> None:
+    with pytest.raises(InputError, match="no documents"):
+        importing.draft_from_project(session, CODEBOOK)
+
+
+def test_kinds_of_gold() -> None:
+    choice = Codebook(kind="choice", labels=(Label(name="a"), Label(name="b")))
+    assert importing.gold_kinds(None) == ("label", "list", "choice")
+    assert importing.gold_kinds(CODEBOOK) == ("label", "list")
+    assert importing.gold_kinds(choice) == ("choice",)
+    draft = importing.read_file(b"text,label\nfoo bar,a\nbar foo,b\n", "c.csv", choice)
+    assert [source.column for source in importing.suggest_gold(draft, "choice", choice)] == ["label"]
+    found = importing.preview_import(draft, choice)
+    bars = overview.gold_counts(found.profile, found.codebook)
+    assert [(bar.label, bar.count, bar.known) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
+
+
+def test_several_raters_and_ratings() -> None:
+    draft = importing.read_file(b"text,clear_A,clear_B\nx y,1,5\nz a,3,5\n", "r.csv")
+    book = load_yaml("{kind: rating, scale: {min: 1, max: 5}, labels: [{name: clear}]}")
+    gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
+    found = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)
+    bars = overview.gold_counts(found.profile, book)
+    assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
+        ("A", "1", 1), ("A", "3", 1), ("A", "5", 0), ("B", "1", 0), ("B", "3", 0), ("B", "5", 2),
+    ]  # fmt: skip
+    assert overview.format_gold(found.built.documents[0], book) == ["clear 1 (A)", "clear 5 (B)"]
+
+
+def test_gold_of_a_label_that_is_gone_is_shown_as_such(session: ProjectSession) -> None:
+    importing.store_documents(session, soup(session))
+    less = codebooks.delete_label(CODEBOOK, SERVICE)
+    assert [bar.label for bar in overview.load_overview(session, less).gold] == [
+        "Food",
+        f"{SERVICE} (not in the codebook)",
+    ]
