@@ -43,7 +43,7 @@ def test_gold_of_later_joins_documents_that_are_there(tmp_path: Path) -> None:
     assert [evaluated(tmp_path)["labels"][name]["n"] for name in ("Service", "Food")] == [4, 3]
     with_gold(tmp_path, "s", 1, 1, 0, 0)
     said = again(tmp_path, "--gold", "Service=s").stderr
-    assert "1 gold value differs from the gold that p.duckdb has, which stays" in said
+    assert "1 gold value differs from the gold in p.duckdb, which stays" in said
     assert evaluated(tmp_path)["labels"]["Service"]["fn"] == 0
 
 
