@@ -199,8 +199,8 @@ def audit(row: Row) -> bool:
 def _badge(row: Row) -> str:
     if audit(row):
         return "random audit"
-    if row.reason == "student" and row.certainty is not None:
-        return f"student {row.certainty:.2f}"
+    if row.reason == "classifier" and row.certainty is not None:
+        return f"classifier {row.certainty:.2f}"
     return REASONS[row.reason] if row.reason else ""
 
 

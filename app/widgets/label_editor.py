@@ -182,7 +182,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
     """The keywords as chips, and words that may be missing."""
     offered = codebooks.suggestions(codebook, label.id, OFFERED)
-    field_name("Keywords", "for the built-in model and the student only")
+    field_name("Keywords", "for the built-in models only")
     keys = st.container(key="keywords")
     keys.multiselect(
         "Keywords",

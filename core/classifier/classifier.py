@@ -1,11 +1,12 @@
-"""The student: a small classifier that learns from what a person decided, and says how sure it is.
+"""A small classifier that is trained on reviewed documents and reports its certainty.
 
-For each item a logistic regression on TF-IDF of the text plus the lexical evidence (what the codebook's own words
-say), blended with that lexical evidence alone: after m decisions the student's voice weighs m / (m + 50). So it starts
-where the word lists are and needs no least number of labels. A label without any usable decision stays lexical.
+For each item, a logistic regression on TF-IDF of the text plus the lexical evidence (scores of the codebook's own
+words) is blended with the lexical evidence alone. After m decisions the regression has the weight m / (m + 50). The
+classifier thus starts at the word lists and needs no minimum number of labels. A label without any usable decision
+stays lexical.
 
 Ratings are learned as "more than k" for each step k of the scale (Frank and Hall 2001, *A simple approach to ordinal
-classification*, section 2), with the share of each rating so far in the place of the lexical evidence.
+classification*, section 2). The share of each rating so far replaces the lexical evidence.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ from core.codebook import Kind
 from core.errors import InputError
 
 VERSION = "1"
-"""Part of a student's hash: raise it whenever the same decisions teach something else."""
+"""Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
-HALF = 50
-"""Decisions after which the student and the lexical evidence weigh the same."""
+HALF_WEIGHT = 50
+"""Number of decisions at which regression and lexical evidence have the same weight."""
 STRENGTH = 20.0
 """Inverse of the regularisation (scikit-learn's C)."""
 THRESHOLD = 0.4
-"""Evidence at which the lexical evidence alone says present: what the built-in model's judge takes to keep a label."""
+"""Evidence at which the lexical evidence alone predicts a label; the built-in judge uses the same threshold."""
 STEEPNESS = 4.0
-"""How quickly the lexical evidence becomes sure on both sides of the threshold."""
-MOST_EVIDENCE = 2.0
+"""Slope of the lexical probability around the threshold."""
+MAX_EVIDENCE = 2.0
 FOLDS = 5
-EXPLAINED = 3
-"""Words named for a value at most."""
+MAX_EXPLAINED_WORDS = 3
+"""Words in an explanation."""
 
 Grid: TypeAlias = npt.NDArray[np.float64]
-"""``[document, item]``: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating; NaN for no value."""
+"""``[document, item]``: 1 and 0 for multiple labels, the label's index for a choice, a rating; NaN without a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What there is to learn. ``labels`` counts the codebook's labels, ``scale`` the ratings' both ends."""
+    """A learning task. ``labels`` counts the codebook's labels, ``scale`` holds both ends of a rating scale."""
 
     kind: Kind
     labels: int
@@ -51,12 +52,12 @@ class Task:
 
     @property
     def items(self) -> int:
-        """Columns of a grid."""
+        """Number of columns of a grid."""
         return 1 if self.kind == "choice" else self.labels
 
     @property
     def values(self) -> Grid:
-        """The values that an item can have, in the order of a probability's last axis."""
+        """The possible values of an item, in the order of a probability's last axis."""
         if self.kind == "multilabel":
             return np.array([0.0, 1.0])
         if self.kind == "choice":
@@ -65,86 +66,98 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opinion:
-    """What a student says of documents: a value for every item, and how sure it is of it (0 to 1: the probability it
-    gives to that value)."""
+class Predictions:
+    """A value for every item of each document, and its certainty (the probability of that value, 0 to 1)."""
 
     values: Grid
     certainty: Grid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
-    """One item's part: ``taught`` decisions, for each learned question its weights and intercept, or the share of
-    right answers where all decisions were the same. A question's weights end with those of the evidence."""
+class ItemModel:
+    """The model of one item: the number of ``decisions``, and weights and intercept of each estimator.
 
-    taught: int
-    questions: tuple[tuple[npt.NDArray[np.float64], float], ...]
+    Where all decisions were the same, the estimator is their share. Weights end with those of the evidence.
+    """
+
+    decisions: int
+    estimators: tuple[tuple[npt.NDArray[np.float64], float], ...]
     prior: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    """Ratings: the smoothed share of each so far."""
+    """For ratings: the smoothed share of each rating so far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classifier:
-    """A trained student; ``words`` is the fitted TF-IDF, None while nothing was taught."""
+    """A trained classifier; ``words`` is the fitted TF-IDF, None without training examples."""
 
     task: Task
     words: Any
-    models: tuple[Model, ...]
+    models: tuple[ItemModel, ...]
 
-    def judge(self, texts: Sequence[str], evidence: npt.ArrayLike) -> Opinion:
-        """Values and certainties for documents; ``evidence`` is ``[document, label]``, 0 where no word speaks for a
-        label. ValueError for another shape."""
-        chances = self.chances(texts, evidence)
-        best = chances.argmax(axis=2)
+    def predict(self, texts: Sequence[str], evidence: npt.ArrayLike) -> Predictions:
+        """Return values and certainties for documents.
+
+        ``evidence`` is ``[document, label]``, 0 where no word supports a label. ValueError for another shape.
+        """
+        probabilities = self.predict_proba(texts, evidence)
+        best = probabilities.argmax(axis=2)
         if self.task.kind == "rating":  # the median: a mode may jump over the middle of an ordinal scale
-            best = (chances.cumsum(axis=2) >= 0.5 - 1e-9).argmax(axis=2)
-        sure = np.take_along_axis(chances, best[:, :, None], axis=2)[:, :, 0]
-        return Opinion(self.task.values[best], sure)
+            best = (probabilities.cumsum(axis=2) >= 0.5 - 1e-9).argmax(axis=2)
+        certainty = np.take_along_axis(probabilities, best[:, :, None], axis=2)[:, :, 0]
+        return Predictions(self.task.values[best], certainty)
 
-    def chances(self, texts: Sequence[str], evidence: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """``[document, item, value]``: the probability of each value, summing to 1 over the last axis."""
-        known = _evidence(evidence, len(texts), self.task)
-        told = self.words.transform(texts) if self.words is not None else None
+    def predict_proba(self, texts: Sequence[str], evidence: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the probability of each value as ``[document, item, value]``, summing to 1 over the last axis."""
+        known = _check_evidence(evidence, len(texts), self.task)
+        features = self.words.transform(texts) if self.words is not None else None
         result = np.zeros((len(texts), self.task.items, len(self.task.values)))
         for item, model in enumerate(self.models):
-            lexical = _lexical(self.task, known, item, model)
-            weight = model.taught / (model.taught + HALF) if told is not None and model.questions else 0.0
-            learned = _learned(self.task, model, told, _own(self.task, known, item)) if weight else lexical
+            lexical = _lexical_proba(self.task, known, item, model)
+            weight = (
+                model.decisions / (model.decisions + HALF_WEIGHT) if features is not None and model.estimators else 0.0
+            )
+            learned = (
+                _model_proba(self.task, model, features, _item_evidence(self.task, known, item)) if weight else lexical
+            )
             result[:, item] = weight * learned + (1 - weight) * lexical
         return result
 
-    def reasons(self, text: str, item: int, value: float) -> tuple[str, ...]:
-        """The words of a text that speak most for an item's value, strongest first; empty when none does."""
+    def explain(self, text: str, item: int, value: float) -> tuple[str, ...]:
+        """Return the words with the largest weights for an item's value, strongest first; empty without any."""
         model = self.models[item]
-        if self.words is None or not model.questions or self.task.kind == "rating":
+        if self.words is None or not model.estimators or self.task.kind == "rating":
             return ()
-        question, sign = (int(value), 1.0) if self.task.kind == "choice" else (0, 1.0 if value else -1.0)
-        if question >= len(model.questions):
+        estimator, sign = (int(value), 1.0) if self.task.kind == "choice" else (0, 1.0 if value else -1.0)
+        if estimator >= len(model.estimators):
             return ()
         row = self.words.transform([text])
-        weights = model.questions[question][0]
+        weights = model.estimators[estimator][0]
         parts = [(sign * each * weights[place], place) for each, place in zip(row.data, row.indices, strict=True)]
         names = self.words.get_feature_names_out()
-        return tuple(str(names[place]) for gain, place in sorted(parts, reverse=True)[:EXPLAINED] if gain > 0)
+        strongest = sorted(parts, reverse=True)[:MAX_EXPLAINED_WORDS]
+        return tuple(str(names[place]) for gain, place in strongest if gain > 0)
 
 
 def train(task: Task, texts: Sequence[str], evidence: npt.ArrayLike, reference: npt.ArrayLike) -> Classifier:
-    """A student from decided documents. ``reference`` is a grid in which NaN is undecided; documents without any
-    decision teach nothing. Deterministic. ValueError for shapes that do not fit."""
-    known, grid = _evidence(evidence, len(texts), task), _reference(reference, len(texts), task)
+    """Train a classifier. ``reference`` is a grid in which NaN is undecided.
+
+    Documents without any decision are ignored. Deterministic. ValueError for shapes that do not match.
+    """
+    known, grid = _check_evidence(evidence, len(texts), task), _check_reference(reference, len(texts), task)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     texts = [texts[place] for place in decided.tolist()]
     known, grid = known[decided], grid[decided]
-    words, told = _read(texts)
+    words, features = _vectorize(texts)
     models = tuple(
-        _model(task, told, _own(task, known, item), grid[:, item]) if told is not None else _untaught(task, grid, item)
+        _train_item(task, features, _item_evidence(task, known, item), grid[:, item])
+        if features is not None
+        else _untrained(task, grid, item)
         for item in range(task.items)
     )
     return Classifier(task, words, models)
 
 
-def held_out(
+def cross_val_predict(
     task: Task,
     texts: Sequence[str],
     evidence: npt.ArrayLike,
@@ -153,23 +166,25 @@ def held_out(
     folds: int = FOLDS,
     seed: int = 0,
 ) -> Grid:
-    """What students that were not taught a document say of it: cross-validated values of the decided documents, NaN
-    for the others, and everywhere when there are fewer than two. Folds are drawn at random from ``seed``."""
-    known, grid = _evidence(evidence, len(texts), task), _reference(reference, len(texts), task)
+    """Return cross-validated values of the decided documents.
+
+    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random from ``seed``.
+    """
+    known, grid = _check_evidence(evidence, len(texts), task), _check_reference(reference, len(texts), task)
     places = np.flatnonzero(~np.isnan(grid).all(axis=1))
-    said = np.full(grid.shape, np.nan)
+    predicted = np.full(grid.shape, np.nan)
     if len(places) < 2:
-        return said
+        return predicted
     shuffled = np.random.default_rng(seed).permutation(places)
     for fold in np.array_split(shuffled, min(folds, len(places))):
         rest = np.setdiff1d(places, fold)
-        taught = train(task, [texts[place] for place in rest], known[rest], grid[rest])
-        said[fold] = taught.judge([texts[place] for place in fold], known[fold]).values
-    return said
+        trained = train(task, [texts[place] for place in rest], known[rest], grid[rest])
+        predicted[fold] = trained.predict([texts[place] for place in fold], known[fold]).values
+    return predicted
 
 
-def _read(texts: Sequence[str]) -> tuple[Any, Any]:
-    """TF-IDF of words and pairs of words, fitted on the texts; (None, None) when there is no word in any."""
+def _vectorize(texts: Sequence[str]) -> tuple[Any, Any]:
+    """Fit TF-IDF of words and word pairs on the texts; (None, None) when no text contains a word."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b")
@@ -179,26 +194,26 @@ def _read(texts: Sequence[str]) -> tuple[Any, Any]:
         return None, None
 
 
-def _model(task: Task, told: Any, own: Grid, reference: Grid) -> Model:
-    taught = ~np.isnan(reference)
-    count = int(taught.sum())
+def _train_item(task: Task, features: Any, own: Grid, reference: Grid) -> ItemModel:
+    trained = ~np.isnan(reference)
+    count = int(trained.sum())
     if not count:
-        return Model(0, (), _shares(task, reference))
-    features, answers = _joined(told[taught], own[taught]), reference[taught]
+        return ItemModel(0, (), _prior(task, reference))
+    features, answers = _features(features[trained], own[trained]), reference[trained]
     if task.kind == "choice":
-        questions = _several(features, answers.astype(int), task.labels)
+        estimators = _multinomial(features, answers.astype(int), task.labels)
     else:
         cuts = (0.5,) if task.kind == "multilabel" else tuple(task.values[:-1] + 0.5)
-        questions = tuple(_one(features, answers > cut) for cut in cuts)
-    return Model(count, questions, _shares(task, reference))
+        estimators = tuple(_binary(features, answers > cut) for cut in cuts)
+    return ItemModel(count, estimators, _prior(task, reference))
 
 
-def _untaught(task: Task, grid: Grid, item: int) -> Model:
-    return Model(0, (), _shares(task, grid[:, item]))
+def _untrained(task: Task, grid: Grid, item: int) -> ItemModel:
+    return ItemModel(0, (), _prior(task, grid[:, item]))
 
 
-def _one(features: Any, yes: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.float64], float]:
-    """The weights of one yes-or-no question; the smoothed share alone when all answers are the same."""
+def _binary(features: Any, yes: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.float64], float]:
+    """Return the weights of one binary estimator; the smoothed share alone when all answers are the same."""
     from sklearn.linear_model import LogisticRegression
 
     if yes.all() or not yes.any():
@@ -209,34 +224,34 @@ def _one(features: Any, yes: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.floa
     return fitted.coef_[0].astype(np.float64), float(fitted.intercept_[0])
 
 
-def _several(
+def _multinomial(
     features: Any, answers: npt.NDArray[np.int64], labels: int
 ) -> tuple[tuple[npt.NDArray[np.float64], float], ...]:
-    """Multinomial weights for each label; a label that was never chosen gets the intercept of a share of 1/2."""
+    """Return multinomial weights for each label; a label that was never chosen gets the intercept of a share of 1/2."""
     from sklearn.linear_model import LogisticRegression
 
     seen = np.unique(answers)
     rare = float(np.log(0.5 / (len(answers) + 0.5)))
-    questions = [(np.zeros(features.shape[1]), rare) for _ in range(labels)]
+    estimators = [(np.zeros(features.shape[1]), rare) for _ in range(labels)]
     if len(seen) == 1:
-        questions[seen[0]] = (np.zeros(features.shape[1]), 0.0)
-        return tuple(questions)
+        estimators[seen[0]] = (np.zeros(features.shape[1]), 0.0)
+        return tuple(estimators)
     fitted = LogisticRegression(C=STRENGTH, max_iter=400).fit(features, answers)
     coefficients, intercepts = fitted.coef_, fitted.intercept_
     if len(seen) == 2:  # scikit-learn keeps one row for two classes
         coefficients, intercepts = np.vstack([-coefficients, coefficients]) / 2, np.r_[-intercepts, intercepts] / 2
     for place, label in enumerate(seen):
-        questions[label] = (coefficients[place].astype(np.float64), float(intercepts[place]))
-    return tuple(questions)
+        estimators[label] = (coefficients[place].astype(np.float64), float(intercepts[place]))
+    return tuple(estimators)
 
 
-def _learned(task: Task, model: Model, told: Any, own: Grid) -> npt.NDArray[np.float64]:
-    features = _joined(told, own)
-    scores = np.column_stack([features @ weights + intercept for weights, intercept in model.questions])
+def _model_proba(task: Task, model: ItemModel, features: Any, own: Grid) -> npt.NDArray[np.float64]:
+    features = _features(features, own)
+    scores = np.column_stack([features @ weights + intercept for weights, intercept in model.estimators])
     if task.kind == "choice":
-        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
-    above = _logistic(scores)
+        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+    above = _sigmoid(scores)
     if task.kind == "multilabel":
         return np.column_stack([1 - above, above])
     above = np.minimum.accumulate(above, axis=1)  # more than 3 is never likelier than more than 2
@@ -244,10 +259,10 @@ def _learned(task: Task, model: Model, told: Any, own: Grid) -> npt.NDArray[np.f
     return np.asarray(edges[:, :-1] - edges[:, 1:])
 
 
-def _lexical(task: Task, evidence: Grid, item: int, model: Model) -> npt.NDArray[np.float64]:
-    """``[document, value]``: what is to be said before anything was learned from the text."""
+def _lexical_proba(task: Task, evidence: Grid, item: int, model: ItemModel) -> npt.NDArray[np.float64]:
+    """Return ``[document, value]``: the probabilities before anything was learned from the text."""
     if task.kind == "multilabel":
-        present = _logistic(STEEPNESS * (evidence[:, item] - THRESHOLD))
+        present = _sigmoid(STEEPNESS * (evidence[:, item] - THRESHOLD))
         return np.column_stack([1 - present, present])
     if task.kind == "choice":
         smoothed = evidence + 0.25
@@ -255,36 +270,36 @@ def _lexical(task: Task, evidence: Grid, item: int, model: Model) -> npt.NDArray
     return np.tile(model.prior, (len(evidence), 1))
 
 
-def _shares(task: Task, reference: Grid) -> npt.NDArray[np.float64]:
+def _prior(task: Task, reference: Grid) -> npt.NDArray[np.float64]:
     if task.kind != "rating":
         return np.zeros(0)
     counts = np.array([(np.round(reference) == value).sum() for value in task.values], dtype=np.float64) + 0.5
     return np.asarray(counts / counts.sum())
 
 
-def _own(task: Task, evidence: Grid, item: int) -> Grid:
-    """The evidence that an item's model sees: its own label's; of a choice, all labels'."""
+def _item_evidence(task: Task, evidence: Grid, item: int) -> Grid:
+    """Return the evidence for an item's model: that of its own label; for a choice, that of all labels."""
     return evidence if task.kind == "choice" else evidence[:, item : item + 1]
 
 
-def _joined(told: Any, own: Grid) -> Any:
+def _features(features: Any, own: Grid) -> Any:
     from scipy import sparse
 
-    return sparse.hstack([told, sparse.csr_array(own)], format="csr")
+    return sparse.hstack([features, sparse.csr_array(own)], format="csr")
 
 
-def _logistic(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _sigmoid(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(1 / (1 + np.exp(-np.clip(scores, -30, 30))))
 
 
-def _evidence(evidence: npt.ArrayLike, documents: int, task: Task) -> Grid:
+def _check_evidence(evidence: npt.ArrayLike, documents: int, task: Task) -> Grid:
     grid = np.asarray(evidence, dtype=np.float64).reshape(documents, -1) if documents else np.zeros((0, task.labels))
     if grid.shape != (documents, task.labels):
         raise ValueError(f"evidence of shape {grid.shape} for {documents} documents and {task.labels} labels")
-    return np.clip(grid, 0.0, MOST_EVIDENCE)
+    return np.clip(grid, 0.0, MAX_EVIDENCE)
 
 
-def _reference(reference: npt.ArrayLike, documents: int, task: Task) -> Grid:
+def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Grid:
     grid = np.asarray(reference, dtype=np.float64)
     if grid.shape != (documents, task.items):
         raise ValueError(f"decisions of shape {grid.shape} for {documents} documents and {task.items} items")
@@ -295,28 +310,28 @@ def _reference(reference: npt.ArrayLike, documents: int, task: Task) -> Grid:
     return grid
 
 
-def dumps(student: Classifier, facts: dict[str, Any]) -> bytes:
-    """The student with plain ``facts`` about it (names of labels, what it was taught) as a skops file.
+def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
+    """Return the classifier with plain ``facts`` about it (label names, training data) as a skops file.
 
-    The file holds a dict: ``facts``, ``task``, ``words`` (a fitted TfidfVectorizer, None when nothing was taught) and
-    ``models``, whose weights are one for each word in the vectorizer's order and then those of the lexical evidence.
+    The file holds a dict: ``facts``, ``task``, ``words`` (a fitted TfidfVectorizer, None without training examples) and
+    ``models``. Weights of a model are one per word in the vectorizer's order, then those of the lexical evidence.
     """
     import skops.io
 
-    task = student.task
+    task = classifier.task
     data: bytes = skops.io.dumps(
         {
             "facts": facts,
             "task": {"kind": task.kind, "labels": task.labels, "scale": list(task.scale)},
-            "words": student.words,
+            "words": classifier.words,
             "models": [
                 {
-                    "taught": model.taught,
-                    "weights": [weights for weights, _ in model.questions],
-                    "intercepts": [intercept for _, intercept in model.questions],
+                    "decisions": model.decisions,
+                    "weights": [weights for weights, _ in model.estimators],
+                    "intercepts": [intercept for _, intercept in model.estimators],
                     "prior": model.prior,
                 }
-                for model in student.models
+                for model in classifier.models
             ],
         }
     )
@@ -324,24 +339,26 @@ def dumps(student: Classifier, facts: dict[str, Any]) -> bytes:
 
 
 def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str, Any]]:
-    """The student and the facts that ``dumps`` wrote. InputError for anything else: other types are refused unopened,
-    and nothing in the file is ever run."""
+    """Return the classifier and the facts that ``dumps`` wrote.
+
+    InputError for anything else. Other types are refused without being opened, and nothing in the file is executed.
+    """
     import skops.io
 
     try:
         if skops.io.get_untrusted_types(data=data):
-            raise InputError(f"{name} holds types that a student does not need.", "It was not loaded.")
+            raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of another version of scikit-learn: the weights are checked below
             held = skops.io.loads(data, trusted=[])
-        return _student(held), dict(held["facts"])
+        return _load_classifier(held), dict(held["facts"])
     except InputError:
         raise
     except Exception as error:  # a hostile or broken file fails in skops in whatever way it likes
-        raise InputError(f"{name} is not a student.", "Choose a .skops file that Moot exported.") from error
+        raise InputError(f"{name} is not a classifier file.", "Choose a .skops file that Moot exported.") from error
 
 
-def _student(held: dict[str, Any]) -> Classifier:
+def _load_classifier(held: dict[str, Any]) -> Classifier:
     task = Task(held["task"]["kind"], int(held["task"]["labels"]), tuple(held["task"]["scale"]))
     words = held["words"]
     size = (len(words.vocabulary_) if words is not None else 0) + (task.labels if task.kind == "choice" else 1)
@@ -349,9 +366,9 @@ def _student(held: dict[str, Any]) -> Classifier:
     for model in held["models"]:
         weights = [np.asarray(each, dtype=np.float64) for each in model["weights"]]
         if any(each.shape != (size,) for each in weights):
-            raise InputError("The student's weights do not fit its words.", "It was not loaded.")
-        questions = tuple(zip(weights, map(float, model["intercepts"]), strict=True))
-        models.append(Model(int(model["taught"]), questions, np.asarray(model["prior"], dtype=np.float64)))
+            raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
+        estimators = tuple(zip(weights, map(float, model["intercepts"]), strict=True))
+        models.append(ItemModel(int(model["decisions"]), estimators, np.asarray(model["prior"], dtype=np.float64)))
     if len(models) != task.items:
-        raise InputError("The student does not know all of its labels.", "It was not loaded.")
+        raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
     return Classifier(task, words, tuple(models))

@@ -17,7 +17,7 @@ from core.runs import RoleModel, RunRow, RunSettings
 from core.services import engines, examples, personas, pipeline
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
-from core.services.review import ambiguity
+from core.services.evaluation import ambiguity
 from core.services.runs import control, planning, preview, rerun
 from core.services.runs.preview import describe_truncation
 from core.services.session import ProjectSession
@@ -76,7 +76,7 @@ def annotate_file(
     if path.exists():
         workspace.open(path, create=False)  # a locked or foreign file is found out before anything is asked
     if plan.ambiguous:
-        ambiguity.rates(workspace.open(path, create=False), plan.ambiguous)  # no pre-pass, nothing written
+        ambiguity.document_ambiguity(workspace.open(path, create=False), plan.ambiguous)  # no pre-pass, nothing written
     for note in (*built.notes, *planning.baseline_warnings(settings)):
         say(f"moot: {note}")
     if built.rejected:

@@ -199,9 +199,8 @@ def evaluate_command(
     as_json: bool,
 ) -> None:
     """Compare verdicts with the truth: scores per label, what the debate changed, how stable it is."""
-    from core.services.evaluation import evaluate, html_report, reports
+    from core.services.evaluation import ambiguity, evaluate, html_report, reports
     from core.services.pipeline import known_run
-    from core.services.review import ambiguity
 
     with open_session(project) as session:
         chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
@@ -286,19 +285,18 @@ def runs_command(project: Path, as_json: bool) -> None:
 @click.option(
     "--format", "form", required=True, metavar="NAME",
     help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, bundle (the whole project) or "
-    "student.",
+    "classifier.",
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT, help="The file to write.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
-    """Write a run's labels, evidence and source columns to a file, the project to a bundle, or the student."""
-    from core.services import bundle, export
-    from core.services.classifier import classifier
+    """Write a run's labels, evidence and source columns to a file, the project to a bundle, or the classifier."""
+    from core.services import bundle, classifier, export
     from core.services.pipeline import known_run
 
     with open_session(project) as session:
         if form.strip().lower() == bundle.NAME:
             bundle.write_bundle(session, output)
-        elif form.strip().lower() == classifier.FORMAT:
+        elif form.strip().lower() == classifier.EXPORT_FORMAT:
             classifier.save(session, output)
         else:
             export.export(session, known_run(session, run).run_id, form, output)

@@ -109,7 +109,7 @@ def find_format(name: str) -> Format:
         near = difflib.get_close_matches(name.lower(), FORMATS, 1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
-            f"There is no export format '{name}'.", f"{hint}There are: {', '.join(FORMATS)}, bundle and student."
+            f"There is no export format '{name}'.", f"{hint}There are: {', '.join(FORMATS)}, bundle and classifier."
         )
     return found
 

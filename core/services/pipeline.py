@@ -12,7 +12,7 @@ from core.formatting import format_count, plural
 from core.runs import RunRow
 from core.services import templates
 from core.services.data.importing import ImportPreview, store_documents
-from core.services.review import ambiguity
+from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
 from core.services.session import ProjectSession
 

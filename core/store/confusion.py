@@ -226,7 +226,7 @@ class ConfusionCounts:
         row = self._connection.row(
             f"""
             SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts),
-                   (SELECT count(*) FROM turns), (SELECT count(*) FROM examples), {said}
+                   (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {said}
             """
         )
         return row or ()

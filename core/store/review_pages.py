@@ -10,22 +10,22 @@ from typing import Any, Literal, TypeAlias
 from core.documents import Value
 from core.store.connection import Connection
 from core.store.document_records import DocumentRecord, DocumentRecords
-from core.store.review_reasons import CUES, Cue
+from core.store.review_reasons import DEBATE_REASONS, DebateReason
 from core.store.reviews import PENDING, ReviewStatus
 from core.store.rows import clean, dump
 
-Reason: TypeAlias = Cue | Literal["near", "student", "stale", "flagged"]
-REASONS: tuple[Reason, ...] = (*CUES, "near", "student", "stale", "flagged")
+Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]
+REASONS: tuple[Reason, ...] = (*DEBATE_REASONS, "near", "classifier", "stale", "flagged")
 """Why to look, in the order of their bits: what ``cues`` keeps; a precedent that reads much like it was settled
-otherwise; the student is unsure; a definition changed since the person decided; a person flagged it."""
+otherwise; the classifier is unsure; a definition changed since the person decided; a person flagged it."""
 
-STUDENT = "student"
+CLASSIFIER = "classifier"
 UNSURE = 0.6
-"""Below this certainty of its value for any item, the student counts as unsure."""
+"""Below this certainty of its value for any item, the classifier counts as unsure."""
 
 _WEIGHTS: dict[Reason, int] = {
     "failed": 128, "unresolved": 120, "gold": 40, "flagged": 36, "stale": 32, "flipped": 24, "unsupported": 20,
-    "samples": 16, "near": 14, "disagree": 12, "student": 8,
+    "samples": 16, "near": 14, "disagree": 12, "classifier": 8,
 }  # fmt: skip
 _URGENCY = " + ".join(f"{_WEIGHTS[reason]} * ((reasons >> {bit}) & 1)" for bit, reason in enumerate(REASONS))
 URGENT = f"skipped, {_URGENCY} DESC, certainty NULLS LAST, nth"
@@ -33,7 +33,7 @@ URGENT = f"skipped, {_URGENCY} DESC, certainty NULLS LAST, nth"
 
 Sort: TypeAlias = Literal["position", "reasons", "words", "reviewed", "certainty"]
 """``reasons``: most urgent first; ``words``: longest first; ``reviewed``: touched last first; ``certainty``: where the
-student is least certain first."""
+classifier is least certain first."""
 
 _ORDER: dict[Sort, str] = {
     "position": "nth",
@@ -49,7 +49,7 @@ marked AS (
     SELECT document_id, bool_or(item = 'flag') AS flagged, bool_or(item = 'skip') AS skipped
     FROM current_marks WHERE item IN ('flag', 'skip') GROUP BY document_id
 ),
-sure AS (SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{student}'
+sure AS (SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{classifier}'
          GROUP BY document_id),
 near AS ({near}),
 outdated AS ({outdated}),
@@ -119,7 +119,7 @@ class Filter:
 @dataclass(frozen=True, slots=True)
 class Line:
     """One document as a queue shows it: the ``opening`` of its text, where it stands and since when (Unix seconds),
-    why to look, how many quotes were offered and are in the text, the student's least certainty (None without one),
+    why to look, how many quotes were offered and are in the text, the classifier's least certainty (None without one),
     whether it was put off."""
 
     document_id: str
@@ -288,7 +288,7 @@ class ReviewPages:
         bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
         sql = LINES.format(
             base=_base(view.run_id, wanted.ids is not None, given=given), standing=standing, near=near,
-            outdated=outdated, pending=PENDING, student=STUDENT, unsure=UNSURE, **bits,
+            outdated=outdated, pending=PENDING, classifier=CLASSIFIER, unsure=UNSURE, **bits,
         )  # fmt: skip
         return sql, params
 
@@ -324,7 +324,7 @@ class ReviewPages:
         return _CHOOSE.format(lines=lines, opening=OPENING, tests=" AND ".join(tests), order=order), params
 
 
-_JOINED: dict[str, Reason] = {"near": "near", "unsure": "student", "stale": "stale", "flagged": "flagged"}
+_JOINED: dict[str, Reason] = {"near": "near", "unsure": "classifier", "stale": "stale", "flagged": "flagged"}
 
 
 def _base(run_id: str | None, among: bool, *, given: bool) -> str:

@@ -10,8 +10,16 @@ from core.store.connection import Connection, Cursor
 from core.store.documents import GOLD_MARK
 from core.store.writer import Writer
 
-Cue: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples"]
-CUES: tuple[Cue, ...] = ("failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples")
+DebateReason: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples"]
+DEBATE_REASONS: tuple[DebateReason, ...] = (
+    "failed",
+    "unresolved",
+    "gold",
+    "unsupported",
+    "flipped",
+    "disagree",
+    "samples",
+)
 """In the order of their bits: no verdict (twice); the verdict differs from gold; quotes that are not in the text; the
 verdict differs from the first role's list; the roles' lists differ; runs with the same codebook disagree."""
 

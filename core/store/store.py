@@ -43,7 +43,7 @@ class Store:
         self.savings = Savings(connection)
         self.dossiers = DocumentRecords(connection)
         self.dump = Dump(connection)
-        self.learning = ClassifierStore(connection, writer)
+        self.classifiers = ClassifierStore(connection, writer)
         self.pages = ReviewPages(connection)
         self.personas = Personas(connection, writer)
         self.cues = ReviewReasons(connection, writer)

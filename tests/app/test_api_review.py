@@ -40,7 +40,7 @@ def project(tmp_path, file):
 def session(project):
     return SimpleNamespace(
         store=project.store,
-        trainer=SimpleNamespace(notice=lambda: None),
+        trainer=SimpleNamespace(schedule=lambda: None),
         replay=lambda run, document: run_view.replay(project.store, run, document),
         document=lambda run, document: run_view.document(project.store, document),
     )

@@ -1,4 +1,4 @@
-"""What stands below the review: the sentence of what it proves, a correction kept in one click, the student."""
+"""What stands below the review: the sentence of what it proves, a correction kept in one click, the classifier."""
 
 from __future__ import annotations
 
@@ -83,17 +83,17 @@ def test_a_correction_is_kept_in_one_click(session: ProjectSession) -> None:
     assert "Make it count" not in html(at)  # nothing more to teach here
 
 
-def test_what_it_proves_and_the_student(session: ProjectSession) -> None:
+def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     run = review.runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     next(button for button in at.button if button.label == "What it proves").click().run()
-    assert "Submit 5 more documents and it begins to learn." in html(at)
+    assert "Submit 5 more documents to train it." in html(at)
     review.submit(session, run.run_id, [f"d{n}" for n in range(9)], actor="ada")
     session.trainer.wait(60)
     at.run()
     next(button for button in at.button if button.label == "What it proves").click().run()
     shown = html(at)
-    assert "Taught on 9 documents under codebook v1" in shown
+    assert "Trained on 9 documents with codebook version 1" in shown
     assert "Both together" in shown
     assert "Price &lt;b&gt;" in shown
 
@@ -102,11 +102,11 @@ def _elsewhere() -> None:
     from app import context
     from app.screens.review import progress
 
-    progress.student_from_elsewhere(context.workspace().sessions()[0])  # type: ignore[arg-type]
+    progress.imported_classifier(context.workspace().sessions()[0])  # type: ignore[arg-type]
 
 
-def test_a_file_that_is_no_student_is_refused_where_it_was_given(session: ProjectSession) -> None:
+def test_refuses_a_file_that_is_not_a_classifier(session: ProjectSession) -> None:
     at = AppTest.from_function(_elsewhere, default_timeout=60).run()
-    at.file_uploader(key="student-file-in").set_value(("odd.skops", b"nothing", "application/zip")).run()
-    assert "odd.skops is not a student." in html(at)
-    assert session.store.learning.student() is None
+    at.file_uploader(key="classifier-import").set_value(("odd.skops", b"nothing", "application/zip")).run()
+    assert "odd.skops is not a classifier file." in html(at)
+    assert session.store.classifiers.load() is None

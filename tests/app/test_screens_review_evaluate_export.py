@@ -39,7 +39,7 @@ def session(project):
         run_name=lambda run: f"Run {run}",
         saved_at=lambda: project.saved_at,
         replay=lambda run, document: run_view.replay(project.store, run, document),
-        trainer=SimpleNamespace(notice=lambda: None),
+        trainer=SimpleNamespace(schedule=lambda: None),
         active_runs=tuple,
         prefetcher=SimpleNamespace(work=lambda what: what()),
     )

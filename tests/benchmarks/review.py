@@ -117,7 +117,7 @@ def main() -> None:
         run_id = fill(project, asked.documents)
         store = project.store
         session = cast(ProjectSession, SimpleNamespace(
-            store=store, trainer=SimpleNamespace(notice=lambda: None),
+            store=store, trainer=SimpleNamespace(schedule=lambda: None),
             document=lambda _run, document: run_view.document(store, document),
         ))  # fmt: skip
         run = store.runs.get(run_id)

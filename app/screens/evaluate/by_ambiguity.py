@@ -11,9 +11,9 @@ from app.screens.evaluate.debate_effect import facts
 from app.widgets.layout import counted, panel
 from core.errors import UsageError
 from core.runs import RunRow
+from core.services.evaluation import ambiguity
 from core.services.evaluation.coverage import words
 from core.services.evaluation.grids import Reference
-from core.services.review import ambiguity
 from core.services.session import ProjectSession
 
 _FIGURES = (("accuracy", "accuracy"), ("f1", "macro F1"), ("spearman", "Spearman"), ("mae", "mean absolute error"))

@@ -9,7 +9,7 @@ import streamlit as st
 from app.widgets.labels import swatch_html
 from app.widgets.metrics import Metric, MetricNote, interval_words, numbers
 from core.codebook import Kind
-from core.services.classifier.classifier import ClassifierStatus
+from core.services.classifier import ClassifierStatus
 from core.services.review.accuracy_estimate import WIDTH, AccuracyEstimate, LabelEstimate
 from core.stats.intervals import Estimate
 
@@ -59,26 +59,27 @@ def details(found: AccuracyEstimate, kind: Kind) -> None:
     )
 
 
-def student(found: ClassifierStatus) -> None:
-    """Where the student stands, in a line or two."""
+def classifier_status(found: ClassifierStatus) -> None:
+    """Draw the status of the classifier."""
     if not found.ready:
         words = (
-            "It is being taught for the first time."
-            if found.busy
-            else f"Submit {found.missing} more document{'' if found.missing == 1 else 's'} and it begins to learn."
+            "The first training is running."
+            if found.is_training
+            else f"Submit {found.missing} more document{'' if found.missing == 1 else 's'} to train it."
             if found.missing
-            else "It has not been taught yet."
+            else "Not trained yet."
         )
     else:
-        score = "not known yet" if found.score.value is None else f"{found.score.value:.3f}"
+        score = "not available" if found.score.value is None else f"{found.score.value:.3f}"
         span = f", 95% interval {interval_words(found.score)}" if found.score.interval else ""
         words = (
-            f"Taught on {found.documents:,} documents under codebook v{found.version}. Cross-validated "
-            f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them, which are harder than most."
-            f"{' It is learning what you decided since.' if found.busy else ''}"
+            f"Trained on {found.documents:,} documents with codebook version {found.version}. Cross-validated "
+            f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them. "
+            "Reviewed documents are harder than most."
+            f"{' Training on your latest decisions.' if found.is_training else ''}"
         )
-    trouble = f'<div class="moot-proof"><span class="bad">{escape(found.trouble)}</span></div>' if found.trouble else ""
-    st.html(f'<div class="moot-proof">{words}</div>{trouble}')
+    error = f'<div class="moot-proof"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
+    st.html(f'<div class="moot-proof">{words}</div>{error}')
 
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:

@@ -1,4 +1,4 @@
-"""Below the review: what it proves so far, what a correction could teach, and the student."""
+"""Below the review: what it proves so far, what a correction could teach, and the classifier."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.state import ReviewState, state
 from app.widgets.alerts import error_box
 from core.errors import MootError
 from core.runs import RunRow
-from core.services.classifier import classifier, import_
+from core.services import classifier
 from core.services.codebooks import staleness
 from core.services.review import accuracy_estimate as proofs
 from core.services.review import codebook_examples as teaching
@@ -120,54 +120,56 @@ def _words(session: ProjectSession, run: RunRow, lesson: CodebookExample, actor:
 @st.dialog("What the review proves", width="large")
 def _proof(session: ProjectSession, run: RunRow) -> None:
     proof_view.details(proofs.proof(session, run), run.settings.codebook.kind)
-    with st.container(border=True, key="proof-student", gap="small"):
-        found = classifier.standing(session)
+    with st.container(border=True, key="accuracy-classifier", gap="small"):
+        found = classifier.status(session)
         st.html(
-            '<div class="moot-panel"><h2>Student</h2><span>learns from what you decide, no language model</span></div>'
+            '<div class="moot-panel"><h2>Classifier</h2>'
+            "<span>trained on your decisions, not a language model</span></div>"
         )
-        proof_view.student(found)
+        proof_view.classifier_status(found)
         if found.ready:
-            _student_buttons(session)
-        with st.expander("Use a student's file"):
-            student_from_elsewhere(session)
+            _classifier_buttons(session)
+        with st.expander("Import a classifier"):
+            imported_classifier(session)
 
 
-def student_from_elsewhere(session: ProjectSession) -> None:
-    """A student that another project taught, put to work on these documents."""
-    upload = st.file_uploader("A .skops file that Moot exported", type=["skops"], key="student-file-in")
+def imported_classifier(session: ProjectSession) -> None:
+    """Draw the import of a classifier file from another project, and its run."""
+    upload = st.file_uploader("A .skops file that Moot exported", type=["skops"], key="classifier-import")
     if upload is None:
         return
     try:
-        with st.spinner("Reading the student"):
-            found = import_.adopt(session, upload.getvalue(), upload.name)
-        known, strange = ", ".join(found.known), ", ".join(found.strange)
-        left = f" {strange} it was not taught: unresolved." if strange else ""
+        with st.spinner("Reading the classifier"):
+            found = classifier.import_classifier(session, upload.getvalue(), upload.name)
+        known, unknown = ", ".join(found.known), ", ".join(found.unknown)
+        missing = f" Not trained on {unknown}: these stay unresolved." if unknown else ""
         st.html(
-            f'<div class="moot-proof">Taught on {found.documents:,} documents elsewhere. It knows {escape(known)}.'
-            f"{escape(left)} The student of this project stays as it is.</div>"
+            f'<div class="moot-proof">Trained on {found.documents:,} documents of another project. '
+            f"Labels: {escape(known)}.{escape(missing)} The classifier of this project stays unchanged.</div>"
         )
-        if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="student-adopted"):
-            state.select_run(import_.annotate(session, found).run_id)
+        if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):
+            state.select_run(classifier.annotate_with_imported(session, found).run_id)
             open_page("run")
     except MootError as error:
         error_box(error)
 
 
-def _student_buttons(session: ProjectSession) -> None:
+def _classifier_buttons(session: ProjectSession) -> None:
     with st.container(horizontal=True, gap="small"):
-        if st.button("Annotate all documents", icon=":material/play_arrow:", key="student-annotate",
-                     help="A run of its own, free and on this machine. Evaluate compares it."):  # fmt: skip
+        if st.button("Annotate all documents", icon=":material/play_arrow:", key="classifier-annotate",
+                     help="Starts a free local run. Compare it on Evaluate."):  # fmt: skip
             made = classifier.annotate(session)
             state.select_run(made.run_id)
             open_page("run")
         st.download_button(
-            "Student file", lambda: classifier.body(session), f"{session.name}-student{classifier.SUFFIX}",
+            "Classifier file", lambda: classifier.body(session), f"{session.name}-classifier{classifier.SUFFIX}",
             on_click="ignore",
-            type="tertiary", icon=":material/download:", key="student-file", help="skops: holds no code, no pickle",
+            type="tertiary", icon=":material/download:", key="classifier-file",
+            help="A skops file: contains no code and no pickle",
         )  # fmt: skip
         st.download_button(
-            "Card", lambda: classifier.card(session), f"{session.name}-student.md", "text/markdown",
+            "Model card", lambda: classifier.card(session), f"{session.name}-classifier.md", "text/markdown",
             on_click="ignore",
-            type="tertiary", icon=":material/description:", key="student-card",
-            help="What it was taught on and how well it does",
+            type="tertiary", icon=":material/description:", key="classifier-card",
+            help="Training data and performance",
         )  # fmt: skip

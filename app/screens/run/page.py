@@ -25,7 +25,7 @@ from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
 from core.services import examples, templates
-from core.services.review import ambiguity
+from core.services.evaluation import ambiguity
 from core.services.runs import comparison, control, costs, planning, preview, prices, rerun
 from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession

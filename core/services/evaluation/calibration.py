@@ -108,7 +108,7 @@ def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash
     """The student is asked again (it says the same), on documents that it had not been taught when it was made."""
     loaded = looked.verdicts(session, run, reference)
     gold, said = loaded.reference, loaded.of(VERDICT)
-    known = session.store.learning.taught(hash)
+    known = session.store.classifiers.training_documents(hash)
     taught = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(said), axis=1) & ~taught).tolist()
     asked = fit if len(fit) <= READ_AGAIN else sorted(random.Random(0).sample(fit, READ_AGAIN))
@@ -117,7 +117,7 @@ def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash
         return Certainty("student", "", None, None, why)
     ids = [loaded.documents[row] for row in asked]
     texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
-    opinion = session.trainer.opinion(hash, run.settings.codebook, [texts[id] for id in ids])
+    opinion = session.trainer.predict(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
         return Certainty("student", "", None, None, "The student of this run is gone, or was taught other labels.")
     sure = np.full(gold.shape, np.nan)

@@ -96,7 +96,9 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
     if suggestion.document_id:
         version = codebooks.standing(session).next_version
         text = getattr(changed.label(label.id), suggestion.part)[-1]
-        session.store.learning.take(suggestion.document_id, label.id, suggestion.part, text, version, actor=actor)
+        session.store.classifiers.add_codebook_example(
+            suggestion.document_id, label.id, suggestion.part, text, version, actor=actor
+        )
 
 
 def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:

@@ -14,10 +14,10 @@ from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.runs import RunRow
 from core.services import cache
+from core.services.classifier_training import decision_matrix
 from core.services.evaluation import grids
 from core.services.review import queue
 from core.services.session import ProjectSession
-from core.services.trainer import grid_of
 from core.stats import sampling
 from core.stats.intervals import Estimate
 from core.stats.sampling import Sample
@@ -96,7 +96,7 @@ def proof(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     """What is proven of a run now."""
     codebook, share = run.settings.codebook, queue.manner(session).share
     verdicts = _verdicts(session, run)
-    guarded, discarded = session.store.evaluations.guarded(run.run_id), session.store.learning.discarded()
+    guarded, discarded = session.store.evaluations.guarded(run.run_id), session.store.classifiers.discarded_documents()
     away = {verdicts.rows[document] for document in (*guarded, *discarded) if document in verdicts.rows}
     rows, audits, reference = _reviewed(session, codebook, verdicts, away)
     here = np.setdiff1d(np.arange(len(verdicts.values)), np.array(sorted(away), dtype=np.int64))
@@ -143,10 +143,12 @@ def _reviewed(
     audits, and what people say of them. Those that lack a decision on an item are left out."""
     chosen = [
         (document, verdicts.rows[document], audit)
-        for document, audit in session.store.learning.chosen()
+        for document, audit in session.store.classifiers.submitted_documents()
         if document in verdicts.rows and verdicts.rows[document] not in away
     ]
-    reference = grid_of(codebook, session.store.learning.decided(), [document for document, _, _ in chosen])
+    reference = decision_matrix(
+        codebook, session.store.classifiers.training_examples(), [document for document, _, _ in chosen]
+    )
     whole = (reference == reference).all(axis=1)
     rows = np.array([row for _, row, _ in chosen], dtype=np.int64)
     audits = np.array([audit for _, _, audit in chosen], dtype=np.bool_)

@@ -77,7 +77,7 @@ def open_lessons(
     words have to be chosen by the person."""
     taken = {
         (label, part)
-        for document, label, part, *_ in session.store.learning.examples()
+        for document, label, part, *_ in session.store.classifiers.codebook_examples()
         if document == found.document.id
     }
     lessons: list[tuple[CodebookExample, Effect | None]] = []
@@ -102,7 +102,7 @@ def effect(session: ProjectSession, run: RunRow, lesson: CodebookExample) -> Eff
     label = before.label(lesson.label_id)
     after = codebooks.change_label(before, lesson.label_id, **{lesson.part: (*getattr(label, lesson.part), text)})
     item = CHOICE_ITEM if before.kind == "choice" else lesson.label_id
-    decided = [one for one in session.store.learning.decided() if one.item == item]
+    decided = [one for one in session.store.classifiers.training_examples() if one.item == item]
     needle = text.casefold()
     matching = {one.document_id for one in decided if needle in one.text.casefold()}
     stale = {one.document_id for one in decided}
@@ -125,11 +125,13 @@ def teach(session: ProjectSession, run: RunRow, lesson: CodebookExample, *, acto
     note = (
         f'{PARTS[lesson.part]} of {made.after.label(lesson.label_id).name} from document {lesson.document_id}: "{text}"'
     )
-    session.store.learning.take(lesson.document_id, lesson.label_id, lesson.part, text, made.version, actor=actor)
+    session.store.classifiers.add_codebook_example(
+        lesson.document_id, lesson.label_id, lesson.part, text, made.version, actor=actor
+    )
     version = session.store.codebooks.save(made.after, note=note, actor=actor)
     if isinstance(draft, dict):
         _into_draft(session, draft, lesson, text)
-    session.trainer.notice()
+    session.trainer.schedule()
     return version
 
 
@@ -139,7 +141,7 @@ def used(session: ProjectSession) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     if latest is None:
         return found
-    for document, label_id, part, text, _ in session.store.learning.examples():
+    for document, label_id, part, text, _ in session.store.classifiers.codebook_examples():
         label = next((label for label in latest.codebook.labels if label.id == label_id), None)
         if label is not None and text in getattr(label, part):
             found[document] = (*found.get(document, ()), text)

@@ -143,7 +143,9 @@ def _badges(line: Line) -> list[Json]:
     return [
         {
             "reason": reason,
-            "word": f"student {line.certainty:.2f}" if reason == "student" and line.certainty is not None else word,
+            "word": f"classifier {line.certainty:.2f}"
+            if reason == "classifier" and line.certainty is not None
+            else word,
             "tone": TONES.get(reason, ""),
         }
         for reason, word in REASONS.items()

@@ -33,7 +33,7 @@ REASONS: Mapping[Reason, str] = {
     "samples": "runs disagree",
     "near": "precedent differs",
     "disagree": "roles disagree",
-    "student": "student unsure",
+    "classifier": "classifier unsure",
 }
 """What each reason to look is called, the most urgent first."""
 
@@ -44,7 +44,7 @@ SORTS: Mapping[Order, str] = {
     "reasons": "most urgent",
     "words": "longest text",
     "reviewed": "last touched",
-    "certainty": "student unsure",
+    "certainty": "classifier unsure",
 }
 LENGTHS: Mapping[str, tuple[int, int]] = {
     "up to 40 words": (0, 40),

@@ -314,7 +314,7 @@ def _record(
         seconds=telling.seconds,
         once=telling.once,
     )
-    session.trainer.notice()
+    session.trainer.schedule()
     return _saved(events) or Saved(time.time(), ())
 
 

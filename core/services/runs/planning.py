@@ -271,7 +271,7 @@ def create_runs(
 
     Raises UsageError without documents.
     """
-    settings = session.trainer.resolve(settings)
+    settings = session.trainer.pin_classifier(settings)
     made: list[RunRow] = []
     for iteration in range(iterations):
         made.append(

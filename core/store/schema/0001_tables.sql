@@ -91,20 +91,20 @@ CREATE TABLE annotations (
     item VARCHAR NOT NULL, value VARCHAR, reason VARCHAR NOT NULL
 );
 
--- How sure an annotator (the student) is of the value it gives an item, from 0 to 1. Written anew at each training.
+-- The certainty (0 to 1) of an annotator (the classifier) in the value of an item. Rewritten after each training.
 CREATE TABLE certainties (
     annotator VARCHAR NOT NULL, document_id VARCHAR NOT NULL, item VARCHAR NOT NULL, certainty DOUBLE NOT NULL
 );
--- The reviewed documents that read most like a document that waits, with their cosine similarity. As fresh as those.
+-- The most similar reviewed document of each unreviewed one, with its cosine similarity. Rewritten after each training.
 CREATE TABLE neighbours (document_id VARCHAR NOT NULL, precedent_id VARCHAR NOT NULL, similarity DOUBLE NOT NULL);
--- Trained students. body is a skops file, card says what it was trained on, origin is the file that it was brought in
--- with (empty for one that was taught here).
-CREATE TABLE students (
+-- Trained classifiers. body is a skops file, card describes the training, origin is the file that it was imported from
+-- (empty for one that was trained in this project).
+CREATE TABLE classifiers (
     hash VARCHAR PRIMARY KEY, body BLOB NOT NULL, facts VARCHAR NOT NULL, card VARCHAR NOT NULL,
     unix_time DOUBLE NOT NULL, origin VARCHAR NOT NULL
 );
 -- Words that went from a reviewed document into the codebook: part is include, exclude or keywords of the label.
-CREATE TABLE examples (
+CREATE TABLE codebook_examples (
     document_id VARCHAR NOT NULL, label VARCHAR NOT NULL, part VARCHAR NOT NULL, text VARCHAR NOT NULL,
     codebook_version INTEGER NOT NULL, unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL
 );

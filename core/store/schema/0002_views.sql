@@ -140,7 +140,7 @@ WHERE coalesce(abs(try_cast(said.value AS DOUBLE) - try_cast(settled.value AS DO
 -- Documents from which words were taken into the codebook that a run works with. They are no test of that run.
 CREATE VIEW guarded AS
 SELECT DISTINCT run_id, document_id
-FROM examples JOIN (
+FROM codebook_examples JOIN (
     SELECT run_id, unnest(from_json(json_extract(settings, '$.codebook.labels'),
         '[{"id":"VARCHAR","include":["VARCHAR"],"exclude":["VARCHAR"],"keywords":["VARCHAR"]}]')) AS known
     FROM runs

@@ -1,4 +1,4 @@
-"""The student: starts where the word lists are, learns, says how sure it is; kinds of labels; files without pickles."""
+"""The classifier: starts at the word lists, learns, reports certainty; kinds of labels; files without pickles."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ def _wrong(said: np.ndarray, reference: np.ndarray) -> float:
     return float((said != reference).mean())
 
 
-def test_without_decisions_it_says_what_the_word_lists_say() -> None:
+def test_without_decisions_predicts_like_the_word_lists() -> None:
     texts, evidence, reference = _invented(50)
-    taught = classifier.train(classifier.Task("multilabel", 2), texts, evidence, np.full(reference.shape, np.nan))
-    assert (taught.judge(texts, evidence).values == (evidence >= classifier.THRESHOLD)).all()
+    trained = classifier.train(classifier.Task("multilabel", 2), texts, evidence, np.full(reference.shape, np.nan))
+    assert (trained.predict(texts, evidence).values == (evidence >= classifier.THRESHOLD)).all()
 
 
-def test_it_learns_words_that_no_list_has() -> None:
+def test_learns_words_outside_the_word_lists() -> None:
     texts, evidence, reference = _invented(400)
     task = classifier.Task("multilabel", 2)
-    taught = classifier.train(task, texts[:150], evidence[:150], reference[:150])
+    trained = classifier.train(task, texts[:150], evidence[:150], reference[:150])
     lexical = _wrong(evidence[150:] >= classifier.THRESHOLD, reference[150:])
-    learned = _wrong(taught.judge(texts[150:], evidence[150:]).values, reference[150:])
+    learned = _wrong(trained.predict(texts[150:], evidence[150:]).values, reference[150:])
     assert lexical > 0.1
     assert learned < lexical / 3
-    assert "cobwebs" in " ".join(taught.reasons("cobwebs hung in june", 0, 1.0))
+    assert "cobwebs" in " ".join(trained.explain("cobwebs hung in june", 0, 1.0))
 
 
-def test_its_weight_grows_with_the_decisions() -> None:
+def test_weight_grows_with_decisions() -> None:
     """m / (m + 50): with every decision "absent", k+1/2 of m+1 is what the learned half says; at m = 50 it is half.
 
     Evidence 1 says present with 1 / (1 + exp(-4 * 0.6)) = 0.9168; 50 same answers say 0.5 / 51 = 0.0098; the mean of
@@ -71,40 +71,42 @@ def test_its_weight_grows_with_the_decisions() -> None:
     """
     task = classifier.Task("multilabel", 1)
     texts, evidence, reference = ["a word"] * 50, np.ones((50, 1)), np.zeros((50, 1))
-    chance = classifier.train(task, texts, evidence, reference).chances(["a word"], [[1.0]])[0, 0, 1]
+    chance = classifier.train(task, texts, evidence, reference).predict_proba(["a word"], [[1.0]])[0, 0, 1]
     assert chance == pytest.approx(0.4633, abs=1e-4)
-    few = classifier.train(task, texts[:5], evidence[:5], reference[:5]).judge(["a word"], [[1.0]])
+    few = classifier.train(task, texts[:5], evidence[:5], reference[:5]).predict(["a word"], [[1.0]])
     assert few.values[0, 0] == 1.0
 
 
-def test_certainty_is_the_probability_of_the_value_it_gives() -> None:
+def test_certainty_is_the_probability_of_the_predicted_value() -> None:
     texts, evidence, reference = _invented(120)
-    taught = classifier.train(classifier.Task("multilabel", 2), texts, evidence, reference)
-    chances, said = taught.chances(texts, evidence), taught.judge(texts, evidence)
+    trained = classifier.train(classifier.Task("multilabel", 2), texts, evidence, reference)
+    chances, said = trained.predict_proba(texts, evidence), trained.predict(texts, evidence)
     assert chances.sum(axis=2) == pytest.approx(1.0)
     assert (said.certainty >= 0.5).all()
     assert said.certainty == pytest.approx(chances.max(axis=2))
 
 
-def test_a_choice_learns_and_labels_never_chosen_stay_possible() -> None:
+def test_choice_keeps_labels_without_examples_possible() -> None:
     texts = ["goal and keeper", "match won late", "vote in parliament", "the minister spoke"] * 8
     reference = np.array([[0.0], [0.0], [1.0], [1.0]] * 8)
     task = classifier.Task("choice", 3)
     none = np.zeros((len(texts), 3))
-    taught = classifier.train(task, texts, none, reference)
-    said = taught.judge(["a late goal", "the parliament", "nothing known"], np.array([[0, 0, 0], [0, 0, 0], [0, 0, 5]]))
+    trained = classifier.train(task, texts, none, reference)
+    said = trained.predict(
+        ["a late goal", "the parliament", "nothing known"], np.array([[0, 0, 0], [0, 0, 0], [0, 0, 5]])
+    )
     assert said.values[:, 0].tolist() == [0.0, 1.0, 2.0]
-    assert "goal" in taught.reasons("a late goal", 0, 0.0)
+    assert "goal" in trained.explain("a late goal", 0, 0.0)
 
 
 def test_ratings_are_ordinal() -> None:
     words = {1: "awful", 2: "poor", 3: "fair", 4: "good", 5: "superb"}
     reference = np.array([[float(1 + number % 5)] for number in range(100)])
     texts = [f"{words[int(value[0])]} stay in room {number}" for number, value in enumerate(reference)]
-    taught = classifier.train(classifier.Task("rating", 1), texts, np.zeros((100, 1)), reference)
-    said = taught.judge(["awful stay", "superb stay"], np.zeros((2, 1)))
+    trained = classifier.train(classifier.Task("rating", 1), texts, np.zeros((100, 1)), reference)
+    said = trained.predict(["awful stay", "superb stay"], np.zeros((2, 1)))
     assert said.values[0, 0] < 3 < said.values[1, 0]
-    assert taught.chances(["fair stay"], [[0.0]]).sum() == pytest.approx(1.0)
+    assert trained.predict_proba(["fair stay"], [[0.0]]).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
@@ -113,23 +115,23 @@ def test_few_decisions_are_handled(kind: str, texts: list[str]) -> None:
     task = classifier.Task(kind, 2)  # type: ignore[arg-type]
     reference = np.full((len(texts), task.items), task.values[-1])
     evidence = np.zeros((len(texts), 2))
-    taught = classifier.train(task, texts, evidence, reference)
-    said = taught.judge(["something else", ""], np.zeros((2, 2)))
+    trained = classifier.train(task, texts, evidence, reference)
+    said = trained.predict(["something else", ""], np.zeros((2, 2)))
     assert said.values.shape == (2, task.items)
     assert np.isfinite(said.certainty).all()
-    assert classifier.held_out(task, texts, evidence, reference).shape == reference.shape
+    assert classifier.cross_val_predict(task, texts, evidence, reference).shape == reference.shape
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from([0.0, 1.0, np.nan])), max_size=12))
 def test_any_texts_and_gaps_give_probabilities(rows: list[tuple[str, float]]) -> None:
     texts, reference = [text for text, _ in rows], np.array([[value] for _, value in rows]).reshape(len(rows), 1)
-    taught = classifier.train(classifier.Task("multilabel", 1), texts, np.zeros((len(rows), 1)), reference)
-    chances = taught.chances([*texts, "other"], np.zeros((len(rows) + 1, 1)))
+    trained = classifier.train(classifier.Task("multilabel", 1), texts, np.zeros((len(rows), 1)), reference)
+    chances = trained.predict_proba([*texts, "other"], np.zeros((len(rows) + 1, 1)))
     assert ((chances >= 0) & (chances <= 1)).all()
 
 
-def test_shapes_that_do_not_fit_are_refused() -> None:
+def test_refuses_mismatched_shapes() -> None:
     task = classifier.Task("multilabel", 2)
     with pytest.raises(ValueError, match="evidence of shape"):
         classifier.train(task, ["a"], [[1.0]], [[1.0, 0.0]])
@@ -139,15 +141,15 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         classifier.train(task, ["a"], [[1.0, 0.0]], [[2.0, 0.0]])
 
 
-def test_held_out_values_come_from_students_that_did_not_see_them() -> None:
-    """Truth that is noise: a student that had seen it would be right, one that had not is right by chance."""
+def test_cross_validation_does_not_predict_training_documents() -> None:
+    """Random labels: a classifier that was trained on them is right, any other is right by chance."""
     rng = RNG(1)
     texts = [f"token{number} alone" for number in range(120)]
     reference = rng.integers(0, 2, (120, 1)).astype(float)
     none = np.full((120, 1), classifier.THRESHOLD)
-    said = classifier.held_out(classifier.Task("multilabel", 1), texts, none, reference)
+    said = classifier.cross_val_predict(classifier.Task("multilabel", 1), texts, none, reference)
     assert 0.3 < _wrong(said, reference) < 0.7
-    seen = classifier.train(classifier.Task("multilabel", 1), texts, none, reference).judge(texts, none).values
+    seen = classifier.train(classifier.Task("multilabel", 1), texts, none, reference).predict(texts, none).values
     assert _wrong(seen, reference) < 0.1
 
 
@@ -161,9 +163,9 @@ def _hotels() -> tuple[list[str], np.ndarray, np.ndarray]:
     return texts, evidence, np.array([[float(row[name]) for name in codebook.names] for row in rows])
 
 
-def test_uncertainty_finds_the_errors_on_the_sample_hotels() -> None:
+def test_uncertainty_finds_errors_on_the_sample_hotels() -> None:
     """Cross-validated, over three shuffles: two fifths of the wrong labels are among the fifth of all labels that the
-    student is least sure of. (By chance it would be a fifth. These reviews are mostly hard cases.)"""
+    classifier is least certain of. (By chance it would be a fifth. These reviews are mostly hard cases.)"""
     texts, evidence, reference = _hotels()
     task = classifier.Task("multilabel", reference.shape[1])
     found = []
@@ -171,8 +173,8 @@ def test_uncertainty_finds_the_errors_on_the_sample_hotels() -> None:
         wrong, sure = [], []
         for test in np.array_split(RNG(seed).permutation(len(texts)), 5):
             rest = np.setdiff1d(np.arange(len(texts)), test)
-            taught = classifier.train(task, [texts[i] for i in rest], evidence[rest], reference[rest])
-            said = taught.judge([texts[i] for i in test], evidence[test])
+            trained = classifier.train(task, [texts[i] for i in rest], evidence[rest], reference[rest])
+            said = trained.predict([texts[i] for i in test], evidence[test])
             wrong.append((said.values != reference[test]).ravel())
             sure.append(said.certainty.ravel())
         errors, certainty = np.concatenate(wrong), np.concatenate(sure)
@@ -181,10 +183,10 @@ def test_uncertainty_finds_the_errors_on_the_sample_hotels() -> None:
     assert np.mean(found) >= 0.4
 
 
-def test_the_baseline_on_the_sample_hotels_is_kept_or_bettered() -> None:
+def test_not_worse_than_the_baseline_on_the_sample_hotels() -> None:
     texts, evidence, reference = _hotels()
     task = classifier.Task("multilabel", reference.shape[1])
-    learned = _wrong(classifier.held_out(task, texts, evidence, reference), reference)
+    learned = _wrong(classifier.cross_val_predict(task, texts, evidence, reference), reference)
     assert learned <= _wrong(evidence >= classifier.THRESHOLD, reference) + 0.01
 
 
@@ -192,20 +194,20 @@ def test_the_baseline_on_the_sample_hotels_is_kept_or_bettered() -> None:
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
-def test_a_file_gives_the_same_student_back(kind: str) -> None:
+def test_file_round_trip(kind: str) -> None:
     task = classifier.Task(kind, 2)  # type: ignore[arg-type]
     texts = ["red apple", "green pear", "red plum", "green leaf"]
     reference = np.array([[task.values[0]] * task.items, [task.values[-1]] * task.items] * 2)
-    taught = classifier.train(task, texts, np.zeros((4, 2)), reference)
-    data = classifier.dumps(taught, {"labels": ["A", "B"]})
+    trained = classifier.train(task, texts, np.zeros((4, 2)), reference)
+    data = classifier.dumps(trained, {"labels": ["A", "B"]})
     again, facts = classifier.loads(data)
     assert facts == {"labels": ["A", "B"]}
-    assert (again.chances(["red leaf"], [[1, 0]]) == taught.chances(["red leaf"], [[1, 0]])).all()
+    assert (again.predict_proba(["red leaf"], [[1, 0]]) == trained.predict_proba(["red leaf"], [[1, 0]])).all()
 
 
-def test_no_pickle_is_written_and_none_is_read() -> None:
-    taught = classifier.train(classifier.Task("multilabel", 1), ["a word"], [[0.0]], [[1.0]])
-    data = classifier.dumps(taught, {})
+def test_neither_writes_nor_reads_pickles() -> None:
+    trained = classifier.train(classifier.Task("multilabel", 1), ["a word"], [[0.0]], [[1.0]])
+    data = classifier.dumps(trained, {})
     names = zipfile.ZipFile(io.BytesIO(data)).namelist()
     assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib"))]
     for hostile in (pickle.dumps({"words": 1}), b"", b"PK\x03\x04 broken", _foreign()):
@@ -214,7 +216,7 @@ def test_no_pickle_is_written_and_none_is_read() -> None:
 
 
 def _foreign() -> bytes:
-    """A skops file with a type that is not a student's: one that would call a function when it is rebuilt."""
+    """A skops file with a foreign type, which would call a function when it is loaded."""
     import functools
 
     import skops.io

@@ -74,7 +74,7 @@ def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
 
 def session_on(project: Project) -> ProjectSession:
     """As much of a desk as the three rooms use."""
-    trainer = SimpleNamespace(notice=lambda: None)
+    trainer = SimpleNamespace(schedule=lambda: None)
     path = Path("/projects/small.duckdb")
     session = SimpleNamespace(
         store=project.store, name="small", path=path, trainer=trainer, saved_at=lambda: project.saved_at

@@ -135,7 +135,7 @@ def test_documents_that_lent_their_words_are_no_test(project):
     assert project.store.evaluations.counts(run).n == 2
 
     def take(cursor):
-        cursor.execute("INSERT INTO examples VALUES ('d0', ?, 'include', 'from d0', 1, 0, 'kim')", [label.id])
+        cursor.execute("INSERT INTO codebook_examples VALUES ('d0', ?, 'include', 'from d0', 1, 0, 'kim')", [label.id])
 
     project._writer.do(take)
     counts = project.store.evaluations.counts(run)

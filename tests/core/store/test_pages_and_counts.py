@@ -355,7 +355,7 @@ def test_what_scores_rest_upon_changes_with_all_that_may_change_them_and_with_no
     changed("gold", "reviewed")
     project.store.documents.replace_gold({"d1": {"ann": {"a": False}}})
     changed("gold", "reviewed")
-    project.store.learning.take("d1", "a", "include", "words", 1, actor="me")
+    project.store.classifiers.add_codebook_example("d1", "a", "include", "words", 1, actor="me")
     changed("gold", "reviewed")
     asyncio.run(hold_debate(project, run_id, "d1", {"extractor": {"a": True}}, {"a": True}))
     changed("gold", "reviewed")

@@ -7,9 +7,8 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.services.evaluation import compare, coverage, debate_effect, error_analysis, looked, scoring
+from core.services.evaluation import ambiguity, compare, coverage, debate_effect, error_analysis, looked, scoring
 from core.services.evaluation.coverage import Coverage
-from core.services.review import ambiguity
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
 from tests.core.store.helpers import hold_debate, make_settings

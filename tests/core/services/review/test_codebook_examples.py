@@ -144,4 +144,4 @@ def test_words_that_cannot_be_added(session: ProjectSession) -> None:
         codebook_examples.teach(session, run, CodebookExample("d0", PRICE, "keywords", "x" * 41))
     with pytest.raises(CodebookError, match="not in the codebook"):
         codebook_examples.effect(session, run, CodebookExample("d0", "gone", "include", "words"))
-    assert session.store.learning.examples() == []
+    assert session.store.classifiers.codebook_examples() == []

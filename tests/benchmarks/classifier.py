@@ -1,4 +1,4 @@
-"""How a student grows with decisions: macro F1 on what it was not taught, and the errors that its uncertainty finds.
+"""How a student grows with decisions: macro F1 on what it was not trained, and the errors that its uncertainty finds.
 
 ``python -m tests.benchmarks.student [FILE.csv]``: a table with a column ``text`` and 0/1 gold columns named like common
 aspects, whose starter keywords are the word lists. Without a file, the sample hotels with their own codebook.
@@ -15,8 +15,8 @@ import numpy as np
 from core import baseline, resources
 from core.classifier import classifier
 from core.codebook import Codebook, Label, load_yaml
+from core.services.classifier_training import task_of
 from core.services.codebooks.codebook import starters
-from core.services.trainer import task_of
 
 STEPS = (0, 10, 30, 50, 100, 200, 300)
 SEEDS = 3
@@ -41,8 +41,8 @@ def _once(
 ) -> tuple[float, float]:
     shuffled = np.random.default_rng(seed).permutation(len(texts))
     known, rest = shuffled[:decided], shuffled[decided:]
-    taught = classifier.train(task_of(codebook), [texts[i] for i in known], evidence[known], reference[known])
-    said = taught.judge([texts[i] for i in rest], evidence[rest])
+    trained = classifier.train(task_of(codebook), [texts[i] for i in known], evidence[known], reference[known])
+    said = trained.predict([texts[i] for i in rest], evidence[rest])
     wrong = said.values != reference[rest]
     least = np.argsort(said.certainty, axis=None, kind="stable")[: wrong.size // 5]
     return _macro_f1(reference[rest], said.values), float(wrong.ravel()[least].sum() / max(1, wrong.sum()))

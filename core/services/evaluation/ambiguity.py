@@ -37,7 +37,7 @@ def prepasses(session: ProjectSession) -> list[str]:
     return [row.run_id for row in reversed(looked.runs(session)) if row.state == "done" and is_prepass(row.settings)]
 
 
-def rates(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:
+def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:
     """How ambiguous each document is by a pre-pass. UsageError for a run that is none."""
     run = _prepass(session, run_id)
     asked = int(run.settings.params["k"])
@@ -73,7 +73,7 @@ def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, s
 def limited(session: ProjectSession, document_ids: Sequence[str], run_id: str, theta: float = THETA) -> list[str]:
     """Those of the documents that the pre-pass found ambiguous, in their order. Documents that it did not ask about are
     left out. UsageError for a run that is no pre-pass, and when nothing is ambiguous."""
-    found = rates(session, run_id)
+    found = document_ambiguity(session, run_id)
     chosen = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
     if not chosen:
         raise UsageError(
@@ -96,7 +96,7 @@ def apart(
     run = session.store.runs.get(run_id)
     if run is None:
         raise NoSuchRun(run_id)
-    known = rates(session, prepass_id)
+    known = document_ambiguity(session, prepass_id)
     documents = looked.verdicts(session, run, reference).documents
     sides = common_cells.pair(session, run, annotator, reference)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
@@ -111,7 +111,7 @@ def apart(
 
 def counted_apart(session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold") -> Coverage:
     """The documents that the scores of both parts stand on, and why the run's others are left out."""
-    known = rates(session, prepass_id)
+    known = document_ambiguity(session, prepass_id)
     loaded = looked.verdicts(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.of(VERDICT)).any(axis=1)

@@ -1,4 +1,4 @@
-"""A student's file in another project: read, matched by the names of labels, asked; and what is refused."""
+"""Importing a classifier file from another project: labels are matched by name, other files are refused."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from core.classifier import classifier
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import CodebookError, InputError, UsageError
-from core.services.classifier import import_
-from core.services.classifier.classifier import body, standing
+from core.services.classifier import annotate_with_imported, body, import_classifier, status
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.review import review
@@ -44,8 +43,8 @@ def workspace() -> Iterator[Workspace]:
 
 @pytest.fixture
 def data(workspace: Workspace, tmp_path: Path) -> bytes:
-    """The file of a student that was taught what cobwebs are."""
-    session = filled(workspace, tmp_path / "taught.duckdb", BOOK)
+    """Return a classifier file from a project where cobwebs mean dirt."""
+    session = filled(workspace, tmp_path / "trained.duckdb", BOOK)
     (run,) = make(session)
     session.start_or_resume(run.run_id).result(30)
     for n in range(60):
@@ -57,15 +56,15 @@ def data(workspace: Workspace, tmp_path: Path) -> bytes:
     return body(session)
 
 
-def test_it_annotates_another_project_by_the_names_of_its_labels(
+def test_imported_classifier_annotates_labels_of_the_same_name(
     workspace: Workspace, tmp_path: Path, data: bytes
 ) -> None:
     here = Codebook(labels=(Label(name="Noise"), Label(name="#service", id="s1"), Label(name="CLEANLINESS", id="c1")))
     session = filled(workspace, tmp_path / "here.duckdb", here)
-    found = import_.adopt(session, data, "hotel.skops")
-    assert (found.documents, found.known, found.strange) == (60, ("#service", "CLEANLINESS"), ("Noise",))
-    assert import_.adopt(session, data, "hotel.skops") == found  # once more is no other one
-    run = import_.annotate(session, found)
+    found = import_classifier(session, data, "hotel.skops")
+    assert (found.documents, found.known, found.unknown) == (60, ("#service", "CLEANLINESS"), ("Noise",))
+    assert import_classifier(session, data, "hotel.skops") == found  # once more is no other one
+    run = annotate_with_imported(session, found)
     session.start_or_resume(run.run_id).result(30)
     dirty, kind = (session.store.transcripts.verdict(run.run_id, id) for id in ("d60", "d61"))
     assert dirty is not None
@@ -73,41 +72,41 @@ def test_it_annotates_another_project_by_the_names_of_its_labels(
     assert (dirty.verdict.values["c1"], dirty.verdict.values["s1"]) == (True, False)
     assert (kind.verdict.values["c1"], kind.verdict.values["s1"]) == (False, True)
     assert [value for item, value in kind.verdict.values.items() if item not in ("c1", "s1")] == [None]
-    assert not standing(session).ready  # the project's own has learned nothing
+    assert not status(session).ready  # the project's own has learned nothing
     # Labels in another order here, and one that it does not know: each is told under its own.
-    opinion = session.trainer.opinion(found.hash, here, [HIDDEN])
+    opinion = session.trainer.predict(found.hash, here, [HIDDEN])
     assert opinion is not None
     assert np.array_equal(opinion.values, [[np.nan, 0, 1]], equal_nan=True)
     assert np.array_equal(np.isnan(opinion.certainty), [[True, False, False]])
-    assert session.trainer.opinion(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
+    assert session.trainer.predict(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
 
 
-def test_what_is_no_student_or_knows_nothing_here_is_refused(workspace: Workspace, tmp_path: Path, data: bytes) -> None:
+def test_refuses_other_files_and_unknown_labels(workspace: Workspace, tmp_path: Path, data: bytes) -> None:
     empty = filled(workspace, tmp_path / "empty.duckdb", None)
     with pytest.raises(CodebookError, match="No codebook"):
-        import_.adopt(empty, data, "hotel.skops")
+        import_classifier(empty, data, "hotel.skops")
     session = filled(workspace, tmp_path / "here.duckdb", Codebook(labels=(Label(name="Noise"),)))
-    with pytest.raises(UsageError, match=r"hotel\.skops knows none of this codebook's labels\. It was taught Clean"):
-        import_.adopt(session, data, "hotel.skops")
-    with pytest.raises(InputError, match=r"bad\.skops is not a student"):
-        import_.adopt(session, b"PK not a zip", "bad.skops")
-    taught, facts = classifier.loads(data)
+    with pytest.raises(UsageError, match=r"hotel\.skops has none of this codebook's labels\. Its labels are Clean"):
+        import_classifier(session, data, "hotel.skops")
+    with pytest.raises(InputError, match=r"bad\.skops is not a classifier file"):
+        import_classifier(session, b"PK not a zip", "bad.skops")
+    trained, facts = classifier.loads(data)
     for wrong in ({}, {**facts, "codebook": {"labels": [{"name": "One"}]}}, {**facts, "documents": "many"}):
-        with pytest.raises(InputError, match="does not say what it was taught"):
-            import_.adopt(session, classifier.dumps(taught, wrong), "odd.skops")
+        with pytest.raises(InputError, match="does not describe its training"):
+            import_classifier(session, classifier.dumps(trained, wrong), "odd.skops")
     rated = Codebook(kind="rating", labels=(Label(name="Service"),))
     other = filled(workspace, tmp_path / "rated.duckdb", rated)
     with pytest.raises(UsageError, match="another kind of label"):
-        import_.adopt(other, data, "hotel.skops")
-    assert session.store.learning.student() is None
+        import_classifier(other, data, "hotel.skops")
+    assert session.store.classifiers.load() is None
 
 
-def test_whether_it_can_be_believed_here_is_told_against_what_people_settle(
+def test_imported_classifier_is_calibrated_on_reviewed_documents(
     workspace: Workspace, tmp_path: Path, data: bytes
 ) -> None:
     here = Codebook(labels=(Label(name="Service", id="s1"), Label(name="Cleanliness", id="c1")))
     session = filled(workspace, tmp_path / "here.duckdb", here)
-    run = import_.annotate(session, import_.adopt(session, data, "hotel.skops"))
+    run = annotate_with_imported(session, import_classifier(session, data, "hotel.skops"))
     session.start_or_resume(run.run_id).result(30)
     for n in range(8):
         for item, value in (("c1", "cobwebs" in TEXTS[n % 4]), ("s1", "staff" in TEXTS[n % 4])):
@@ -118,6 +117,6 @@ def test_whether_it_can_be_believed_here_is_told_against_what_people_settle(
     told = calibration.certainty(session, row, "reviewed")
     assert (told.kind, told.why_not) == ("student", "")
     assert told.calibration is not None
-    assert told.counted == Coverage(8, {"truthless": 56})  # what it was taught was taught elsewhere
+    assert told.counted == Coverage(8, {"truthless": 56})  # what it was trained was trained elsewhere
     assert told.calibration.n == 16
     assert sum(one.right.value == 1 for one in told.calibration.bins) == len(told.calibration.bins)

@@ -1,4 +1,4 @@
-"""The student in a project: taught in the background, stored, seated, exported, honest about what it was taught."""
+"""The classifier of a project: trained in the background, stored, used in runs, exported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import NoSuchModel, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier.classifier import annotate, save, standing
+from core.services.classifier import annotate, save, status
 from core.services.evaluation import calibration, evaluate
 from core.services.evaluation.coverage import Coverage
 from core.services.review import review
@@ -77,30 +77,30 @@ def _review(session: ProjectSession, run: RunRow, ids: list[str]) -> None:
         for item, value in _reference(document.text).items():
             review.edit(session, run.run_id, document.id, item, value)
     review.submit(session, run.run_id, ids)
-    until(lambda: not session.trainer.busy, 60)
-    assert session.trainer.trouble == ""
+    until(lambda: not session.trainer.is_training, 60)
+    assert session.trainer.error == ""
 
 
-def test_it_learns_in_the_background_and_says_how_sure_it_is(session: ProjectSession) -> None:
+def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) -> None:
     run = _run(session)
-    assert standing(session).missing == 5
+    assert status(session).missing == 5
     _review(session, run, [f"d{n:02}" for n in range(4)])
-    assert not standing(session).ready
+    assert not status(session).ready
     _review(session, run, [f"d{n:02}" for n in range(4, 24)])
-    told = standing(session)
+    told = status(session)
     assert (told.ready, told.documents, told.tested, told.measure) == (True, 24, 24, "macro F1")
     # One label is all right, one all wrong: no resample tells how sure that is.
     assert (told.score.value, told.score.interval) == (0.5, None)
-    sure = session.store.learning.certainty("d40")
+    sure = session.store.classifiers.certainty("d40")
     assert set(sure) == {CLEAN, SERVICE}
     assert all(0 <= each <= 1 for each in sure.values())
-    assert session.store.learning.certainty("d00") == {}  # decided: nothing to be sure of
+    assert session.store.classifiers.certainty("d00") == {}  # decided: nothing to be sure of
     before = told.hash
     _review(session, run, ["d30"])
-    assert standing(session).hash != before
+    assert status(session).hash != before
 
 
-def test_it_annotates_the_rest_for_free_and_evaluate_compares_it(session: ProjectSession) -> None:
+def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(40)])
     made = annotate(session)
@@ -108,15 +108,15 @@ def test_it_annotates_the_rest_for_free_and_evaluate_compares_it(session: Projec
     ended = session.store.runs.get(made.run_id)
     assert ended is not None
     assert (ended.verdicts, ended.unresolved, ended.cost_usd) == (60, 0, 0.0)
-    assert made.settings.role_models["annotator"].model == f"classifier@{standing(session).hash}"
+    assert made.settings.role_models["annotator"].model == f"classifier@{status(session).hash}"
     lexical = evaluate.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
-    taught = evaluate.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
-    assert taught > lexical
+    trained = evaluate.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
+    assert trained > lexical
 
 
-def test_a_resumed_run_asks_the_very_same_student(session: ProjectSession) -> None:
-    """The hash of what it was taught is in the seat, so in every reply's key: another lesson is another student, and
-    the one that a run has stays in the file."""
+def test_resumed_run_uses_the_same_classifier(session: ProjectSession) -> None:
+    """The hash of the training is in the role model and so in every reply key. A new training is a new classifier, and
+    the classifier that a run uses stays in the file."""
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(8)])
     first = annotate(session)
@@ -132,10 +132,10 @@ def test_a_resumed_run_asks_the_very_same_student(session: ProjectSession) -> No
     assert row.cached_calls == 0
 
 
-def test_it_sits_in_a_debate(session: ProjectSession) -> None:
+def test_takes_part_in_a_debate(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(20)])
-    made = _run(session, model="student", protocol="ecj")
+    made = _run(session, model="classifier", protocol="ecj")
     row = session.store.runs.get(made.run_id)
     assert row is not None
     assert (row.verdicts, row.unresolved) == (60, 0)
@@ -143,36 +143,36 @@ def test_it_sits_in_a_debate(session: ProjectSession) -> None:
     assert turn.reply.text.startswith("Classifier, not a language model, trained on 20 reviewed documents")
 
 
-def test_without_lessons_a_run_does_not_start(session: ProjectSession) -> None:
+def test_untrained_classifier_does_not_start_a_run(session: ProjectSession) -> None:
     latest = session.store.codebooks.latest()
     assert latest is not None
-    plan = planning.Plan(protocol="single", default_model=RoleModel(connection=BUILTIN, model="student"))
+    plan = planning.Plan(protocol="single", default_model=RoleModel(connection=BUILTIN, model="classifier"))
     settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
-    with pytest.raises(NoSuchModel, match="learned nothing"):
+    with pytest.raises(NoSuchModel, match="not trained yet"):
         planning.preflight(settings, session.models, session.engine)
-    with pytest.raises(UsageError, match="learned nothing"):
+    with pytest.raises(UsageError, match="no trained"):
         annotate(session)
 
 
-def test_the_file_and_its_card(session: ProjectSession, tmp_path: Path) -> None:
+def test_saves_classifier_and_model_card(session: ProjectSession, tmp_path: Path) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(40)])
     path, card = save(session, tmp_path / "out.skops")
-    taught, facts = classifier.loads(path.read_bytes())
+    trained, facts = classifier.loads(path.read_bytes())
     assert facts["documents"] == 40
-    said = taught.judge([f"{HIDDEN} again"], np.zeros((1, 2)))
+    said = trained.predict([f"{HIDDEN} again"], np.zeros((1, 2)))
     assert said.values.tolist() == [[1.0, 0.0]]
     told = card.read_text(encoding="utf-8")
     assert "40 documents with 80 decisions" in told
     assert "`Hotel <b>'x'</b>`" in told  # names stay text
-    with pytest.raises(UsageError, match="card would be called"):
+    with pytest.raises(UsageError, match="name of the model card"):
         save(session, tmp_path / "out.md")
 
 
-def test_neighbours_that_were_decided_otherwise_are_found(session: ProjectSession) -> None:
+def test_finds_similar_documents_with_another_value(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(12)])
-    found = session.store.learning._connection.rows(
+    found = session.store.classifiers._connection.rows(
         "SELECT DISTINCT document_id FROM near_otherwise WHERE run_id = ? ORDER BY document_id", [run.run_id]
     )
     texts = {one.id: one.text for one in session.store.documents.load([id for (id,) in found])}
@@ -180,39 +180,39 @@ def test_neighbours_that_were_decided_otherwise_are_found(session: ProjectSessio
     assert all("cobwebs" in text for text in texts.values())
 
 
-def test_its_certainty_is_tested_on_what_it_was_not_taught(session: ProjectSession) -> None:
+def test_calibration_uses_documents_outside_the_training_data(session: ProjectSession) -> None:
     first = _run(session)
     ids = session.store.documents.ids()
     _review(session, first, ids[:24])
-    by_student = _run(session, model="student")
-    told = calibration.certainty(session, by_student)
+    by_classifier = _run(session, model="classifier")
+    told = calibration.certainty(session, by_classifier)
     assert told.kind == "student"
     assert told.counted == Coverage(36, {"taught": 24})
     found = told.calibration
     assert found is not None
-    # What the student noted of a waiting document is what it is asked for: cells of 36 documents, in two labels.
+    # The stored certainty of an unreviewed document equals the predicted one: cells of 36 documents, in two labels.
     assert (found.n, found.excluded) == (72, 48)
-    noted = [session.store.learning.certainty(id)[item] for id in ids[24:] for item in (CLEAN, SERVICE)]
+    noted = [session.store.classifiers.certainty(id)[item] for id in ids[24:] for item in (CLEAN, SERVICE)]
     assert sum(one.n * one.certainty for one in found.bins) == pytest.approx(sum(noted))
     by_hand = [abs(one.certainty - (one.right.value or 0.0)) * one.n for one in found.bins]
     assert found.ece == pytest.approx(sum(by_hand) / 72)
     assert calibration.to_json(told)["of"] == "student"
 
 
-def test_a_reference_that_taught_it_is_no_test_until_more_is_reviewed(session: ProjectSession) -> None:
+def test_calibration_needs_reviewed_documents_outside_the_training_data(session: ProjectSession) -> None:
     first = _run(session)
     ids = session.store.documents.ids()
     _review(session, first, ids[:24])
-    by_student = _run(session, model="student")
-    told = calibration.certainty(session, by_student, "reviewed")
+    by_classifier = _run(session, model="classifier")
+    told = calibration.certainty(session, by_classifier, "reviewed")
     assert told.calibration is None
     assert told.why_not.startswith("The student was taught every document that has this truth.")
-    _review(session, by_student, ids[24:30])
-    again = calibration.certainty(session, by_student, "reviewed")
+    _review(session, by_classifier, ids[24:30])
+    again = calibration.certainty(session, by_classifier, "reviewed")
     assert again.counted == Coverage(6, {"taught": 24, "truthless": 30})
 
 
-def test_without_a_student_or_votes_nobody_said_how_certain(session: ProjectSession) -> None:
+def test_no_certainty_without_classifier_or_votes(session: ProjectSession) -> None:
     first = _run(session)
     _review(session, first, session.store.documents.ids()[:24])
     assert calibration.certainty(session, first).why_not.startswith("Nobody said how certain they are.")

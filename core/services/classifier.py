@@ -1,0 +1,221 @@
+"""The classifier of a project: its status, its runs, export and import."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.baseline.classifier_model import NAME
+from core.classifier import classifier
+from core.codebook import Codebook, normalise
+from core.errors import CodebookError, InputError, UsageError
+from core.export import replacing
+from core.hashing import digest
+from core.runs import BUILTIN, RoleModel, RunRow
+from core.services.classifier_training import MIN_DOCUMENTS, task_of
+from core.services.runs import planning
+from core.services.session import ProjectSession, check_output_path
+from core.stats.intervals import Estimate, Interval
+from core.store.classifiers import StoredClassifier
+
+EXPORT_FORMAT = "classifier"
+"""Name of the export format on the command line."""
+SUFFIX = ".skops"
+PROTOCOL = "single"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierStatus:
+    """The state of a project's classifier.
+
+    ``reviewed`` documents were submitted; ``missing`` more are needed for a first training. ``documents`` were in the
+    training data. ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested`` documents.
+    """
+
+    reviewed: int
+    missing: int
+    hash: str = ""
+    documents: int = 0
+    version: int = 0
+    score: Estimate = Estimate(None, None)
+    measure: str = ""
+    tested: int = 0
+    is_training: bool = False
+    error: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """True when the project has a trained classifier."""
+        return bool(self.hash)
+
+
+def status(session: ProjectSession) -> ClassifierStatus:
+    """Return the current status.
+
+    Schedules a training when decisions are missing from the last one, for instance after a crash.
+    """
+    reviewed = session.store.classifiers.count_reviewed()
+    known = session.store.classifiers.latest_facts()
+    if reviewed >= MIN_DOCUMENTS and (known is None or known[1]["documents"] != reviewed):
+        session.trainer.schedule()
+    missing = max(0, MIN_DOCUMENTS - reviewed)
+    if known is None:
+        return ClassifierStatus(reviewed, missing, is_training=session.trainer.is_training, error=session.trainer.error)
+    hash, facts = known
+    score: Mapping[str, Any] = facts["scores"]
+    interval = Interval(*score["interval"]) if score["interval"] else None
+    return ClassifierStatus(
+        reviewed=reviewed,
+        missing=missing,
+        hash=hash,
+        documents=int(facts["documents"]),
+        version=int(facts["codebook_version"]),
+        score=Estimate(score["value"], interval),
+        measure=str(score["measure"]),
+        tested=int(score["n"]),
+        is_training=session.trainer.is_training,
+        error=session.trainer.error,
+    )
+
+
+def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> RunRow:
+    """Start a run in which the classifier annotates documents (all by default), at no cost.
+
+    UsageError without a trained classifier or without documents.
+    """
+    codebook = _training_codebook(session)
+    role_model = RoleModel(connection=BUILTIN, model=NAME)
+    plan = planning.Plan(protocol=PROTOCOL, default_model=role_model)
+    version = session.store.codebooks.latest()
+    settings = planning.build_settings(plan, codebook, version.version if version else 0, session.models)
+    (made,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())
+    session.start_or_resume(made.run_id)
+    return made
+
+
+def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
+    """Write the classifier to ``path`` (skops, no pickle) and its model card to the same name with ``.md``.
+
+    UsageError without a trained classifier and for a path that ends in ``.md``; ExportError when a file cannot be
+    written.
+    """
+    stored = session.store.classifiers.load()
+    if stored is None:
+        raise _not_trained()
+    card = path.with_suffix(".md")
+    if card == path:
+        raise UsageError(f"{path.name} is the name of the model card.", f"Choose a name that ends in {SUFFIX}.")
+    for place, data in ((path, stored.body), (card, stored.card.encode())):
+        with replacing(check_output_path(session.path, place)) as file:
+            file.write(data)
+    return path, card
+
+
+def body(session: ProjectSession) -> bytes:
+    """Return the bytes of the classifier file for a download."""
+    stored = session.store.classifiers.load()
+    if stored is None:
+        raise _not_trained()
+    return stored.body
+
+
+def card(session: ProjectSession) -> str:
+    """Return the model card in Markdown; empty without a trained classifier."""
+    stored = session.store.classifiers.load()
+    return stored.card if stored else ""
+
+
+def _training_codebook(session: ProjectSession) -> Codebook:
+    """Return the codebook that the classifier was trained on."""
+    known = session.store.classifiers.latest_facts()
+    if known is None:
+        raise _not_trained()
+    return Codebook.model_validate(known[1]["codebook"])
+
+
+def _not_trained() -> UsageError:
+    return UsageError("This project has no trained classifier yet.", f"Submit {MIN_DOCUMENTS} documents on Review.")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedClassifier:
+    """An imported classifier.
+
+    ``known`` are the names of this codebook's labels that it was trained on, ``unknown`` the others, which stay
+    unresolved. ``documents`` is the size of its training data.
+    """
+
+    hash: str
+    documents: int
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def import_classifier(session: ProjectSession, data: bytes, name: str) -> ImportedClassifier:
+    """Read a classifier file and store the classifier under a hash of its own.
+
+    Nothing in the file is executed, and the project's own classifier stays as it is. InputError for another file.
+    CodebookError before a codebook is saved. UsageError for another kind of label, another scale, other choices, or no
+    common label.
+    """
+    latest = session.store.codebooks.latest()
+    if latest is None:
+        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
+    trained, facts = classifier.loads(data, name=name)
+    try:
+        own = Codebook.model_validate(facts["codebook"])
+        documents = int(facts["documents"])
+        if trained.task != task_of(own):
+            raise ValueError("the weights belong to another codebook")
+    except (KeyError, TypeError, ValueError, CodebookError) as error:
+        raise InputError(
+            f"{name} does not describe its training.", "Choose a .skops file that Moot exported."
+        ) from error
+    matched = _match_labels(own, latest.codebook, name)
+    ids = {label.id for label in matched.labels}
+    known = tuple(label.name for label in latest.codebook.labels if label.id in ids)
+    unknown = tuple(label.name for label in latest.codebook.labels if label.id not in ids)
+    facts = {**facts, "codebook": matched.model_dump(mode="json")}
+    body = classifier.dumps(trained, facts)
+    hash = digest([name, facts["codebook"], data.hex()], size=6)
+    session.store.classifiers.save(StoredClassifier(hash, body, facts, "", time.time(), name))
+    return ImportedClassifier(hash, documents, known, unknown)
+
+
+def annotate_with_imported(session: ProjectSession, imported: ImportedClassifier) -> RunRow:
+    """Start a run in which an imported classifier annotates all documents, at no cost.
+
+    UsageError without documents, CodebookError before a codebook is saved.
+    """
+    latest = session.store.codebooks.latest()
+    if latest is None:
+        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
+    plan = planning.Plan(
+        protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=f"{NAME}@{imported.hash}")
+    )
+    settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(made.run_id)
+    return made
+
+
+def _match_labels(own: Codebook, here: Codebook, name: str) -> Codebook:
+    """Return the classifier's codebook with this project's ids for labels of the same name, in training order."""
+    if own.kind != here.kind or (own.kind == "rating" and own.scale != here.scale):
+        raise UsageError(
+            f"{name} was trained on another kind of label or scale.", "Use it with a codebook of the same kind."
+        )
+    ids = {normalise(label.name): label.id for label in here.labels}
+    names = {normalise(label.name) for label in own.labels}
+    if not names & set(ids):
+        labels_text = ", ".join(own.names[:5])
+        raise UsageError(f"{name} has none of this codebook's labels.", f"Its labels are {labels_text}.")
+    if own.kind == "choice" and names != set(ids):
+        labels_text = ", ".join(own.names[:5])
+        raise UsageError(f"{name} chooses among other labels.", f"Its labels are {labels_text}.")
+    # a label that this codebook lacks gets an id that does not exist here, so it is never requested
+    labels = [label.model_copy(update={"id": ids.get(normalise(label.name), f"-{label.id}")}) for label in own.labels]
+    return own.model_copy(update={"labels": tuple(labels)})

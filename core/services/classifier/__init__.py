@@ -1,1 +1,0 @@
-"""The classifier of a project: training in the background, its state, its file."""

@@ -1,0 +1,438 @@
+"""Background training of a project's classifier, its evaluation by cross-validation, and its model card."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core import baseline
+from core.baseline.classifier_model import NAME, ClassifierModel, Prediction
+from core.classifier import classifier
+from core.classifier.similarity import Neighbourhood
+from core.codebook import Codebook
+from core.documents import Document, Value
+from core.hashing import digest
+from core.runs import BUILTIN, RunSettings
+from core.stats import arrays, bootstrap
+from core.stats.intervals import Estimate, ends, wilson
+from core.store.classifiers import StoredClassifier, TrainingExample
+from core.store.store import Store
+
+MIN_DOCUMENTS = 5
+"""Reviewed documents that a first training needs."""
+DEBOUNCE_SECONDS = 0.6
+"""Seconds to wait for further decisions before training."""
+BATCH = 400
+"""Documents scored per transaction; other writers get their turn in between."""
+SMALL_PROJECT = 3_000
+"""Up to so many documents, all are scored after each training; above, only after ``RESCORE_GROWTH``."""
+RESCORE_GROWTH = 1.15
+"""Factor by which the reviewed documents must grow before a large project is scored again."""
+MAX_CARD_LABELS = 40
+"""Labels listed in the model card."""
+
+
+class ClassifierTrainer:
+    """Trains the classifier in one background thread, one training at a time.
+
+    Call ``schedule`` after each decision. A training stores the classifier, its certainty on every unreviewed document
+    and the most similar reviewed document of each. ``close`` waits for the current batch.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
+        self._task: Future[None] | None = None
+        self._pending = False
+        self._stop = threading.Event()
+        self._scored_at = 0
+        self.error = ""
+        """Message of the error that ended the last training; empty after a success."""
+
+    def schedule(self) -> None:
+        """Request a training after a decision or a codebook change. Nothing happens without new or enough decisions."""
+        with self._lock:
+            self._pending = True
+            if self._stop.is_set() or (self._task is not None and not self._task.done()):
+                return
+            self._task = self._executor.submit(self._train_when_needed)
+
+    @property
+    def is_training(self) -> bool:
+        """True while a training runs or is about to run."""
+        with self._lock:
+            return self._task is not None and not self._task.done()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until no training is left, for at most ``seconds``."""
+        with self._lock:
+            task = self._task
+        if task is not None:
+            task.result(seconds)
+
+    def close(self) -> None:
+        """Stop training. May be called more than once."""
+        self._stop.set()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def pin_classifier(self, settings: RunSettings) -> RunSettings:
+        """Return settings in which each role model ``classifier`` names the current classifier by its hash.
+
+        A resumed run then calls the same classifier. Other role models stay unchanged.
+        """
+        role_models = dict(settings.role_models)
+        for role, role_model in settings.role_models.items():
+            if (
+                role_model.connection == BUILTIN
+                and role_model.model == NAME
+                and (known := self._store.classifiers.latest_facts())
+            ):
+                role_models[role] = role_model.model_copy(update={"model": f"{NAME}@{known[0]}"})
+        return settings.model_copy(update={"role_models": role_models})
+
+    def find(self, hash: str) -> ClassifierModel | None:
+        """Return the classifier with this hash, the latest for an empty hash; None when this project has none."""
+        if not hash:
+            known = self._store.classifiers.latest_facts()
+            return self.find(known[0]) if known else None
+        return self._load_model(hash)
+
+    def predict(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> classifier.Predictions | None:
+        """Return predictions of the classifier with this hash as ``[text, item]`` of the codebook.
+
+        Items that the classifier was not trained on are NaN. None when the classifier is deleted or was trained on
+        other labels.
+        """
+        stored = self._store.classifiers.load(hash)
+        if stored is None:
+            return None
+        trained, facts = classifier.loads(stored.body, name="the classifier")
+        own = Codebook.model_validate(facts["codebook"])
+        return _align(codebook, own, trained.predict(texts, [baseline.evidence(own, text) for text in texts]))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
+    def _load_model(self, hash: str) -> ClassifierModel | None:
+        stored = self._store.classifiers.load(hash)
+        return callable_model(*classifier.loads(stored.body, name="the classifier")) if stored else None
+
+    def _train_when_needed(self) -> None:
+        while not self._stop.wait(DEBOUNCE_SECONDS):
+            with self._lock:
+                if not self._pending:
+                    self._task = None
+                    return
+                self._pending = False
+            try:
+                self._train_once()
+                self.error = ""
+            except Exception as error:  # the page shows it; the next decision tries again
+                self.error = str(error)
+
+    def _train_once(self) -> None:
+        latest = self._store.codebooks.latest()
+        if latest is None:
+            return
+        examples = [
+            example for example in self._store.classifiers.training_examples() if example.item in latest.codebook.items
+        ]
+        texts = dict.fromkeys(example.document_id for example in examples)
+        if len(texts) < MIN_DOCUMENTS:
+            return
+        name = training_hash(latest.codebook, examples)
+        known = self._store.classifiers.latest_facts()
+        if known is None or known[0] != name:
+            used = {document for document, *_ in self._store.classifiers.codebook_examples()}
+            trained, facts = train(latest.codebook, examples, version=latest.version, used_as_example=used)
+            facts["hash"] = name
+            body, at = classifier.dumps(trained, facts), time.time()
+            self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
+            if len(texts) >= self._scored_at * RESCORE_GROWTH or self._store.documents.count() <= SMALL_PROJECT:
+                self._score_documents(trained, latest.codebook, examples)
+                self._scored_at = len(texts)
+            else:
+                self._store.classifiers.save_predictions(list(texts), [], [])  # reviewed documents need no certainty
+
+    def _score_documents(
+        self, trained: classifier.Classifier, codebook: Codebook, examples: Sequence[TrainingExample]
+    ) -> None:
+        """Store the certainty and the nearest reviewed document of every unreviewed document."""
+        reviewed = {example.document_id: example.text for example in examples}
+        names, neighbourhood = list(reviewed), Neighbourhood(list(reviewed.values()))
+        ids = self._store.documents.ids()
+        for start in range(0, len(ids), BATCH):
+            if self._stop.wait(0.02 if len(ids) > SMALL_PROJECT else 0):  # let other threads run
+                return
+            batch = ids[start : start + BATCH]
+            unreviewed = [one for one in self._store.documents.load(batch, gold=False) if one.id not in reviewed]
+            texts = [document.text for document in unreviewed]
+            evidence = [baseline.evidence(codebook, text) for text in texts]
+            certainty = trained.predict(texts, evidence).certainty if texts else np.zeros((0, 0))
+            self._store.classifiers.save_predictions(
+                batch,
+                [
+                    (document.id, item, float(certainty[row, column]))
+                    for row, document in enumerate(unreviewed)
+                    for column, item in enumerate(codebook.items)
+                ],
+                [
+                    (document.id, names[found.place], found.similarity)
+                    for document, found in zip(unreviewed, neighbourhood.nearest(texts), strict=True)
+                    if found is not None
+                ],
+            )
+
+
+def task_of(codebook: Codebook) -> classifier.Task:
+    """Return the learning task of a codebook."""
+    scale = (codebook.scale.min, codebook.scale.max) if codebook.scale else (1, 5)
+    return classifier.Task(codebook.kind, len(codebook.labels), scale)
+
+
+def training_hash(codebook: Codebook, examples: Sequence[TrainingExample]) -> str:
+    """Return the hash of a training; it changes with decisions, texts, codebook and code."""
+    rows = [[example.document_id, example.text, example.item, example.value] for example in examples]
+    return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows], size=6)
+
+
+def train(
+    codebook: Codebook,
+    examples: Sequence[TrainingExample],
+    *,
+    version: int = 0,
+    used_as_example: set[str] | None = None,
+) -> tuple[classifier.Classifier, dict[str, Any]]:
+    """Train a classifier and return it with plain facts about it, including cross-validated scores.
+
+    Documents in ``used_as_example`` are training examples but not test documents, because the codebook contains their
+    words.
+    """
+    texts = {example.document_id: example.text for example in examples}
+    documents = list(texts)
+    reference = decision_matrix(codebook, examples, documents)
+    evidence = [baseline.evidence(codebook, text) for text in texts.values()]
+    task = task_of(codebook)
+    trained = classifier.train(task, list(texts.values()), evidence, reference)
+    held = classifier.cross_val_predict(task, list(texts.values()), evidence, reference)
+    tested = np.array([document not in (used_as_example or set()) for document in documents])
+    facts: dict[str, Any] = {
+        "codebook": codebook.model_dump(mode="json"),
+        "codebook_version": version,
+        "documents": len(documents),
+        "decisions": len(examples),
+        "people": sorted({example.actor for example in examples}),
+        "scores": cross_validated_scores(codebook, reference[tested], held[tested]),
+        "answers": decision_counts(codebook, examples),
+        "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},
+    }
+    return trained, facts
+
+
+def decision_matrix(
+    codebook: Codebook, examples: Sequence[TrainingExample], documents: Sequence[str]
+) -> classifier.Grid:
+    """Return decisions as ``[document, item]`` with NaN where there is none.
+
+    Values that the codebook does not have become NaN; other documents are ignored.
+    """
+    rows = {document: place for place, document in enumerate(documents)}
+    columns = {item: place for place, item in enumerate(codebook.items)}
+    labels = {label.id: place for place, label in enumerate(codebook.labels)}
+    grid = np.full((len(documents), len(codebook.items)), np.nan)
+    for example in examples:
+        value = _encode_value(codebook, example.value, labels)
+        if value is not None and example.item in columns and example.document_id in rows:
+            grid[rows[example.document_id], columns[example.item]] = value
+    return grid
+
+
+def _encode_value(codebook: Codebook, value: Value, labels: Mapping[str, int]) -> float | None:
+    if codebook.kind == "choice":
+        return float(labels[value]) if isinstance(value, str) and value in labels else None
+    if isinstance(value, str) or (codebook.kind == "multilabel") != isinstance(value, bool):
+        return None
+    if codebook.scale is not None:
+        return float(min(max(round(value), codebook.scale.min), codebook.scale.max))
+    return float(value)
+
+
+def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any]) -> ClassifierModel:
+    """Return the classifier in the form that the built-in connection calls.
+
+    It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have.
+    """
+    own = Codebook.model_validate(facts["codebook"])
+
+    def predict(codebook: Codebook, document: Document) -> list[Prediction]:
+        if codebook.kind != own.kind:
+            return [Prediction(item, None) for item in codebook.items]
+        evidence = [baseline.evidence(own, document.text)]
+        predictions = trained.predict([document.text], evidence)
+        predicted = []
+        for item in codebook.items:
+            column = own.items.index(item) if item in own.items else -1
+            if column < 0:
+                predicted.append(Prediction(item, None))
+                continue
+            number = float(predictions.values[0, column])
+            predicted.append(
+                Prediction(item, decode_value(own, number), float(predictions.certainty[0, column]),
+                     trained.explain(document.text, column, number))
+            )  # fmt: skip
+        return predicted
+
+    return ClassifierModel(int(facts["documents"]), predict)
+
+
+def _align(here: Codebook, own: Codebook, predicted: classifier.Predictions) -> classifier.Predictions | None:
+    """Map predictions on the items of ``own`` to those of ``here``, whose labels may be in another order."""
+    if here.kind != own.kind:
+        return None
+    if own.kind == "choice":
+        ids = [label.id for label in here.labels]
+        if set(ids) != {label.id for label in own.labels}:
+            return None
+        places = np.array([ids.index(label.id) for label in own.labels], dtype=np.float64)
+        return classifier.Predictions(places[predicted.values.astype(np.int64)], predicted.certainty)
+    known = [(column, own.items.index(item)) for column, item in enumerate(here.items) if item in own.items]
+    if not known:
+        return None
+    columns, taken = (list(each) for each in zip(*known, strict=True))
+    values, certainty = (np.full((len(predicted.values), len(here.items)), np.nan) for _ in range(2))
+    values[:, columns], certainty[:, columns] = predicted.values[:, taken], predicted.certainty[:, taken]
+    return classifier.Predictions(values, certainty)
+
+
+def decode_value(codebook: Codebook, number: float) -> Value:
+    """Return the value that a number in a matrix encodes."""
+    if codebook.kind == "choice":
+        return codebook.labels[int(number)].id
+    return number >= 0.5 if codebook.kind == "multilabel" else int(number)
+
+
+def cross_validated_scores(codebook: Codebook, reference: npt.ArrayLike, held_out: npt.ArrayLike) -> dict[str, Any]:
+    """Return cross-validated scores as plain data.
+
+    The keys are ``n``, ``measure`` (macro F1; for ratings the share within one step), its ``value`` and 95%
+    ``interval``, and ``labels`` with the score of each label.
+    """
+    gold, predicted = np.asarray(reference, dtype=np.float64), np.asarray(held_out, dtype=np.float64)
+    if not len(gold):
+        return {"n": 0, "measure": "macro F1", "value": None, "interval": None, "labels": {}}
+    if codebook.kind == "rating":
+        return _rating_scores(codebook, gold, predicted)
+    if codebook.kind == "choice":
+        count = len(codebook.labels)
+        own, its = (arrays.one_hot(arrays.codes(side[:, 0]), count) for side in (gold, predicted))
+        drawn = bootstrap.scores(own, its, codebook.names)
+    else:
+        drawn = bootstrap.scores(gold, predicted, codebook.names)
+    return {
+        "n": drawn.n,
+        "measure": "macro F1",
+        **_plain(drawn.macro.f1),
+        "labels": {name: summary.f1.value for name, summary in drawn.labels.items()},
+    }
+
+
+def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> dict[str, dict[str, int]]:
+    """Return how often each value was decided, by item and value name."""
+    names = {label.id: label.name for label in codebook.labels}
+    counted: dict[str, Counter[str]] = {}
+    for example in examples:
+        counted.setdefault(names.get(example.item, "Label"), Counter())[_value_name(example.value, names)] += 1
+    return {item: dict(sorted(values.items())) for item, values in counted.items()}
+
+
+def model_card(facts: Mapping[str, Any], at: float) -> str:
+    """Return the model card in Markdown: method, training data, performance, limits, file format.
+
+    Names are written as inline code, so that they stay text.
+    """
+    codebook = Codebook.model_validate(facts["codebook"])
+    scores = facts["scores"]
+    value, interval = scores["value"], scores["interval"]
+    score = "not known yet" if value is None else f"{value:.3f}"
+    if interval is not None:
+        score += f" (95% interval {interval[0]:.3f} to {interval[1]:.3f})"
+    lines = [
+        "# Classifier of a Moot project",
+        "",
+        f"Logistic regressions on TF-IDF of words and word pairs and on the word lists of the codebook "
+        f"{_code(codebook.name)} (version {facts['codebook_version']}, kind {codebook.kind}), blended with the word "
+        "lists alone: after m decisions the regressions weigh m / (m + 50). It is not a language model.",
+        "",
+        "## Training data",
+        "",
+        f"{facts['documents']:,} documents with {facts['decisions']:,} decisions by "
+        f"{', '.join(map(_code, facts['people'])) or 'nobody'}, until "
+        f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(at))}. The texts themselves are not in the file; single "
+        "words and word pairs of them are.",
+        "",
+        "| item | decisions |",
+        "|---|---|",
+    ]
+    for item, values in list(facts["answers"].items())[:MAX_CARD_LABELS]:
+        lines.append(f"| {_code(item)} | {', '.join(f'{_code(word)} {count:,}' for word, count in values.items())} |")
+    lines += [
+        "",
+        "## Performance",
+        "",
+        f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "
+        "review and are mostly harder than the rest.",
+        "",
+        "## Limits",
+        "",
+        "It knows the words of its training examples and the word lists; it does not understand irony, hints or new "
+        "subjects. Its certainty orders a queue and is not calibrated. Do not use it to decide about people.",
+        "",
+        "## The file",
+        "",
+        "A skops file: open it with `skops.io.load(path, trusted=[])`. It is a dict of `facts` (the codebook among "
+        "them), `task`, `words` (a fitted TfidfVectorizer) and `models` (for each item the weights of the words and, "
+        "last, of the word lists' evidence).",
+        "",
+        f"Classifier {_code(facts.get('hash', ''))}.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _rating_scores(
+    codebook: Codebook, gold: npt.NDArray[np.float64], predicted: npt.NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return the share of ratings within one step of the reviewer's, with Wilson's interval over documents."""
+    known = ~np.isnan(gold) & ~np.isnan(predicted)
+    close = known & (np.abs(gold - predicted) <= 1)
+    cells, documents = int(known.sum()), int(known.any(axis=1).sum())
+    value = float(close.sum()) / cells if cells else None
+    interval = wilson(round((value or 0.0) * documents), documents) if cells else None
+    labels = {
+        name: float(close[:, column].sum()) / known[:, column].sum() if known[:, column].any() else None
+        for column, name in enumerate(codebook.names)
+    }
+    return {"n": documents, "measure": "share within one step", **_plain(Estimate(value, interval)), "labels": labels}
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
+    return {"value": estimate.value, "interval": ends(estimate.interval)}
+
+
+def _value_name(value: Value, names: Mapping[str, str]) -> str:
+    if isinstance(value, bool):
+        return "present" if value else "absent"
+    return names.get(value, value) if isinstance(value, str) else f"{value:g}"
+
+
+def _code(text: str) -> str:
+    """Return text as inline code on one line: backquotes, pipes and line breaks cannot end it."""
+    plain = " ".join(str(text).split()).replace("`", "'").replace("|", "/")
+    return f"`{plain}`" if plain else "(no name)"
