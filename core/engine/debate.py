@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from core.annotations import Precedents
 from core.debate import protocols
-from core.debate.context import DebateContext, conduct, interpret
+from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.turns import Reply, Request, Step, Verdict
 from core.documents import Document
 from core.engine.keys import reply_key, request_hash
@@ -75,7 +75,9 @@ class Debate:
         self._step.close()
 
     def _begun(self, document: Document) -> Step[Verdict]:
-        return conduct(protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents))
+        return run_protocol(
+            protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents)
+        )
 
     def _advance(self, replies: tuple[Reply, ...] | None) -> None:
         try:
@@ -135,7 +137,7 @@ def heard(stored: StoredReply, placed: Placed, settings: RunSettings) -> Reply:
         finish="length" if stored.finish == "length" else "stop",
         usage=stored.usage,
     )
-    return interpret(placed.ask, reply, settings.codebook, placed.document)
+    return parse_reply(placed.ask, reply, settings.codebook, placed.document)
 
 
 MOST_CUTS = 6

@@ -187,7 +187,7 @@ def overview(session: ProjectSession) -> Overview:
     labels = version.codebook.labels if version else ()
     plan = planning.load_plan(session)
     card = protocols.find(plan.protocol, plan.params)
-    roles = [role.name for role in card.roles(card.settled(plan.for_protocol().params))]
+    roles = [role.name for role in card.roles(card.parse_params(plan.for_protocol().params))]
     last, state = _last(session)
     reviewed = _reviewed(session)
     return Overview(

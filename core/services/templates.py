@@ -133,9 +133,9 @@ def slots(protocol: str) -> tuple[Slot, ...]:
     Raises UsageError for an unknown protocol.
     """
     spec = protocols.find(protocol)
-    shipped = spec.texts()
+    shipped = spec.load_templates()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
-    speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.settled())))
+    speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.parse_params())))
     found = [_make_slot(key, template, values) for key, template in shipped.items()]
     return tuple(sorted(found, key=lambda slot: (slot.shared, _speaking_order(slot.key, speaking))))
 
@@ -169,7 +169,7 @@ def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[Versio
 
 
 def _shipped_version(slot: Slot, protocol: str) -> Version:
-    template = protocols.find(protocol).texts()[slot.key]
+    template = protocols.find(protocol).load_templates()[slot.key]
     match = _NUMBER.search(template.name)
     return Version(
         template.name, slot.slot, int(match[1]) if match else 1, template.text, note="as shipped", shipped=True

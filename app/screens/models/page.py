@@ -22,7 +22,7 @@ styles()
 workspace, session = context.workspace(), context.require_project()
 plan = planning.load_plan(session)
 card = protocols.find(plan.protocol, plan.params)
-roles = card.roles(card.settled(plan.for_protocol().params))
+roles = card.roles(card.parse_params(plan.for_protocol().params))
 places = models.places(workspace)
 
 

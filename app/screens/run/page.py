@@ -297,7 +297,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         slots=max(8, min(20, 2 * run.settings.concurrency)),
         told=boxed,
         groups={role.name: role.group for role in protocols.roles_of(run.settings)},
-        form=protocols.of(run.settings).form,
+        form=protocols.of(run.settings).layout,
         key="board",
         on_state=follow,
     )

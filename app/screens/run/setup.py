@@ -131,7 +131,7 @@ def settings(
         on_change=change_protocol,
     )
     card = protocols.find(plan.protocol, plan.params)
-    params = card.settled(plan.for_protocol().params)
+    params = card.parse_params(plan.for_protocol().params)
     line(_protocol_words(card, params, codebook), "q")
     parameters(plan, card, params, codebook, save)
     left, right = st.columns(2, wrap=False)
@@ -181,8 +181,8 @@ def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Callable[[Plan], None
 def _protocol_words(card: ProtocolSpec, params: Params, codebook: Codebook) -> str:
     if codebook.kind not in card.kinds:
         return card.summary
-    asks = card.total(params, codebook)
-    calls = "1 call a document" if asks.most == 1 else f"{asks} calls a document: {card.breakdown}"
+    asks = card.total_requests(params, codebook)
+    calls = "1 call a document" if asks.maximum == 1 else f"{asks} calls a document: {card.breakdown}"
     return f"{card.summary} {calls}."
 
 
@@ -288,7 +288,7 @@ def _words(member: Member) -> str:
 def _cost(member: Member) -> str:
     if member.estimate is None or member.settings is None:
         return ""
-    asks = protocols.of(member.settings).total(member.settings.params, member.settings.codebook)
+    asks = protocols.of(member.settings).total_requests(member.settings.params, member.settings.codebook)
     return f"{asks} a document, {money(member.estimate.cost_usd)}"
 
 

@@ -203,12 +203,12 @@ def _messages(
     codebook: Codebook, document: Document, protocol: str, own: Mapping[str, Template]
 ) -> tuple[RequestPreview, ...]:
     card = protocols.find(protocol)
-    params = card.settled()
+    params = card.parse_params()
     settings = RunSettings(
         protocol=protocol,
         codebook=codebook,
         role_models={role.name: planning.DEFAULT_ROLE_MODEL for role in card.roles(params)},
-        templates=prompts.replaced(card.texts(), own),
+        templates=prompts.replaced(card.load_templates(), own),
         params=params,
     )
     return sent(settings, document)

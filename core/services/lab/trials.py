@@ -356,7 +356,7 @@ def forecast_trial(session: ProjectSession, change: PromptChange, sample: Sample
 
 def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequence[Document]) -> CostForecast:
     """Return which replies of a run on these documents are stored, and how many are missing."""
-    most = protocols.of(settings).total(settings.params, settings.codebook).most
+    most = protocols.of(settings).total_requests(settings.params, settings.codebook).maximum
     calls = reused = 0
     for document in documents:
         found, ended = _replayed(session, settings, document)
