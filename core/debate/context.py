@@ -223,7 +223,7 @@ class DebateContext:
 def _render_replies(replies: Replies) -> str:
     """Return replies of other roles as a prompt shows them: delimited, without their reasoning."""
     if isinstance(replies, Reply):
-        return prompts.delimited(spoken(replies.text), "analysis")
+        return prompts.delimit(spoken(replies.text), "analysis")
     rounds = max((entry.round for entry in replies), default=0)
     lines: list[str] = []
     heading = -1
@@ -231,7 +231,7 @@ def _render_replies(replies: Replies) -> str:
         if rounds and entry.round != heading:
             heading = entry.round
             lines.append(f"Round {heading + 1}:")
-        lines.append(f"{entry.speaker}:\n{prompts.delimited(spoken(entry.reply.text), 'analysis')}")
+        lines.append(f"{entry.speaker}:\n{prompts.delimit(spoken(entry.reply.text), 'analysis')}")
     return "\n\n".join(lines)
 
 

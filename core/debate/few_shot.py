@@ -39,7 +39,7 @@ def select_examples(context: DebateContext, shots: int) -> tuple[Precedent, ...]
 def template_rows(codebook: Codebook, precedents: Iterable[Precedent]) -> list[dict[str, Any]]:
     """Return what a template shows of precedents: ``label`` and ``text`` of each."""
     return [
-        {"label": format_labels(codebook, precedent.values), "text": prompts.delimited(precedent.text, "precedent")}
+        {"label": format_labels(codebook, precedent.values), "text": prompts.delimit(precedent.text, "precedent")}
         for precedent in precedents
     ]
 

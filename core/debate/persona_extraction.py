@@ -146,7 +146,7 @@ def _missing_json(_request: Request, reply: Reply) -> str:
 
 
 def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
-    values = {"assignment": prompts.delimited(task), "document": prompts.delimited(text)}
+    values = {"assignment": prompts.delimit(task), "document": prompts.delimit(text)}
     return Request(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
 
 
@@ -158,8 +158,8 @@ def _merger(
         for number, one in enumerate(found, 1)
     )
     values = {
-        "assignment": prompts.delimited(task),
-        "found": prompts.delimited(listed),
+        "assignment": prompts.delimit(task),
+        "found": prompts.delimit(listed),
         "most_groups": groups,
         "most_dimensions": dimensions,
     }
@@ -168,11 +168,11 @@ def _merger(
 
 def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
     values = {
-        "assignment": prompts.delimited(task),
+        "assignment": prompts.delimit(task),
         "group": kept.group,
         "characteristics": kept.characteristics,
-        "dimension": prompts.delimited(kept.dimension),
-        "evidence": prompts.delimited("\n".join(quote.words for quote in kept.evidence)),
+        "dimension": prompts.delimit(kept.dimension),
+        "evidence": prompts.delimit("\n".join(quote.words for quote in kept.evidence)),
         "taken": tuple(taken),
     }
     inputs = {"group": kept.group, "dimension": kept.dimension, "taken": tuple(taken)}

@@ -220,7 +220,7 @@ class ProtocolSpec:
 
     def load_templates(self) -> dict[str, Template]:
         """Return the templates, by name, that a run is frozen with, the shared ones included. Raises PromptError."""
-        return dict(self.templates()) if self.templates is not None else prompts.shipped(self.name)
+        return dict(self.templates()) if self.templates is not None else prompts.shipped_templates(self.name)
 
     def _preset(self, given: Mapping[str, object]) -> Preset | None:
         name = str(given.get(PRESET, "")).strip()

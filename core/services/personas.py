@@ -192,7 +192,7 @@ def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
         protocol=persona_extraction.TEMPLATES,
         codebook=codebook,
         role_models=dict.fromkeys(ROLE_MODELS, role_model),
-        templates=prompts.shipped(persona_extraction.TEMPLATES),
+        templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
     )
 
 

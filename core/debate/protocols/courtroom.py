@@ -209,7 +209,7 @@ def _reason(context: DebateContext, precedent: Precedent) -> Request:
     request = context.request(
         "clerk",
         extra={
-            "precedent": prompts.delimited(precedent.text, "precedent"),
+            "precedent": prompts.delimit(precedent.text, "precedent"),
             "answer": format_labels(context.codebook, precedent.values),
         },
     )
@@ -220,7 +220,7 @@ def _template_rows(
     context: DebateContext, precedents: Sequence[Precedent], reasons: Sequence[Reply]
 ) -> list[dict[str, str]]:
     return [
-        {**row, "reason": "" if reason.error is not None else prompts.delimited(cut(reason.text, 2), "analysis")}
+        {**row, "reason": "" if reason.error is not None else prompts.delimit(cut(reason.text, 2), "analysis")}
         for row, reason in zip(template_rows(context.codebook, precedents), reasons, strict=True)
     ]
 

@@ -141,7 +141,7 @@ def _check(params: Params, _codebook: Codebook) -> str:
 def _templates(protocol: ProtocolDefinition | None) -> dict[str, Template]:
     roles = protocol.roles if protocol else {}
     own = {name: Template(name=f"{NAME}/{name}", text=role.prompt) for name, role in roles.items()}
-    return own | prompts.shared()
+    return own | prompts.shared_templates()
 
 
 MAX_ROLES, MAX_TIMES = 12, 10
@@ -284,7 +284,7 @@ def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, 
         if not _ROLE_NAME.match(name) or family(name) != name or name in _RESERVED_NAMES:
             yield ("roles", name), f"'{name}' cannot be a role: use small letters and underscores, no reserved name", 0
         for found in check(role.prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
-            if found.weight == "error":
+            if found.severity == "error":
                 yield ("roles", name, "prompt"), found.message, found.line
     for index, loop in enumerate(definition.order):
         yield from unknown(("order", index), loop.roles)

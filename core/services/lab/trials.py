@@ -137,7 +137,7 @@ def prompt_change(
     settings = base_settings(session, plan)
     now = templates.template_status(session, slot, settings.protocol)
     if not now.usable:
-        problem = next(each for each in now.problems if each.weight == "error")
+        problem = next(each for each in now.problems if each.severity == "error")
         raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
     old = against or now.base
     return PromptChange(

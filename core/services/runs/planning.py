@@ -188,7 +188,7 @@ def build_settings(
         codebook=codebook,
         codebook_version=version,
         role_models=role_models,
-        templates=prompts.replaced(spec.load_templates(), own or {}),
+        templates=prompts.replace_templates(spec.load_templates(), own or {}),
         params=params,
         seed=plan.seed,
         concurrency=plan.concurrency,

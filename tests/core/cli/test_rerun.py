@@ -26,10 +26,10 @@ def rerun(folder: Path, *more: object, code: int = 0) -> dict[str, Any]:
 
 def prompt(folder: Path, role: str) -> Path:
     """The shipped template of a role with a sentence more."""
-    from core.prompts import shipped
+    from core.prompts import shipped_templates
 
     path = folder / f"{role}.md"
-    path.write_text(f"{shipped('ecj')[role].text}\nTake your time.\n", encoding="utf-8")
+    path.write_text(f"{shipped_templates('ecj')[role].text}\nTake your time.\n", encoding="utf-8")
     return path
 
 

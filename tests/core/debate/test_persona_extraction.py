@@ -17,7 +17,7 @@ from core.documents import Document
 from core.errors import UsageError
 
 TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Parents like animals."
-TEMPLATES = prompts.shipped(persona_extraction.TEMPLATES)
+TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
 
 
 def drive(
