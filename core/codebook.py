@@ -1,4 +1,4 @@
-"""Codebook: labels with definitions, in the user's words."""
+"""The codebook: what to look for, in the user's words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.hashing import digest
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
 RESERVED_NAMES = frozenset({"none"})
 CHOICE_ITEM = "label"
-"""The only item of a choice codebook; its value is a label id."""
+"""The one item of a choice codebook; its value is a label id."""
 
 COLOURS = 8
 """Number of label colours; ``Label.colour`` is 1 to COLOURS (tokens l1 to l8)."""
@@ -28,7 +28,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def normalise(name: str) -> str:
-    """Return a label name for comparison: NFKC, casefolded, without hash, asterisk and quotes, white space folded."""
+    """A label name as it is compared: NFKC, casefolded, without hash, asterisk and quotes, white space folded."""
     text = _STRIPPED.sub("", unicodedata.normalize("NFKC", name))
     return _SPACE.sub(" ", text).strip().casefold()
 
@@ -49,7 +49,7 @@ class _Frozen(BaseModel):
 
 
 class Label(_Frozen):
-    """One label (in a rating codebook: one dimension) with the definitions for prompts and the built-in model."""
+    """One label (in a rating codebook: one dimension) with what the prompts and the built-in model know of it."""
 
     name: Line
     description: str = ""
@@ -82,17 +82,15 @@ class Label(_Frozen):
 
     @property
     def definition_hash(self) -> str:
-        """Hash of the words that define the label: name, description, examples and keywords.
-
-        The order of the keywords and the colour do not change it.
-        """
+        """Changes exactly when the words that define the label change (name, description, examples; not the keywords'
+        order or the colour)."""
         return digest(
             [self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)], size=8
         )
 
 
 class Scale(_Frozen):
-    """Ordinal scale of a rating codebook, both ends included."""
+    """The ordinal scale of a rating codebook, both ends included."""
 
     min: int = 1
     max: int = 5
@@ -105,7 +103,7 @@ class Scale(_Frozen):
 
 
 class Codebook(_Frozen):
-    """A codebook. Label names are unique after ``normalise``; label ids are stable across versions."""
+    """What to label. Label names are unique after ``normalise``; label ids are stable across versions."""
 
     name: str = "Codebook"
     kind: Kind = "multilabel"
@@ -128,19 +126,19 @@ class Codebook(_Frozen):
         taken = {label.id for label in self.labels if label.id}
         if len(taken) != sum(bool(label.id) for label in self.labels):
             raise ValueError("two labels have the same id")
-        object.__setattr__(self, "labels", tuple(_with_ids(self.labels, taken)))
+        object.__setattr__(self, "labels", tuple(_numbered(self.labels, taken)))
         if self.kind == "rating" and self.scale is None:
             object.__setattr__(self, "scale", Scale())
         return self
 
     @property
     def hash(self) -> str:
-        """Hash of the whole content, including the order of labels."""
+        """Content hash over everything, order of labels included."""
         return digest(self.model_dump(mode="json"))
 
     @property
     def items(self) -> tuple[str, ...]:
-        """Items that annotations have values for: every label's id, or ``CHOICE_ITEM`` alone for a choice."""
+        """What an annotation is made on: every label's id, or for a choice the one item ``CHOICE_ITEM``."""
         return (CHOICE_ITEM,) if self.kind == "choice" else tuple(label.id for label in self.labels)
 
     @property
@@ -149,27 +147,27 @@ class Codebook(_Frozen):
         return tuple(label.name for label in self.labels)
 
     def label(self, label_id: str) -> Label:
-        """Return the label with this id. Raises KeyError."""
+        """The label with this id; KeyError when there is none."""
         for label in self.labels:
             if label.id == label_id:
                 return label
         raise KeyError(label_id)
 
     def find(self, name: str) -> Label | None:
-        """Return the label with this name after ``normalise``, or None; similar names do not match."""
+        """The label with this name after ``normalise``, or None: never a near one."""
         wanted = normalise(name)
         return next((label for label in self.labels if normalise(label.name) == wanted), None)
 
     def only(self, label_id: str) -> Codebook:
-        """Return this codebook with one label (or dimension) alone. Raises KeyError."""
+        """This codebook with one label (or dimension) alone; KeyError when there is no such one."""
         return self.model_copy(update={"labels": (self.label(label_id),)})
 
     def without(self, label_id: str) -> Codebook:
-        """Return this codebook without one label."""
+        """This codebook with one label left out."""
         return self.model_copy(update={"labels": tuple(label for label in self.labels if label.id != label_id)})
 
     def require_labels(self) -> Self:
-        """Return this codebook. Raises CodebookError if it has no labels."""
+        """Itself when it has labels; CodebookError when there is nothing to look for."""
         if not self.labels:
             raise CodebookError(
                 f"The codebook '{self.name}' has no labels.", "Add at least one with a name and a description."
@@ -177,22 +175,19 @@ class Codebook(_Frozen):
         return self
 
 
-def _with_ids(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:
-    """Yield labels with ids and colours for those without.
-
-    An id is derived from the name, so that it is the same everywhere.
-    """
+def _numbered(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:
+    """Give ids and colours to labels that lack them; an id comes from the name, so that it is the same everywhere."""
     for index, label in enumerate(labels):
         update: dict[str, Any] = {}
         if not label.id:
-            update["id"] = _new_id(label.name, taken)
+            update["id"] = _fresh_id(label.name, taken)
             taken.add(update["id"])
         if not label.colour:
             update["colour"] = index % COLOURS + 1
         yield label.model_copy(update=update) if update else label
 
 
-def _new_id(name: str, taken: set[str]) -> str:
+def _fresh_id(name: str, taken: set[str]) -> str:
     for salt in range(len(taken) + 1):
         candidate = digest([normalise(name), salt] if salt else normalise(name), size=4)
         if candidate not in taken:
@@ -201,15 +196,18 @@ def _new_id(name: str, taken: set[str]) -> str:
 
 
 def parse_codebook(data: Mapping[str, Any], *, where: str = "the codebook") -> Codebook:
-    """Parse a codebook from plain data (YAML, JSON, a form). Raises CodebookError naming every wrong field."""
+    """A codebook from plain data (YAML, JSON, a form).
+
+    Raises CodebookError naming every field that is wrong.
+    """
     try:
         return Codebook.model_validate(data)
     except ValidationError as error:
-        raise CodebookError(f"{where}: {_error_text(error, data)}.", "Correct it and try again.") from error
+        raise CodebookError(f"{where}: {_readable(error, data)}.", "Mend it and try again.") from error
 
 
 def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
-    """Load a codebook from YAML (or JSON). Raises CodebookError for anything but a mapping of known fields."""
+    """A codebook from YAML (or JSON). Raises CodebookError for anything that is not a mapping of known fields."""
     data, _ = yamltext.parse(text, where, CodebookError)
     if not isinstance(data, dict):
         raise CodebookError(
@@ -220,13 +218,13 @@ def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
 
 
 def dump_yaml(codebook: Codebook) -> str:
-    """Return YAML that ``load_yaml`` reads back to an equal codebook; defaults are omitted, ids are kept."""
+    """YAML that ``load_yaml`` reads back to an equal codebook; defaults are left out, ids are kept."""
     data = codebook.model_dump(mode="json", exclude_defaults=True)
     data = {"name": codebook.name, "kind": codebook.kind, "unit": codebook.unit, **data}
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _error_text(error: ValidationError, data: Mapping[str, Any]) -> str:
+def _readable(error: ValidationError, data: Mapping[str, Any]) -> str:
     parts = []
     for problem in error.errors(include_url=False):
         where = [str(step) for step in problem["loc"]]

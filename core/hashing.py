@@ -1,4 +1,4 @@
-"""Content hashes: short, stable names for values."""
+"""Content hashes: one way to turn a value into a short, stable name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import orjson
 
 
 def canonical(value: Any) -> bytes:
-    """Return UTF-8 JSON with sorted keys and no spaces, so that equal values give equal bytes."""
+    """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes.
+
+    NaN and infinities count as null. Raises TypeError for values that JSON has no form for.
+    """
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # lone surrogates and integers beyond 64 bits, which orjson refuses; or no JSON at all
@@ -19,5 +22,5 @@ def canonical(value: Any) -> bytes:
 
 
 def digest(value: Any, *, size: int = 16) -> str:
-    """Return BLAKE2b of ``canonical(value)``, ``size`` bytes as ``2 * size`` hexadecimal digits."""
+    """BLAKE2b of ``canonical(value)``, ``size`` bytes as ``2 * size`` hexadecimal digits."""
     return hashlib.blake2b(canonical(value), digest_size=size).hexdigest()

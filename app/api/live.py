@@ -12,7 +12,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
@@ -24,12 +24,12 @@ from core.services.live_run import (
     ClientCursor,
     Cursor,
     DocumentText,
-    FinishedPage,
     Json,
     LiveRunState,
     Replay,
-    told_from_store,
+    debate_events,
 )
+from core.services.run_view import FinishedPage
 
 LIVE = "/moot/live"
 TICK = 0.05
@@ -159,7 +159,7 @@ class _Connection:
                 await self._look_again()
             board = self._board
             if board is not None:
-                events = board.changes(self._view, wall=beat % 2 == 0)
+                events = board.changes(self._view, tiles=beat % 2 == 0)
                 if events:
                     await self._send("batch", events=events)
             moving = board is not None and board.status is not None and board.status.state in ("running", "queued")
@@ -197,10 +197,7 @@ class _Connection:
                     status=search.status,
                     offset=search.offset,
                     total=page.total,
-                    rows=[
-                        {"document_id": row.id, "status": row.status, "values": dict(row.values), "words": row.words}
-                        for row in page.rows
-                    ],
+                    rows=[asdict(row) for row in page.rows],
                 )
 
     async def _start(self, watch: _Watch) -> None:
@@ -219,7 +216,7 @@ class _Connection:
             replay = await run_in_threadpool(session.replay, run_id, watch.focus)
             if replay is not None:
                 document = replay.document
-                events += told_from_store(replay)
+                events += debate_events(replay)
         await self._send(
             "snapshot",
             board=board.token,

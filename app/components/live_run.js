@@ -352,14 +352,14 @@ class BoardView {
     }
     debate.turns.set(event.turn, event);
     const known = debate.cursors.get(event.turn);
-    if (!known || known[0] !== event.try || known[1] !== event.offset) {
+    if (!known || known[0] !== event.attempt || known[1] !== event.offset) {
       if (event.offset !== 0) { debate.cursors.delete(event.turn); this.watch(); return; }
       view.restart();
       if (view.head) view.head.done = false;
     }
     view.head = view.head || { ...event, done: false };
     view.append(event.text);
-    debate.cursors.set(event.turn, [event.try, event.end]);
+    debate.cursors.set(event.turn, [event.attempt, event.end]);
     const wasDone = view.head.done;
     if (event.done) debate.settleDisputes();
     view.setHead(event);
@@ -744,7 +744,7 @@ class BoardView {
       node.type = "button";
       const labels = inSmall(present(row.values, this.labels, this.kind), row.values, this.labels, this.kind);
       const symbol = row.status === "verdict" ? icon("done", "right") : row.status === "unresolved" ? icon("help", "unres") : icon("fail", "wrong");
-      node.append(el("div", "l", el("span", "id ell", row.document_id), ...labels, symbol), el("div", "x ell", row.words));
+      node.append(el("div", "l", el("span", "id ell", row.document_id), ...labels, symbol), el("div", "x ell", row.text_start));
       node.onclick = () => { this.focus(row.document_id); this.pin(true); };
       return node;
     }));

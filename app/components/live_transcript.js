@@ -89,14 +89,14 @@ class Talk {
     }
     debate.turns.set(event.turn, event);
     const known = debate.cursors.get(event.turn);
-    if (!known || known[0] !== event.try || known[1] !== event.offset) {
+    if (!known || known[0] !== event.attempt || known[1] !== event.offset) {
       if (event.offset !== 0) { debate.cursors.delete(event.turn); this.watch(); return; }
       view.restart();
       if (view.head) view.head.done = false;
     }
     view.head = view.head || { ...event, done: false };
     view.append(event.text);
-    debate.cursors.set(event.turn, [event.try, event.end]);
+    debate.cursors.set(event.turn, [event.attempt, event.end]);
     if (event.done) debate.settleDisputes();
     view.setHead(event);
     view.drawThought();

@@ -50,7 +50,7 @@ export class TurnView {
     if (to) bits.push(el("span", "to", icon("reply"), " " + to));
     if (head.done) {
       const tokens = head.completion_tokens ? `${count(head.completion_tokens)} tok` : "";
-      const cost = head.cached ? "from the store" : head.cost === null || head.cost === undefined ? "" : money(head.cost);
+      const cost = head.cached ? "from the store" : head.cost_usd === null || head.cost_usd === undefined ? "" : money(head.cost_usd);
       const time = head.cached ? "" : head.seconds < 0.05 ? "" : `${head.seconds.toFixed(1)} s`;
       bits.push(el("span", "num", [time, tokens, cost].filter(Boolean).join("   ")));
     } else if (head.waiting) {
@@ -124,8 +124,8 @@ export class TurnView {
 
   drawThought() {
     const { head } = this;
-    if (head.done || !head.thinking || this.text) { if (this.thought) { this.thought.remove(); this.thought = null; } return; }
+    if (head.done || !head.reasoning_characters || this.text) { if (this.thought) { this.thought.remove(); this.thought = null; } return; }
     if (!this.thought) { this.thought = el("div", "thought"); this.extra.append(this.thought); }
-    put(this.thought, `thinking, ${count(head.thinking)} characters: …${head.thought}`);
+    put(this.thought, `thinking, ${count(head.reasoning_characters)} characters: …${head.reasoning_tail}`);
   }
 }

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from app.components import component
 from app.widgets.live_run import label_data, role_data
 from core.codebook import Codebook
-from core.services.live_run import Replay, told_from_store
+from core.services.live_run import Replay, debate_events
 
 _TRANSCRIPT = component("transcript")
 
@@ -32,7 +32,7 @@ def transcript(
         key=key,
         data={
             "document": {"id": document.id, "fields": dict(document.fields), "note": document.note},
-            "events": told_from_store(replay),
+            "events": debate_events(replay),
             "labels": label_data(codebook),
             "roles": role_data(roles),
             "kind": codebook.kind,

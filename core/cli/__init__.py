@@ -1,4 +1,4 @@
-"""Command line: the studio's functions without a browser. The README documents its contract."""
+"""The command line: the same use-cases as the studio, without a browser. The contract is in the README."""
 
 from core.cli.commands import main
 

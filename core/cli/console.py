@@ -1,4 +1,4 @@
-"""Shared parts of the commands: messages on stderr, JSON on stdout, options, exit codes, and opening a project."""
+"""What the command line says, and where: one JSON object last on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -18,80 +18,64 @@ import orjson
 
 from core.debate.events import Event, RunStatus
 from core.errors import MootError, StorageFull
-from core.formatting import format_eta, format_money
 
 T = TypeVar("T")
 
 OK, SOME_FAILED, BAD, INCOMPLETE = 0, 1, 2, 3
-"""Exit codes.
-
-0: every document has a verdict or is unresolved. 1: some failed. 2: bad usage, input or preflight. 3: paused, stopped
-or budget spent.
-"""
+"""Exit codes: every document has a verdict or is unresolved; some failed; bad usage, input or preflight; paused,
+stopped or budget spent."""
 
 LINE_SECONDS = 1.0
-"""Minimum seconds between progress lines that are not written to a terminal."""
 
 
-def print_message(text: str) -> None:
-    """Print a line on stderr."""
+def say(text: str) -> None:
+    """A line for the person, on stderr."""
     click.echo(text, err=True)
 
 
 def print_json(result: Any) -> None:
-    """Print the result object as the last line of stdout."""
+    """The one object on stdout, as its last line."""
     click.echo(orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode())
 
 
-class DollarAmount(click.FloatRange):
-    """An amount of money above zero; ``nan`` and ``inf`` are refused because they would limit nothing."""
+class Dollars(click.FloatRange):
+    """An amount of money above zero, and no more than there is: ``nan`` and ``inf`` would bound nothing."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a finite float."""
+        """A float. Fails as click does."""
         amount = super().convert(value, param, ctx)
         if not math.isfinite(amount):
-            self.fail(f"{value} is not an amount of money.", param, ctx)
+            self.fail(f"{value} is no amount of money.", param, ctx)
         return amount
 
 
-DOLLARS = DollarAmount(min=0, min_open=True)
-PROJECT_PATH = click.Path(dir_okay=False, path_type=Path)
+DOLLARS = Dollars(min=0, min_open=True)
 
 
-def project_option(required: bool) -> Callable[[Any], Any]:
-    return click.option("--project", type=PROJECT_PATH, required=required, help="Project file (.duckdb).")
-
-
-def json_option(command: Any) -> Any:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object as the last line of stdout.")(
-        command
-    )
-
-
-class ErrorReportingGroup(click.Group):
-    """Command group that reports errors as messages."""
+class Explaining(click.Group):
+    """Commands of which each is run ``explained``."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the given command."""
-        with error_messages():
+        """Run the command that was named."""
+        with explained():
             return super().invoke(ctx)
 
 
 @contextmanager
-def error_messages() -> Iterator[None]:
-    """Turn errors into a message on stderr and exit code 2, and Ctrl-C outside a run into exit code 3."""
+def explained() -> Iterator[None]:
+    """Turns errors that a person can act on into a message on stderr and exit code 2, Ctrl-C outside a run into 3."""
     try:
         yield
     except KeyboardInterrupt:
-        print_message("moot: interrupted")
+        say("moot: interrupted")
         raise SystemExit(INCOMPLETE) from None
     except MootError as error:
-        print_message(f"moot: {error}")
+        say(f"moot: {error}")
         raise SystemExit(BAD) from error
 
 
 class ProgressLines:
-    """Progress of a run: one line that is updated on a terminal, else at most one line per second."""
+    """Says where a run stands: on a terminal in one line that changes, elsewhere at most one line a second."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
@@ -99,7 +83,7 @@ class ProgressLines:
         self._guard = threading.Lock()
 
     def __call__(self, event: Event) -> None:
-        """Print an event's progress. Called from the engine's thread."""
+        """Hear an event; called from the engine's thread."""
         if not isinstance(event, RunStatus):
             return
         with self._guard:
@@ -108,26 +92,26 @@ class ProgressLines:
             if not ended and now - self._last < (0.1 if self._terminal else LINE_SECONDS):
                 return
             self._last = now
-            line = format_progress(event)
+            line = describe(event)
             if self._terminal:
                 click.echo(f"\r\033[K{line}", err=True, nl=ended)
             else:
-                print_message(line)
+                say(line)
 
 
-def format_progress(status: RunStatus) -> str:
-    """Return the progress of a run in one line."""
+def describe(status: RunStatus) -> str:
+    """One line on where a run stands."""
     decided = status.verdicts + status.unresolved + status.failed
     parts = [f"{status.run_id} {status.state}: {decided} of {status.documents}"]
     parts += [
         f"{count} {name}" for name, count in (("unresolved", status.unresolved), ("failed", status.failed)) if count
     ]
     if status.state == "running":
-        parts.append(f"{status.rate:.0f} per minute")
+        parts.append(f"{status.rate:.0f} a minute")
         if status.eta_seconds is not None:
-            parts.append(format_eta(status.eta_seconds))
+            parts.append(f"{_duration(status.eta_seconds)} left")
     if status.cached_calls:
-        parts.append(f"{status.cached_calls} of {status.calls + status.cached_calls} replies reused")
+        parts.append(f"{status.cached_calls} of {status.calls + status.cached_calls} calls from the store")
     parts.append(_cost(status, decided))
     if status.message:
         parts.append(status.message)
@@ -135,21 +119,22 @@ def format_progress(status: RunStatus) -> str:
 
 
 def _cost(status: RunStatus, decided: int) -> str:
-    """Return the cost so far, and while the run is active the projected total."""
+    """What was spent, and while it runs what the whole should cost at the average so far."""
     if status.cost_usd is None:
-        return format_money(None)
+        return "cost unknown"
     projected = status.cost_usd / decided * status.documents if status.state == "running" and decided else 0.0
-    return format_money(status.cost_usd) + (
-        f" of about {format_money(projected)}" if projected > status.cost_usd else ""
-    )
+    return f"${status.cost_usd:.4f}" + (f" of about ${projected:.4f}" if projected > status.cost_usd else "")
 
 
-def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
-    """Wait for a future and return its result.
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
-    The first Ctrl-C (or SIGTERM) calls ``on_interrupt(1)``, the second ``on_interrupt(2)``, and so on. Waiting
-    continues, because pausing and stopping take a moment.
-    """
+
+def wait(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
+    """Wait for a future. The first Ctrl-C (or SIGTERM) calls ``on_interrupt(1)``, the second ``on_interrupt(2)``, and
+    so on; waiting goes on, as what was asked for takes its moment."""
     interrupts = 0
 
     def interrupted(_signal: int, _frame: Any) -> None:
@@ -163,7 +148,7 @@ def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
             try:
                 return future.result(timeout=0.2)
             except TimeoutError:
-                if future.done():  # it has just ended, or raised a TimeoutError itself
+                if future.done():  # it ended in this very moment, or with a TimeoutError of its own
                     return future.result()
     finally:
         for number, handler in before.items():
@@ -172,28 +157,26 @@ def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
 
 @contextmanager
 def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
-    """Open a workspace with these connections and close it at the end.
-
-    A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log.
-    """
+    """A workspace with these connections, closed at the end. A disk without room for the project's checkpoint is told,
+    and changes nothing else: what was acknowledged is in its log."""
     from core.services.pipeline import parse_pairs
     from core.services.workspace import Workspace
 
-    urls = parse_pairs(connections, "--connection")
+    places = parse_pairs(connections, "--connection")
     workspace = Workspace()
     try:
-        for name, url in urls.items():
+        for name, url in places.items():
             workspace.use_connection(name, url)
         yield workspace
     finally:
         try:
             workspace.close()
         except StorageFull as full:
-            print_message(f"moot: {full}")
+            say(f"moot: {full}")
 
 
 @contextmanager
 def open_session(project: Path) -> Iterator[Any]:
-    """Open an existing project."""
+    """The desk of a project that is there already."""
     with open_workspace() as workspace:
         yield workspace.open(project, create=False)

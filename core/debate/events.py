@@ -1,35 +1,22 @@
 """Events of a run, in one stream that the live page, the command line and the tests read.
 
-Events are frozen and carry a literal ``kind``; ``Event`` is their union. ``to_json`` returns the form on the wire.
+``Event`` is the union of all events. ``core.services.live_run`` makes the form for the browser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
+from core.debate.turns import Turn, Verdict
 from core.runs import State, StopCode
 
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """The start of a role's turn in the debate on one document.
+    """The start of a turn, whose reply is still empty."""
 
-    ``turn`` counts from 0 within the debate, ``round`` from 0 in protocols with rounds. ``replies_to`` are the roles
-    whose replies the request contains, ``item`` the one label in question, if any.
-    """
-
-    run_id: str
-    document_id: str
-    turn: int
-    role: str
-    model: str
-    cached: bool = False
-    round: int = 0
-    replies_to: tuple[str, ...] = ()
-    item: str = ""
-    kind: Literal["turn_started"] = "turn_started"
+    turn: Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +32,6 @@ class Delta:
     offset: int
     text: str
     reasoning: bool = False
-    kind: Literal["delta"] = "delta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,52 +43,23 @@ class TurnWaiting:
     turn: int
     reason: str
     seconds: float
-    kind: Literal["turn_waiting"] = "turn_waiting"
 
 
 @dataclass(frozen=True, slots=True)
 class TurnDone:
-    """The end of a turn, after its reply was committed. ``text`` is the whole reply.
+    """The end of a turn, after its reply was committed."""
 
-    ``labels`` are the label ids that the role's own reply selects, None if it has no readable decision. ``values`` map
-    each item to the reply's value. ``evidence`` rows are ``{item, quote, field, start, end, match}``. ``round``,
-    ``replies_to`` and ``item`` are as in ``TurnStarted``.
-    """
-
-    run_id: str
-    document_id: str
-    turn: int
-    role: str
-    model: str
-    text: str
-    labels: tuple[str, ...] | None
-    evidence: tuple[Mapping[str, Any], ...]
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    seconds: float
-    cached: bool
-    problem: str = ""
-    reasoning: str = ""
-    round: int = 0
-    replies_to: tuple[str, ...] = ()
-    item: str = ""
-    values: Mapping[str, Any] | None = None
-    kind: Literal["turn_done"] = "turn_done"
+    turn: Turn
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictReached:
-    """The end of a debate, after its verdict was committed. ``values`` maps label id to its value or None."""
+    """The end of a debate at ``unix_time``: the event for the browser and the row in the store."""
 
     run_id: str
     document_id: str
-    status: Literal["verdict", "unresolved", "failed"]
-    values: Mapping[str, Any]
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    error: str = ""
-    kind: Literal["verdict"] = "verdict"
+    verdict: Verdict
+    unix_time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +68,7 @@ class RunStatus:
 
     ``rate`` is documents per minute over the last minute. ``eta_seconds`` is None while unknown, ``cost_usd`` None if
     a price is unknown. ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches.
-    ``reason`` is why the run is not running, ``message`` the same in words.
+    ``stop_code`` is why the run is not running, ``message`` the same in words.
     """
 
     run_id: str
@@ -132,12 +89,6 @@ class RunStatus:
     message: str = ""
     cached_tokens: int = 0
     stop_code: StopCode = ""
-    kind: Literal["run_status"] = "run_status"
 
 
 Event: TypeAlias = TurnStarted | Delta | TurnWaiting | TurnDone | VerdictReached | RunStatus
-
-
-def to_json(event: Event) -> dict[str, Any]:
-    """Return the event as plain data for JSON, ``kind`` included."""
-    return asdict(event)

@@ -11,6 +11,7 @@ from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 from core.prompts.messages import Message
+from core.runs import RoleModel
 
 _FAMILY_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")
 
@@ -150,14 +151,28 @@ class Reading:
 class Reply:
     """The reply to a request: text or an error, never an exception.
 
-    ``finish`` is ``length`` if the output limit cut the text. ``reading`` and ``evidence`` are parsed from the text
-    and can be parsed again at no cost.
+    A client returns the first fields. The engine adds ``key`` (the hash of the request), ``run_id`` (the run that paid
+    for it), ``seconds`` and ``unix_time`` (its end), and the store keeps all of them; errors are never stored.
+    ``reading`` and ``evidence`` are parsed from the text and can be parsed again at no cost.
+
+    ``finish`` is ``length`` if the output limit cut the text. ``cost_usd`` is None if the price is unknown. ``dropped``
+    are parameters that the server refused and that were not sent. ``served`` is the server's own name of the model,
+    which may change behind one configured name; it is empty if the server reports none. ``logprobs`` is True if log
+    probabilities came with the reply.
     """
 
     text: str = ""
     reasoning: str = ""
     finish: Literal["stop", "length"] = "stop"
     usage: Usage = Usage()
+    cost_usd: float | None = None
+    dropped: tuple[str, ...] = ()
+    served: str = ""
+    logprobs: bool = False
+    key: str = ""
+    run_id: str = ""
+    seconds: float = 0.0
+    unix_time: float = 0.0
     error: ReplyError | None = None
     reading: Reading = Reading()
     evidence: tuple[Evidence, ...] = ()
@@ -167,10 +182,50 @@ class Reply:
         """True if there is no text because the provider failed."""
         return self.error is not None
 
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A reply in its place in a debate: the event for the browser, the row in the store, and what pages show.
+
+    ``turn`` counts from 0 within the debate. ``messages``, ``form``, ``retry``, ``round``, ``replies_to`` and ``item``
+    are as in ``Request``. ``cached`` is set if this run did not pay for the reply. ``values`` map each item that the
+    role's own decision is about to its value, None if the role left the item open; the whole mapping is None if the
+    turn gives no annotations. ``superseded`` is set if the document was debated again later. A turn that has only
+    started has an empty reply.
+    """
+
+    run_id: str
+    document_id: str
+    turn: int
+    role: str
+    role_model: RoleModel
+    messages: tuple[Message, ...] = ()
+    form: ReplyForm = "text"
+    retry: int = 0
+    round: int = 0
+    replies_to: tuple[str, ...] = ()
+    item: str = ""
+    cached: bool = False
+    reply: Reply = Reply()
+    values: Mapping[str, Value | None] | None = None
+    superseded: bool = False
+
     @property
-    def readable(self) -> bool:
-        """True if there is text and it contains a decision."""
-        return self.error is None and self.reading.readable
+    def labels(self) -> tuple[str, ...] | None:
+        """Ids of the labels that the role's own decision selects, None if it gave none."""
+        return None if self.values is None else self.reply.reading.selected
+
+    @property
+    def decided(self) -> dict[str, Value] | None:
+        """The values without open items, None if the turn gives no annotations."""
+        if self.values is None:
+            return None
+        return {item: value for item, value in self.values.items() if value is not None}
+
+    @property
+    def problem(self) -> str:
+        """Why the reply could not be read, if it had to contain a decision; else empty."""
+        return self.reply.reading.problem if self.form != "text" else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The batch driver: all debates a stage at a time, each stage a few files of requests.
+"""The batch engine: all debates one stage at a time, each stage a few files of requests.
 
-Nothing of a debate is kept in memory while its replies are out, for hours perhaps: each pass drives debates anew from
-the stored replies to the asks that have none, and those go out. So a process that was closed for a day goes on as one
-that never stopped.
+No debate stays in memory while its replies are outstanding, which may take hours. Each pass replays the debates from
+the stored replies and submits the requests without a reply. A process that was closed for a day therefore continues
+where it stopped.
 """
 
 from __future__ import annotations
@@ -19,34 +19,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from core.debate.turns import ReplyError, ReplyForm, Usage
-from core.engine import serialize
-from core.engine.debate import Placed
+from core.debate.turns import Reply, ReplyError, ReplyForm, Usage
+from core.engine.budget import BudgetSpent
+from core.engine.debate import PendingTurn, paid_reply
 from core.engine.engine import LOADED_AT_ONCE
-from core.engine.jobs import Batches, Job, Jobs
-from core.engine.limits import BudgetSpent
-from core.engine.model_calls import CallContext
-from core.engine.ports import AttemptRow, Ports, StoredReply, Work
-from core.engine.staged import ReplayingEngine
+from core.engine.interfaces import BatchJob, BatchJobs, BatchModels, Dependencies, FailedAttempt, Work
+from core.engine.model_calls import prompt_characters
+from core.engine.replay import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batches import MOST_BYTES, MOST_REQUESTS, SHARE, BatchServer, BatchState, answers, line, read_row
 from core.runs import RoleModel, StopReason
 
-MOST_TRIES = 3
-"""Files in which one request may be tried."""
-FIRST_LOOK, LONGEST_LOOK = 0.5, 30.0
-"""Seconds between two looks at what is out; they grow from the one to the other."""
-SILENT_LOOKS = 10
-"""Looks in a row that may fail before the run pauses."""
+MAX_ATTEMPTS = 3
+"""Files in which one request may be submitted."""
+MIN_POLL, MAX_POLL = 0.5, 30.0
+"""Bounds of the growing poll interval in seconds."""
+MAX_FAILED_POLLS = 10
+"""Failed polls in a row after which the run pauses."""
 COMMITTED_AT_ONCE = 500
-"""What the message of a run says that was left while it waits for a batch."""
 
-_CROWDED = re.compile(r"enqueued token limit|token_limit_exceeded|too many (?:enqueued|batches)", re.IGNORECASE)
+_QUOTA_EXCEEDED = re.compile(r"enqueued token limit|token_limit_exceeded|too many (?:enqueued|batches)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class _Asker:
-    """Who waits for a reply: the role that asks for it, and in the debates on which documents."""
+class _Waiting:
+    """A request without a reply, and the documents whose debates wait for it."""
 
     role: str
     form: ReplyForm
@@ -56,25 +53,28 @@ class _Asker:
 
 
 class BatchEngine(ReplayingEngine):
-    """A run whose asks go out in files. Pausing leaves them out, to be collected when the run goes on; stopping asks
-    the server to cancel them. Seats that take no files (the built-in model, Ollama) are asked as in a live run."""
+    """A run whose requests are submitted in files.
 
-    def __init__(self, work: Work, ports: Ports, batches: Batches, jobs: Jobs) -> None:
-        super().__init__(work, ports)
+    Pausing leaves submitted files at the server, to be collected when the run resumes; stopping asks the server to
+    cancel them. Role models without a Batch API (the built-in model, Ollama) are called as in a live run.
+    """
+
+    def __init__(self, work: Work, dependencies: Dependencies, batches: BatchModels, jobs: BatchJobs) -> None:
+        super().__init__(work, dependencies)
         self._batches = batches
         self._jobs = jobs
-        self._caller = self._calls()
-        self._out: dict[str, Job] = {}
-        self._out_keys: dict[str, str] = {}
-        self._askers: dict[str, _Asker] = {}
-        self._tries: Counter[str] = Counter()
+        self._caller = self._make_caller()
+        self._jobs_out: dict[str, BatchJob] = {}
+        self._submitted_keys: dict[str, str] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._attempts: Counter[str] = Counter()
         self._deferred: dict[str, None] = {}
         self._most = MOST_REQUESTS
-        self._crowded = False
-        self._silent = 0
+        self._quota_exceeded = False
+        self._failed_polls = 0
 
-    async def _move(self) -> None:
-        stages = asyncio.create_task(self._stages())
+    async def _execute(self) -> None:
+        stages = asyncio.create_task(self._run_stages())
         self._tasks = [stages]
         try:
             await stages
@@ -82,93 +82,94 @@ class BatchEngine(ReplayingEngine):
             if self.pending_state is None:
                 raise
             if self.pending_state == "stopped":
-                await self._cancel_out()
+                await self._cancel_jobs()
         finally:
             await self._batches.close()
 
-    # -- one pass after another
+    # -- stages
 
-    async def _stages(self) -> None:
+    async def _run_stages(self) -> None:
         with tempfile.TemporaryDirectory(prefix="moot-batch-") as spare:
-            folder = self._folder(spare)
+            folder = self._make_folder(spare)
             try:
-                for job in await self._jobs.out():
-                    await self._take_up(job)
+                for job in await self._jobs.open_jobs():
+                    await self._resume_job(job)
             except ModelError as error:
                 self.pause(StopReason("errors", str(error)))
             ids: Sequence[str] = list(self._todo)
             self._todo.clear()
             while ids and self.pending_state is None:
-                await self._advance(ids, folder)
-                if self.pending_state is None and self._deferred and not self._askers:
+                await self._submit_stage(ids, folder)
+                if self.pending_state is None and self._deferred and not self._waiting:
                     self.pause_for_budget()
-                ids = await self._collected() if self.pending_state is None and self._askers else ()
+                ids = await self._next_replies() if self.pending_state is None and self._waiting else ()
 
-    def _folder(self, spare: str) -> Path:
+    def _make_folder(self, spare: str) -> Path:
         if not self.settings.engine.batch_dir:
             return Path(spare)
         folder = Path(self.settings.engine.batch_dir).expanduser()
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{folder} cannot be made: {error.strerror}.", "Name another batch_dir.") from error
+            raise UsageError(f"{folder} cannot be created: {error.strerror}.", "Name another batch_dir.") from error
         return folder
 
-    async def _advance(self, ids: Sequence[str], folder: Path) -> None:
-        """Drive the debates on these documents as far as the stored replies go, and hand over what they ask next."""
-        outbox = Outbox(folder, self.run_id, self._most, self._mark, self._send)
+    async def _submit_stage(self, ids: Sequence[str], folder: Path) -> None:
+        """Replay the debates on these documents and submit their next requests."""
+        files = BatchFiles(folder, self.run_id, self._most, self._new_name, self._send)
         self._deferred = {}
         try:
             for start in range(0, len(ids), LOADED_AT_ONCE):
-                documents = await self.ports.documents(ids[start : start + LOADED_AT_ONCE])
-                for wanted in await asyncio.gather(*(self._replay(document) for document in documents)):
-                    for key, placed in wanted:
-                        await self._post(outbox, key, placed)
-                self.progress.in_flight = len({id for asker in self._askers.values() for id in asker.documents})
+                documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
+                for missing in await asyncio.gather(*(self._replay(document) for document in documents)):
+                    for key, pending in missing:
+                        await self._enqueue(files, key, pending)
+                self.progress.in_flight = len({id for waiting in self._waiting.values() for id in waiting.documents})
                 if self.pending_state is not None:
                     return
-            await outbox.flush()
+            await files.flush()
         except BudgetSpent:
             self.pause_for_budget()
         finally:
-            outbox.drop()
+            files.drop()
 
-    async def _ask_now(self, key: str, placed: Placed) -> tuple[StoredReply, bool] | None:
-        """A reply from a seat that takes no files; None for one that does."""
-        if self._batches.batchable(placed.role_model):
+    async def _call_now(self, key: str, pending: PendingTurn) -> tuple[Reply, bool] | None:
+        """Call a role model without a Batch API; return None for one that has it."""
+        if self._batches.batchable(pending.role_model):
             return None
-        place = CallContext(self.run_id, placed.document, placed.turn, placed.ask.role, placed.role_model)
-        return await self._caller.paid(key, placed.ask, place)
+        return await self._caller.call(key, pending)
 
-    # -- handing over
+    # -- submitting
 
-    async def _post(self, outbox: Outbox, key: str, placed: Placed) -> None:
-        """Put an ask into a file, unless it is out already."""
-        asker = self._askers.get(key)
-        if asker is None:
-            most = 0.0 if key in self._out_keys else self.ports.models.dearest(placed.role_model, placed.ask) * SHARE
-            if not self._affordable(most):
-                self._deferred[placed.document.id] = None
+    async def _enqueue(self, files: BatchFiles, key: str, pending: PendingTurn) -> None:
+        """Add a request to a file, unless it is submitted already."""
+        waiting, request = self._waiting.get(key), pending.request
+        if waiting is None:
+            most = self.dependencies.models.max_cost(pending.role_model, request) * SHARE
+            if key in self._submitted_keys:
+                most = 0.0
+            if not self._within_budget(most):
+                self._deferred[pending.document.id] = None
                 return
-            characters = sum(len(message.content) for message in placed.ask.messages)
-            asker = self._askers[key] = _Asker(placed.ask.role, placed.ask.form, characters, most)
-            if key not in self._out_keys:
-                body = self._batches.body(placed.role_model, placed.ask, self.settings)
-                await outbox.add(key, placed.role_model, line(key, body))
-        asker.documents[placed.document.id] = None
+            waiting = _Waiting(request.role, request.form, prompt_characters(request), most)
+            self._waiting[key] = waiting
+            if key not in self._submitted_keys:
+                body = self._batches.body(pending.role_model, request, self.settings)
+                await files.add(key, pending.role_model, line(key, body))
+        waiting.documents[pending.document.id] = None
 
-    def _affordable(self, most: float) -> bool:
+    def _within_budget(self, most: float) -> bool:
         if self.budget.ceiling is None:
             return True
-        reserved = sum(asker.reserved for asker in self._askers.values())
+        reserved = sum(waiting.reserved for waiting in self._waiting.values())
         return self.budget.spent + reserved + most <= self.budget.ceiling
 
-    async def _mark(self) -> str:
+    async def _new_name(self) -> str:
         return f"{self.run_id}-{await self._jobs.count(self.run_id) + 1}-{uuid.uuid4().hex[:8]}"
 
-    async def _send(self, job: Job, part: Path) -> None:
-        """Hand a complete file over. What is on its way is on record first, so that it is never handed over twice."""
-        if self._crowded and self._out:
+    async def _send(self, job: BatchJob, part: Path) -> None:
+        """Submit a complete file. The job is recorded first, so that it is never submitted twice."""
+        if self._quota_exceeded and self._jobs_out:
             self._release(job.keys, self._deferred)
             part.unlink()
             return
@@ -176,79 +177,79 @@ class BatchEngine(ReplayingEngine):
         path = part.rename(part.with_suffix(".jsonl"))
         server = await self._server(job.role_model)
         try:
-            remote = await self._submit(server, path, job.mark)
+            remote = await self._submit(server, path, job.name)
         except ModelError as error:
-            await self._jobs.over(job.mark, f"refused: {error.message}")
+            await self._jobs.close_job(job.name, f"refused: {error.message}")
             self._release(job.keys, self._deferred)
             self.pause(StopReason("errors", str(error)))
             return
-        await self._jobs.went(job.mark, remote)
-        self._hold(Job(job.mark, job.run_id, job.role_model, job.keys, remote))
+        await self._jobs.submitted(job.name, remote)
+        self._track(BatchJob(job.name, job.run_id, job.role_model, job.keys, remote))
 
-    async def _submit(self, server: BatchServer, path: Path, mark: str) -> str:
-        """Hand a file over; after a fault look first whether it got there all the same."""
-        wait = FIRST_LOOK
-        for tries in range(MOST_TRIES, 0, -1):
+    async def _submit(self, server: BatchServer, path: Path, name: str) -> str:
+        """Submit a file; after an error check first whether it arrived."""
+        wait = MIN_POLL
+        for left in range(MAX_ATTEMPTS, 0, -1):
             try:
-                return await server.submit(path, mark)
+                return await server.submit(path, name)
             except ModelError as error:
                 with suppress(ModelError):
-                    if (remote := await server.find(mark)) is not None:
+                    if (remote := await server.find(name)) is not None:
                         return remote
-                if not error.retryable or tries == 1:
+                if not error.retryable or left == 1:
                     raise
             await asyncio.sleep(wait)
             wait *= 4
-        raise AssertionError("unreachable: the last try returns or raises")  # pragma: no cover
+        raise AssertionError("unreachable: the last attempt returns or raises")  # pragma: no cover
 
     async def _server(self, role_model: RoleModel) -> BatchServer:
         return await self._batches.server(role_model, self.settings.engine.batch_dir)
 
     # -- collecting
 
-    async def _take_up(self, job: Job) -> None:
-        """A job that an earlier process handed over, or was about to."""
-        if not job.remote:
+    async def _resume_job(self, job: BatchJob) -> None:
+        """Track a job that an earlier process submitted, or was about to submit."""
+        if not job.remote_id:
             try:
-                remote = await (await self._server(job.role_model)).find(job.mark)
+                remote = await (await self._server(job.role_model)).find(job.name)
             except NoSuchModel:
                 remote = None
             if remote is None:
-                await self._jobs.over(job.mark, "never went out")
+                await self._jobs.close_job(job.name, "never submitted")
                 return
-            await self._jobs.went(job.mark, remote)
-            job = Job(job.mark, job.run_id, job.role_model, job.keys, remote)
-        self._hold(job)
+            await self._jobs.submitted(job.name, remote)
+            job = BatchJob(job.name, job.run_id, job.role_model, job.keys, remote)
+        self._track(job)
 
-    def _hold(self, job: Job) -> None:
-        self._out[job.mark] = job
-        self._out_keys |= dict.fromkeys(job.keys, job.mark)
+    def _track(self, job: BatchJob) -> None:
+        self._jobs_out[job.name] = job
+        self._submitted_keys |= dict.fromkeys(job.keys, job.name)
 
-    async def _collected(self) -> Sequence[str]:
-        """Wait until something has come back; the documents whose debates may go on. Empty when the run is to end."""
-        began, wait = time.monotonic(), FIRST_LOOK
+    async def _next_replies(self) -> Sequence[str]:
+        """Wait for replies and return the documents whose debates can continue; empty if the run is to end."""
+        began, wait = time.monotonic(), MIN_POLL
         while self.pending_state is None:
-            back: dict[str, None] = {}
+            ready: dict[str, None] = {}
             answered = asked = 0
-            for job in [job for job in self._out.values() if any(key in self._askers for key in job.keys)]:
-                state = await self._look(job)
+            for job in [job for job in self._jobs_out.values() if any(key in self._waiting for key in job.keys)]:
+                state = await self._poll(job)
                 if state is not None and state.ended:
-                    back |= await self._collect(job, state)
+                    ready |= await self._collect(job, state)
                 asked += len(job.keys)
                 answered += state.answered if state else 0
-            if back:
-                return list(back | self._deferred)
+            if ready:
+                return list(ready | self._deferred)
             self.note = self._waiting_for(answered, asked)
             if time.monotonic() - began >= self.settings.engine.patience:
                 self.pause(StopReason("batch", self.note))
             else:
                 await asyncio.sleep(wait)
-                wait = min(wait * 1.5, LONGEST_LOOK)
+                wait = min(wait * 1.5, MAX_POLL)
         return ()
 
     def _waiting_for(self, answered: int, asked: int) -> str:
         if self.settings.engine.batch_dir:
-            name = next((job.remote for job in self._out.values()), "")
+            name = next((job.remote_id for job in self._jobs_out.values()), "")
             path = Path(self.settings.engine.batch_dir) / name
             return (
                 f"{asked} requests of a batch are in {path}; put the replies beside it, as in: "
@@ -256,23 +257,23 @@ class BatchEngine(ReplayingEngine):
             )
         return f"{answered} of {asked} requests of a batch are answered"
 
-    async def _look(self, job: Job) -> BatchState | None:
+    async def _poll(self, job: BatchJob) -> BatchState | None:
         try:
-            state = await (await self._server(job.role_model)).look(job.remote)
+            state = await (await self._server(job.role_model)).look(job.remote_id)
         except NoSuchModel:
             return BatchState(ended=True)
         except ModelError as error:
-            self._silent += 1
-            if isinstance(error, Unauthorised) or self._silent >= SILENT_LOOKS:
+            self._failed_polls += 1
+            if isinstance(error, Unauthorised) or self._failed_polls >= MAX_FAILED_POLLS:
                 self.pause(StopReason("errors", str(error)))
             return None
-        self._silent = 0
+        self._failed_polls = 0
         return state
 
-    async def _collect(self, job: Job, state: BatchState) -> dict[str, None]:
-        """Commit all replies of a job that has ended; the documents that waited for any of its requests.
+    async def _collect(self, job: BatchJob, state: BatchState) -> dict[str, None]:
+        """Commit all replies of a finished job and return the documents that waited for them.
 
-        Rows come in any order and may come twice: of a request that failed and was answered, the answer counts.
+        Rows come in any order and may come twice. If a request has both an error and a reply, the reply counts.
         """
         missing = dict.fromkeys(job.keys)
         failed: dict[str, Mapping[str, Any]] = {}
@@ -289,57 +290,57 @@ class BatchEngine(ReplayingEngine):
                 del missing[row[0]]
                 rows.append(row)
                 if len(rows) >= COMMITTED_AT_ONCE:
-                    await self._keep(job, rows)
+                    await self._commit_rows(job, rows)
                     rows = []
         unanswered = [(key, failed[key]) for key in missing if key in failed]
-        await self._keep(job, (*rows, *unanswered))
+        await self._commit_rows(job, (*rows, *unanswered))
         if state.problem:
-            self._refused(job, state.problem)
+            self._batch_refused(job, state.problem)
         else:
             lost = TimedOut(
-                f"{job.role_model.model} at {job.role_model.connection} sent no row for it in {job.mark}.", ""
+                f"{job.role_model.model} at {job.role_model.connection} sent no row for it in {job.name}.", ""
             )
             for key in (key for key in missing if key not in failed):
-                self._note_fault(job, key, lost)
-        await self._jobs.over(job.mark, state.problem or "collected")
-        del self._out[job.mark]
-        back: dict[str, None] = {}
-        self._release(job.keys, back)
-        return back
+                self._record_failure(job, key, lost)
+        await self._jobs.close_job(job.name, state.problem or "collected")
+        del self._jobs_out[job.name]
+        ready: dict[str, None] = {}
+        self._release(job.keys, ready)
+        return ready
 
-    async def _keep(self, job: Job, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    async def _commit_rows(self, job: BatchJob, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         commits = []
         for key, row in rows:
-            asker = self._askers.get(key)
+            waiting = self._waiting.get(key)
             try:
-                form: ReplyForm = asker.form if asker else "labels"
-                reply = self._batches.reply(job.role_model, row, self.settings, form, asker.characters if asker else 0)
+                form: ReplyForm = waiting.form if waiting else "labels"
+                characters = waiting.characters if waiting else 0
+                reply = self._batches.reply(job.role_model, row, self.settings, form, characters)
             except ModelError as error:
-                self._note_fault(job, key, error)
+                self._record_failure(job, key, error)
                 continue
-            if not self.store.known(key):
+            if not self.store.contains(key):
                 self.progress.paid(reply.usage, reply.cost_usd)
                 self.budget.spent += reply.cost_usd or 0.0
                 self._fresh.add(key)
-                stored = serialize.stored_reply(key, reply, seconds=0.0, at=time.time(), run_id=job.run_id)
-                commits.append(self.store.commit(stored))
+                commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))
         await asyncio.gather(*commits)
 
-    def _note_fault(self, job: Job, key: str, error: ModelError) -> None:
-        """A request that was not answered: it goes out again, or its debate hears of the fault."""
-        self._tries[key] += 1
+    def _record_failure(self, job: BatchJob, key: str, error: ModelError) -> None:
+        """Record a failed request: it is submitted again, or its debate gets the error."""
+        self._attempts[key] += 1
         usage = Usage(*error.billed, estimated=True)
         cost = self._batches.cost(job.role_model, usage)
         self.progress.billed(usage, cost)
         self.budget.spent += cost or 0.0
-        if not error.retryable or self._tries[key] >= MOST_TRIES:
-            self._faults[key] = ReplyError(error.kind, str(error))
-        if (asker := self._askers.get(key)) is not None:
+        if not error.retryable or self._attempts[key] >= MAX_ATTEMPTS:
+            self._errors[key] = ReplyError(error.kind, str(error))
+        if (waiting := self._waiting.get(key)) is not None:
             self.sink.attempt(
-                AttemptRow(
+                FailedAttempt(
                     run_id=job.run_id,
-                    document_id=next(iter(asker.documents), ""),
-                    role=asker.role,
+                    document_id=next(iter(waiting.documents), ""),
+                    role=waiting.role,
                     key=key,
                     kind=error.kind,
                     message=error.message,
@@ -347,39 +348,42 @@ class BatchEngine(ReplayingEngine):
                     usage=usage,
                     cost_usd=cost,
                     seconds=0.0,
-                    at=time.time(),
+                    unix_time=time.time(),
                 )
             )
 
-    def _refused(self, job: Job, problem: str) -> None:
-        """Nothing of a job was asked. When the account has too much out already, the next ones are smaller and go one
-        after another; whatever else it is, a person has to know."""
-        if _CROWDED.search(problem) and len(job.keys) > 1:
-            self._crowded, self._most = True, max(1, len(job.keys) // 2)
+    def _batch_refused(self, job: BatchJob, problem: str) -> None:
+        """Handle a refused batch.
+
+        If the account's quota is exceeded, later batches are smaller and submitted one after another. For any other
+        reason the run pauses.
+        """
+        if _QUOTA_EXCEEDED.search(problem) and len(job.keys) > 1:
+            self._quota_exceeded, self._most = True, max(1, len(job.keys) // 2)
         else:
             self.pause(StopReason("errors", f"{job.role_model.connection} refused the batch: {problem}"))
 
     def _release(self, keys: Iterable[str], documents: dict[str, None]) -> None:
-        """These requests are out no longer; whoever waited for them is added to ``documents``."""
+        """Forget requests that are no longer submitted, and add the waiting documents to ``documents``."""
         for key in keys:
-            self._out_keys.pop(key, None)
-            if (asker := self._askers.pop(key, None)) is not None:
-                documents |= asker.documents
+            self._submitted_keys.pop(key, None)
+            if (waiting := self._waiting.pop(key, None)) is not None:
+                documents |= waiting.documents
 
-    async def _cancel_out(self) -> None:
-        for job in self._out.values():
+    async def _cancel_jobs(self) -> None:
+        for job in self._jobs_out.values():
             if job.run_id == self.run_id:
                 with suppress(ModelError):
-                    await (await self._server(job.role_model)).cancel(job.remote)
+                    await (await self._server(job.role_model)).cancel(job.remote_id)
 
 
-Send = Callable[[Job, Path], Awaitable[None]]
+Send = Callable[[BatchJob, Path], Awaitable[None]]
 Name = Callable[[], Awaitable[str]]
 
 
 @dataclass(slots=True)
-class _Box:
-    mark: str
+class _OpenFile:
+    name: str
     role_model: RoleModel
     path: Path
     file: IO[bytes]
@@ -387,10 +391,10 @@ class _Box:
     size: int = 0
 
 
-class Outbox:
-    """Gathers requests and sends each file off when it is full, the rest on ``flush``.
+class BatchFiles:
+    """Writer of request files. A full file is sent at once, the rest on ``flush``.
 
-    A file carries another name until it is complete, so that nobody answers a part of it.
+    A file has a temporary name until it is complete, so that no server answers a part of it.
     """
 
     def __init__(self, folder: Path, run_id: str, most: int, name: Name, send: Send) -> None:
@@ -399,36 +403,36 @@ class Outbox:
         self._most = most
         self._name = name
         self._send = send
-        self._boxes: dict[tuple[str, str, str], _Box] = {}
+        self._open: dict[tuple[str, str, str], _OpenFile] = {}
 
     async def add(self, key: str, role_model: RoleModel, line: bytes) -> None:
-        """Take one request."""
+        """Add a request."""
         series = (role_model.connection, role_model.base_url, role_model.model)
-        box = self._boxes.get(series)
-        if box is not None and (len(box.keys) >= self._most or box.size + len(line) > MOST_BYTES):
-            await self._close(self._boxes.pop(series))
-            box = None
-        if box is None:
-            mark = await self._name()
-            path = self._folder / f"{mark}.part"
+        file = self._open.get(series)
+        if file is not None and (len(file.keys) >= self._most or file.size + len(line) > MOST_BYTES):
+            await self._close(self._open.pop(series))
+            file = None
+        if file is None:
+            name = await self._name()
+            path = self._folder / f"{name}.part"
             bare = RoleModel(connection=role_model.connection, model=role_model.model, base_url=role_model.base_url)
-            box = self._boxes[series] = _Box(mark, bare, path, path.open("wb"))
-        box.file.write(line)
-        box.keys.append(key)
-        box.size += len(line)
+            file = self._open[series] = _OpenFile(name, bare, path, path.open("wb"))
+        file.file.write(line)
+        file.keys.append(key)
+        file.size += len(line)
 
     async def flush(self) -> None:
-        """Send off what has gathered."""
-        while self._boxes:
-            await self._close(self._boxes.popitem()[1])
+        """Send all open files."""
+        while self._open:
+            await self._close(self._open.popitem()[1])
 
     def drop(self) -> None:
-        """Throw away what has gathered: nobody has been told of it."""
-        for box in self._boxes.values():
-            box.file.close()
-            box.path.unlink(missing_ok=True)
-        self._boxes.clear()
+        """Delete all open files, which were not submitted."""
+        for file in self._open.values():
+            file.file.close()
+            file.path.unlink(missing_ok=True)
+        self._open.clear()
 
-    async def _close(self, box: _Box) -> None:
-        box.file.close()
-        await self._send(Job(box.mark, self._run_id, box.role_model, tuple(box.keys)), box.path)
+    async def _close(self, file: _OpenFile) -> None:
+        file.file.close()
+        await self._send(BatchJob(file.name, self._run_id, file.role_model, tuple(file.keys)), file.path)

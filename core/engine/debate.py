@@ -1,53 +1,116 @@
-"""One debate under way, whoever drives it: the protocol's generator, and the place of each of its asks."""
+"""One debate in progress, on any engine: the protocol's generator, its pending turns, and the keys of their replies."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.annotations import Precedents
 from core.debate import protocols
-from core.debate.context import DebateContext, parse_reply, run_protocol
-from core.debate.turns import Reply, Request, Step, Verdict
-from core.documents import Document
-from core.engine.keys import reply_key, request_hash
-from core.engine.ports import Models, StoredReply, TurnStore
+from core.debate.context import DebateContext, conduct, interpret
+from core.debate.turns import Reply, Request, Step, Turn, Verdict
+from core.documents import Document, storable
+from core.engine.interfaces import Models, ReplyStore
 from core.errors import ContextTooLong
+from core.hashing import digest
 from core.runs import RoleModel, RunSettings
 
 
+def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, object], iteration: int) -> str:
+    """Return the hash of a request, before any fallback for what a server refuses.
+
+    Requests with equal hashes send the same prompt to the same model within one iteration.
+    """
+    return digest(
+        {
+            "base_url": role_model.base_url,
+            "model": role_model.model,
+            # Whether this request uses a schema is in the salt; the role model's rule for schemas decides no reply.
+            "sampling": role_model.sampling.model_dump(mode="json", exclude={"json_schema"}),
+            "messages": [[message.role, message.content] for message in request.messages],
+            "form": request.form,
+            "iteration": iteration,
+            "salt": dict(salt),
+        }
+    )
+
+
+def reply_key(request: str, occurrence: int, retry: int) -> str:
+    """Return the key of a reply in the store.
+
+    ``occurrence`` counts identical requests within one debate in yield order, so that three annotators on one model do
+    not share a reply. ``retry`` grows when an unreadable reply is requested again later.
+    """
+    return digest([request, occurrence, retry])
+
+
+def paid_reply(reply: Reply, key: str, *, seconds: float = 0.0, run_id: str = "") -> Reply:
+    """Return a model's reply as the store keeps it. Its text is made storable, so that a replay renders the same."""
+    return replace(
+        reply,
+        text=storable(reply.text),
+        reasoning=storable(reply.reasoning),
+        key=key,
+        run_id=run_id,
+        seconds=seconds,
+        unix_time=time.time(),
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """An ask in its place. ``turn`` counts the asks of the debate from 0; ``occurrence`` counts those among them that
-    make the same request, in yield order."""
+class PendingTurn:
+    """A request in its place in a debate.
+
+    ``turn`` counts the requests of the debate from 0. ``occurrence`` counts the requests with the same hash in the
+    debate, in yield order.
+    """
 
     document: Document
     turn: int
-    ask: Request
+    request: Request
     role_model: RoleModel
-    request: str
+    hash: str
     occurrence: int
 
     def key(self, retry: int) -> str:
-        """The name of its reply in the turn store."""
-        return reply_key(self.request, self.occurrence, retry)
+        """Return the key of the reply in the store."""
+        return reply_key(self.hash, self.occurrence, retry)
 
+    def started(self, run_id: str, *, cached: bool = False) -> Turn:
+        """Return the turn before its reply."""
+        request = self.request
+        return Turn(
+            run_id=run_id,
+            document_id=self.document.id,
+            turn=self.turn,
+            role=request.role,
+            role_model=self.role_model,
+            messages=request.messages,
+            form=request.form,
+            retry=request.retry,
+            round=request.round,
+            replies_to=request.replies_to,
+            item=request.item,
+            cached=cached,
+        )
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the turn store has for an ask: the reply, or with ``stored`` None the key under which it is to be paid."""
-
-    key: str
-    stored: StoredReply | None = None
-    reply: Reply = Reply()
+    def done(self, run_id: str, reply: Reply, items: Sequence[str], *, cached: bool) -> Turn:
+        """Return the turn with its reply; ``items`` are those of the run's codebook."""
+        request, reading = self.request, reply.reading
+        own = (request.item,) if request.item else items
+        gives_values = reading.readable and not request.is_auxiliary
+        values = {item: reading.values.get(item) for item in own} if gives_values else None
+        return replace(self.started(run_id, cached=cached), reply=reply, values=values)
 
 
 class Debate:
-    """The debate on one document. ``waiting`` are the asks it needs replies to; ``verdict`` is set when it has ended.
+    """The debate on one document.
 
-    Driving it anew with the same replies takes it to the same place: that is how a run is resumed.
+    ``pending`` are the turns whose replies it needs; ``verdict`` is set when it has ended. Sending the same replies
+    leads to the same place, so a run resumes by replaying its debates.
     """
 
     def __init__(
@@ -55,7 +118,7 @@ class Debate:
     ) -> None:
         self.document = document
         self._read = document
-        self.waiting: tuple[Placed, ...] = ()
+        self.pending: tuple[PendingTurn, ...] = ()
         self.verdict: Verdict | None = None
         self._settings = settings
         self._models = models
@@ -63,94 +126,90 @@ class Debate:
         self._seen: Counter[str] = Counter()
         self._turns = 0
         self._cuts = 0
-        self._step = self._begun(document)
+        self._step = self._start(document)
         self._advance(None)
 
-    def hear(self, replies: Sequence[Reply]) -> None:
-        """Send the replies to ``waiting``, in its order."""
+    def send(self, replies: Sequence[Reply]) -> None:
+        """Send the replies to the pending turns, in their order."""
         self._advance(tuple(replies))
 
     def close(self) -> None:
-        """End it where it stands."""
+        """Close the generator."""
         self._step.close()
 
-    def _begun(self, document: Document) -> Step[Verdict]:
-        return run_protocol(
-            protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents)
-        )
+    def _start(self, document: Document) -> Step[Verdict]:
+        return conduct(protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents))
 
     def _advance(self, replies: tuple[Reply, ...] | None) -> None:
         try:
-            asks = next(self._step) if replies is None else self._step.send(replies)
+            requests = next(self._step) if replies is None else self._step.send(replies)
         except StopIteration as end:
-            self.waiting, self.verdict = (), None
+            self.pending, self.verdict = (), None
             self._conclude(end.value)
         else:
-            self.waiting = tuple(self._placed(ask) for ask in asks)
+            self.pending = tuple(self._pending(request) for request in requests)
 
     def _conclude(self, verdict: Verdict) -> None:
-        """Take the verdict, or begin anew on less of a document that did not fit, as the run was told."""
-        on_long, fault = self._settings.handling.on_long, verdict.error
-        if fault is not None and fault.kind == ContextTooLong.kind and on_long != "fail":
+        """Set the verdict, or debate a shortened document again if it did not fit and the settings say so."""
+        on_long, error = self._settings.handling.on_long, verdict.error
+        if error is not None and error.kind == ContextTooLong.kind and on_long != "fail":
             if on_long == "skip":
                 verdict = skipped(verdict)
-            elif (shorter := shortened(self._read, fault.message)) is not None and self._cuts < MOST_CUTS:
+            elif (shorter := shortened(self._read, error.message)) is not None and self._cuts < MAX_CUTS:
                 self._cuts += 1
                 self._read = shorter
-                self._step = self._begun(shorter)
+                self._step = self._start(shorter)
                 self._advance(None)
                 return
         if self._cuts and verdict.error is None:
             verdict = replace(verdict, notes=(*verdict.notes, note_of_cut(self.document, self._read)))
         self.verdict = verdict
 
-    def _placed(self, ask: Request) -> Placed:
-        role_model = self._settings.role_models[ask.role]
-        salt = self._models.salt(role_model, ask, self._settings)
-        request = request_hash(role_model, ask, salt, self._settings.iteration)
-        placed = Placed(self._read, self._turns, ask, role_model, request, self._seen[request])
-        self._seen[request] += 1
+    def _pending(self, request: Request) -> PendingTurn:
+        role_model = self._settings.role_models[request.role]
+        salt = self._models.salt(role_model, request, self._settings)
+        hash = request_hash(role_model, request, salt, self._settings.iteration)
+        pending = PendingTurn(self._read, self._turns, request, role_model, hash, self._seen[hash])
+        self._seen[hash] += 1
         self._turns += 1
-        return placed
+        return pending
 
 
-async def look_up(store: TurnStore, placed: Placed, settings: RunSettings, retries: int) -> Found:
-    """What the store has for an ask. A reply that could not be read is passed over once for each of the ``retries``
-    that the run was asked for."""
-    key = placed.key(retries)
+async def look_up(
+    store: ReplyStore, pending: PendingTurn, settings: RunSettings, retries: int
+) -> tuple[str, Reply | None]:
+    """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
+
+    An unreadable reply is skipped once for each of the run's ``retries``.
+    """
+    key = pending.key(retries)
     for retry in range(retries + 1):
-        key = placed.key(retry)
-        stored = await store.fetch(key) if store.known(key) else None
+        key = pending.key(retry)
+        stored = await store.fetch(key) if store.contains(key) else None
         if stored is None:
             break
-        reply = heard(stored, placed, settings)
-        if retry == retries or placed.ask.form == "text" or reply.reading.readable:
-            return Found(key, stored, reply)
-    return Found(key)
+        reply = parse_reply(stored, pending, settings)
+        if retry == retries or pending.request.form == "text" or reply.reading.readable:
+            return key, reply
+    return key, None
 
 
-def heard(stored: StoredReply, placed: Placed, settings: RunSettings) -> Reply:
-    """The stored reply as the protocol hears it: read, its quotations located."""
-    reply = Reply(
-        text=stored.text,
-        reasoning=stored.reasoning,
-        finish="length" if stored.finish == "length" else "stop",
-        usage=stored.usage,
-    )
-    return parse_reply(placed.ask, reply, settings.codebook, placed.document)
+def parse_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:
+    """Return a stored reply with its reading and its located quotes."""
+    return interpret(pending.request, reply, settings.codebook, pending.document)
 
 
-MOST_CUTS = 6
-"""Tries to make a document fit, each shorter than the one before."""
+MAX_CUTS = 6
+"""Attempts to make a document fit, each shorter than the one before."""
 
 MARGIN = 0.92
-"""What is kept of the share that should fit: prompts hold more than the document, and later roles hear more."""
+"""Part of the fitting share that is kept: prompts contain more than the document, and later prompts are longer."""
 
 HALF = 0.5
-"""The share that is kept when the server does not say how much would fit."""
+"""Share that is kept if the server does not report how much fits."""
 
 _SHORTEST = 200
-"""Characters below which there is nothing left to cut."""
+"""Shortest text in characters; a shorter one is not cut."""
 
 _NUMBER = re.compile(r"\d{2,9}")
 _CONTEXT = re.compile(
@@ -160,8 +219,10 @@ _CONTEXT = re.compile(
 
 
 def share_that_fits(message: str) -> float:
-    """The share of a prompt that would fit by a server's words: its context over what was asked for, with a margin. A
-    half where the words do not hold two such numbers. Between 0.1 and ``MARGIN``."""
+    """Return the share of a prompt that fits according to a server's message, between 0.1 and ``MARGIN``.
+
+    It is the context over the requested tokens, with a margin; ``HALF`` if the message does not contain both numbers.
+    """
     words = message.partition(": ")[2] or message  # without the names of connection and model
     context = _CONTEXT.search(words)
     asked = max((int(number) for number in _NUMBER.findall(words)), default=0)
@@ -170,8 +231,10 @@ def share_that_fits(message: str) -> float:
 
 
 def shortened(document: Document, message: str) -> Document | None:
-    """The document with the longest of its texts cut at its end to what the server's message leaves room for; None when
-    there is nothing to cut. What is kept stands where it stood, so that evidence still points into the whole."""
+    """Return the document with its longest text cut at the end to fit, None if the text is too short to cut.
+
+    The rest keeps its offsets, so that evidence still points into the whole document.
+    """
     fields: Mapping[str, str] = document.fields
     name = max(fields, key=lambda one: len(fields[one]))
     text = fields[name]
@@ -182,13 +245,13 @@ def shortened(document: Document, message: str) -> Document | None:
 
 
 def note_of_cut(whole: Document, cut: Document) -> str:
-    """What a reader should know of a verdict on a document that was cut."""
+    """Return the note for a verdict on a truncated document."""
     before = sum(map(len, whole.fields.values()))
     after = sum(map(len, cut.fields.values()))
     return f"the text was cut to its first {after:,} of {before:,} characters, to fit the model's context"
 
 
 def skipped(verdict: Verdict) -> Verdict:
-    """The verdict on a document that is left to a person: nothing failed, and nothing was decided."""
-    reason = "too long for the model's context: skipped, as this run was told to"
+    """Return an unresolved verdict for a document that is left to a person."""
+    reason = "too long for the model's context: skipped, as set for this run"
     return replace(verdict, error=None, reasons=dict.fromkeys(verdict.values, reason))

@@ -1,4 +1,4 @@
-"""What every driver of a run has in common: starting, being told to end, recording turns and verdicts, saying so."""
+"""The base of all engines: start and end a run, record its turns and verdicts, and publish its progress."""
 
 from __future__ import annotations
 
@@ -9,202 +9,54 @@ from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
 
-from core.debate.events import RunStatus, TurnStarted
+from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document
-from core.engine import serialize
-from core.engine.debate import Debate, Placed
-from core.engine.limits import EQUAL_FAILURES, Budget, FailureStreak
+from core.engine.budget import Budget
+from core.engine.debate import Debate, PendingTurn
+from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller
-from core.engine.ports import Ports, StoredReply, VerdictRow, Work
+from core.errors import ContextTooLong, Refused
 from core.runs import NOT_STOPPED, RoleModel, RunRow, State, StopReason
 
 STATUS_SECONDS = 0.25
 OUT_OF_BUDGET = "what is left may not pay for a further call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
+EQUAL_FAILURES = 5
+"""Provider errors of one kind on consecutive documents that pause a run."""
 
-
-class Engine(ABC):
-    """One run in motion. ``run()`` drives it to an end; ``pause`` and ``stop`` may be called from the same loop.
-
-    Pausing lets calls in flight end and commits them; stopping cancels them. Both leave the rest of the documents to
-    be done when the run is resumed, which replays each debate from its stored replies.
-    """
-
-    def __init__(self, work: Work, ports: Ports) -> None:
-        self.settings = work.run.settings
-        self.retries = work.retry
-        self.ports = ports
-        self.store = ports.store
-        self.sink = ports.sink
-        self.publish = ports.publish
-        self.progress = Progress.of(work.run, time.monotonic())
-        self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
-        self.note = ""
-        """What the run is waiting for, in words; shown with its status."""
-        self._run_id = work.run.run_id
-        self._resumed = work.run.calls > 0
-        self._todo = deque(work.todo)
-        self._loaded: deque[Document] = deque()
-        self._loading = asyncio.Lock()
-        self._streak = FailureStreak()
-        self._held: list[VerdictRow] = []
-        self._ending: tuple[State, StopReason] | None = None
-        self._tasks: list[asyncio.Task[None]] = []
-
-    @property
-    def run_id(self) -> str:
-        """The run this drives."""
-        return self._run_id
-
-    @property
-    def pending_state(self) -> State | None:
-        """The state it has been told to end in, None while it goes on."""
-        return self._ending[0] if self._ending else None
-
-    @property
-    def left(self) -> int:
-        """Documents whose debates have not been begun."""
-        return len(self._todo) + len(self._loaded)
-
-    def pause(self, reason: StopReason) -> None:
-        """Start no further call; what is in flight ends and is kept."""
-        if self._ending is None:
-            self._ending = ("paused", reason)
-
-    def stop(self, reason: StopReason) -> None:
-        """Cancel what is in flight; what is committed is kept."""
-        self._ending = ("stopped", reason)
-        self._cancel()
-
-    def interrupt(self) -> None:
-        """Cancel what is in flight and leave the run paused: Moot is closing."""
-        self.pause(INTERRUPTED)
-        self._cancel()
-
-    def pause_for_budget(self) -> None:
-        """No call may start any more: the run's ceiling is reached."""
-        self.pause(StopReason("budget", f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}"))
-
-    async def run(self) -> RunStatus:
-        """Drive the run until it is done, paused or stopped; gives where it stands then.
-
-        An error of the store or of Moot itself ends the run as ``failed`` and is raised.
-        """
-        began = self.progress.started = time.monotonic()
-        await self.sink.state(self.run_id, "running")
-        ticker = asyncio.create_task(self._tick())
-        try:
-            await self._move()
-        except BaseException as error:
-            failed = isinstance(error, Exception)
-            self._ending = ("failed", StopReason("errors", str(error))) if failed else ("paused", INTERRUPTED)
-            raise
-        finally:
-            ticker.cancel()
-            await asyncio.gather(ticker, return_exceptions=True)
-            state, reason = self._ending or ("done", NOT_STOPPED)
-            if state == "done":
-                await self._commit_held()
-            with contextlib.suppress(Exception):  # the error that ended the run must not be hidden by a second one
-                await self.sink.state(self.run_id, state, reason, time.monotonic() - began)
-            self.progress.in_flight = 0
-            status = self.progress.status(state, time.monotonic(), reason)
-            self.publish(status)
-        return status
-
-    @abstractmethod
-    async def _move(self) -> None:
-        """Debate what is left, and return when nothing is or the run is told to end."""
-
-    def _cancel(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-
-    async def _next(self) -> Document | None:
-        """The next document whose debate is to begin, None when there is none."""
-        async with self._loading:
-            if not self._loaded and self._todo:
-                ids = [self._todo.popleft() for _ in range(min(LOADED_AT_ONCE, len(self._todo)))]
-                self._loaded.extend(await self.ports.documents(ids))
-            return self._loaded.popleft() if self._loaded else None
-
-    async def _debate(self, document: Document) -> Debate:
-        return Debate(document, self.settings, self.ports.models, await self.ports.library(document))
-
-    def _calls(self) -> ModelCaller:
-        """Who makes the calls of a run that are made one by one."""
-        return ModelCaller(
-            settings=self.settings,
-            models=self.ports.models,
-            store=self.store,
-            sink=self.sink,
-            publish=self.publish,
-            budget=self.budget,
-            on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
-            on_lost=self.progress.billed,
-            slots=asyncio.Semaphore(self.settings.concurrency),
-            on_lane=self._note_lane,
-        )
-
-    def _note_lane(self, role_model: RoleModel, at_once: int) -> None:
-        """Say how far a server that turns calls away has slowed the run."""
-        narrowed = at_once < self.settings.concurrency
-        self.note = f"{role_model.connection} is rate limited: {at_once} calls at once" if narrowed else ""
-
-    def _turn(self, placed: Placed, reply: Reply, stored: StoredReply, *, cached: bool) -> None:
-        """Show a turn that has ended, and have it written."""
-        if cached:
-            self.progress.cached_calls += stored.run_id != self.run_id or not self._resumed
-            ask = placed.ask
-            self.publish(
-                TurnStarted(
-                    self.run_id, placed.document.id, placed.turn, ask.role, placed.role_model.model, cached=True,
-                    round=ask.round, replies_to=ask.replies_to, item=ask.item,
-                )
-            )  # fmt: skip
-        self.publish(serialize.turn_done(self.run_id, placed, reply, stored, cached=cached))
-        self.sink.turn(serialize.turn_row(self.run_id, placed, reply, stored, self.settings.codebook, cached=cached))
-
-    async def _conclude(self, document: Document, verdict: Verdict) -> None:
-        """Write a verdict. Equal faults of the provider are held back until another debate ends well; when there are
-        too many in a row, their documents are not failed but undone, and the run pauses."""
-        row = serialize.verdict_row(self.run_id, document, verdict, at=time.time())
-        if self._streak.saw(verdict.error.kind if verdict.error else None):
-            self._held.clear()
-            fault = verdict.error or ReplyError("provider", "")
-            self.pause(StopReason("errors", f"{EQUAL_FAILURES} documents in a row met the same fault: {fault.message}"))
-            return
-        if verdict.error is not None and self._streak.length:
-            self._held.append(row)
-            return
-        await self._commit_held()
-        await self._commit(row)
-
-    async def _commit_held(self) -> None:
-        held, self._held = self._held, []
-        for row in held:
-            await self._commit(row)
-
-    async def _commit(self, row: VerdictRow) -> None:
-        await self.sink.verdict(row)
-        self.progress.ended(row.status, time.monotonic())
-        self.publish(serialize.verdict_reached(row))
-
-    async def _tick(self) -> None:
-        while True:
-            self.publish(self.progress.status("running", time.monotonic(), StopReason("", self.note)))
-            await asyncio.sleep(STATUS_SECONDS)
-
+_DOCUMENT_ERRORS = frozenset({ContextTooLong.kind, Refused.kind})
 
 RATE_WINDOW = 60.0
-"""Seconds over which the rate is taken."""
+"""Window of the rate in seconds."""
+
+
+@dataclass(slots=True)
+class FailureStreak:
+    """Count of equal provider errors on consecutive documents; a debate without an error ends the streak.
+
+    Errors of the document (too long, refused) neither count nor end it; unreadable replies are not errors.
+    """
+
+    kind: str = ""
+    length: int = 0
+
+    def add(self, error_kind: str | None) -> bool:
+        """Record how a debate ended; return True if the run should pause."""
+        if error_kind in _DOCUMENT_ERRORS:
+            return False
+        if error_kind is None:
+            self.kind, self.length = "", 0
+            return False
+        self.length = self.length + 1 if error_kind == self.kind else 1
+        self.kind = error_kind
+        return self.length >= EQUAL_FAILURES
 
 
 @dataclass(slots=True)
 class Progress:
-    """Totals of a run over all its sessions, and the pace of this one. Times are seconds of a monotonic clock."""
+    """Totals of a run over all its sessions, and the rate of this one. Times are seconds of a monotonic clock."""
 
     run_id: str
     documents: int
@@ -224,7 +76,7 @@ class Progress:
 
     @classmethod
     def of(cls, run: RunRow, now: float) -> Progress:
-        """The progress of a run that starts or goes on now."""
+        """Return the progress of a run that starts or resumes now."""
         return cls(
             run_id=run.run_id,
             documents=run.documents,
@@ -247,20 +99,20 @@ class Progress:
         return self.verdicts + self.unresolved + self.failed
 
     def paid(self, usage: Usage, cost_usd: float | None) -> None:
-        """Count a reply that was asked for now."""
+        """Count a new reply."""
         self.calls += 1
         self.cached_tokens += usage.cached_tokens
         self.billed(usage, cost_usd)
 
     def billed(self, usage: Usage, cost_usd: float | None) -> None:
-        """Count tokens and dollars, whether or not there was a reply for them."""
+        """Count tokens and dollars, with or without a reply."""
         self.prompt_tokens += usage.prompt_tokens
         self.completion_tokens += usage.completion_tokens
         if self.cost_usd is not None:
             self.cost_usd = None if cost_usd is None else self.cost_usd + cost_usd
 
     def ended(self, status: str, now: float) -> None:
-        """Count a debate that ended."""
+        """Count a finished debate."""
         match status:
             case "verdict":
                 self.verdicts += 1
@@ -271,7 +123,7 @@ class Progress:
         self._ended.append(now)
 
     def status(self, state: State, now: float, reason: StopReason) -> RunStatus:
-        """The progress as an event."""
+        """Return the progress as an event."""
         while self._ended and self._ended[0] < now - RATE_WINDOW:
             self._ended.popleft()
         span = min(now - self.started, RATE_WINDOW)
@@ -297,3 +149,176 @@ class Progress:
             cached_tokens=self.cached_tokens,
             stop_code=reason.code,
         )
+
+
+class Engine(ABC):
+    """The execution of one run. ``pause`` and ``stop`` may be called from the loop that runs it.
+
+    Pausing lets calls in flight end and commits their replies; stopping cancels them. Both leave the remaining
+    documents for a later session, which replays each debate from its stored replies.
+    """
+
+    def __init__(self, work: Work, dependencies: Dependencies) -> None:
+        self.settings = work.run.settings
+        self.retries = work.retry
+        self.dependencies = dependencies
+        self.store = dependencies.store
+        self.sink = dependencies.sink
+        self.publish = dependencies.publish
+        self.progress = Progress.of(work.run, time.monotonic())
+        self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
+        self.note = ""
+        """What the run is waiting for, shown with its status."""
+        self._run_id = work.run.run_id
+        self._resumed = work.run.calls > 0
+        self._todo = deque(work.todo)
+        self._loaded: deque[Document] = deque()
+        self._loading = asyncio.Lock()
+        self._streak = FailureStreak()
+        self._held: list[VerdictReached] = []
+        self._pending: tuple[State, StopReason] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self._run_id
+
+    @property
+    def pending_state(self) -> State | None:
+        """The state that the run was told to end in, None if there is none."""
+        return self._pending[0] if self._pending else None
+
+    @property
+    def remaining(self) -> int:
+        """Number of documents whose debates have not started."""
+        return len(self._todo) + len(self._loaded)
+
+    def pause(self, reason: StopReason) -> None:
+        """Start no further call; calls in flight end and are kept."""
+        if self._pending is None:
+            self._pending = ("paused", reason)
+
+    def stop(self, reason: StopReason) -> None:
+        """Cancel calls in flight; committed replies are kept."""
+        self._pending = ("stopped", reason)
+        self._cancel()
+
+    def interrupt(self) -> None:
+        """Cancel calls in flight and leave the run paused, because Moot is closing."""
+        self.pause(INTERRUPTED)
+        self._cancel()
+
+    def pause_for_budget(self) -> None:
+        """Pause the run because its budget allows no further call."""
+        self.pause(StopReason("budget", f"the budget of ${self.settings.budget_usd:g} is spent; {OUT_OF_BUDGET}"))
+
+    async def run(self) -> RunStatus:
+        """Execute the run until it is done, paused or stopped, and return its status.
+
+        An error of the store or of Moot itself ends the run as ``failed`` and is raised.
+        """
+        began = self.progress.started = time.monotonic()
+        await self.sink.state(self.run_id, "running")
+        ticker = asyncio.create_task(self._tick())
+        try:
+            await self._execute()
+        except BaseException as error:
+            failed = isinstance(error, Exception)
+            self._pending = ("failed", StopReason("errors", str(error))) if failed else ("paused", INTERRUPTED)
+            raise
+        finally:
+            ticker.cancel()
+            await asyncio.gather(ticker, return_exceptions=True)
+            state, reason = self._pending or ("done", NOT_STOPPED)
+            if state == "done":
+                await self._commit_held()
+            with contextlib.suppress(Exception):  # a second error must not hide the one that ended the run
+                await self.sink.state(self.run_id, state, reason, time.monotonic() - began)
+            self.progress.in_flight = 0
+            status = self.progress.status(state, time.monotonic(), reason)
+            self.publish(status)
+        return status
+
+    @abstractmethod
+    async def _execute(self) -> None:
+        """Debate the remaining documents; return when there are none or the run is told to end."""
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _next(self) -> Document | None:
+        """Return the next document to debate, None if there is none."""
+        async with self._loading:
+            if not self._loaded and self._todo:
+                ids = [self._todo.popleft() for _ in range(min(LOADED_AT_ONCE, len(self._todo)))]
+                self._loaded.extend(await self.dependencies.documents(ids))
+            return self._loaded.popleft() if self._loaded else None
+
+    async def _debate(self, document: Document) -> Debate:
+        examples = await self.dependencies.find_examples(document)
+        return Debate(document, self.settings, self.dependencies.models, examples)
+
+    def _make_caller(self) -> ModelCaller:
+        """Return the caller for models that are called one request at a time."""
+        return ModelCaller(
+            run_id=self.run_id,
+            settings=self.settings,
+            models=self.dependencies.models,
+            store=self.store,
+            sink=self.sink,
+            publish=self.publish,
+            budget=self.budget,
+            on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
+            on_lost=self.progress.billed,
+            slots=asyncio.Semaphore(self.settings.concurrency),
+            on_limit=self._note_limit,
+        )
+
+    def _note_limit(self, role_model: RoleModel, at_once: int) -> None:
+        """Show how far a server's rate limit has slowed the run."""
+        limited = at_once < self.settings.concurrency
+        self.note = f"{role_model.connection} is rate limited: {at_once} calls at once" if limited else ""
+
+    def _record_turn(self, pending: PendingTurn, reply: Reply, *, cached: bool) -> None:
+        """Publish a finished turn and queue it for the store."""
+        if cached:
+            self.progress.cached_calls += reply.run_id != self.run_id or not self._resumed
+            self.publish(TurnStarted(pending.started(self.run_id, cached=True)))
+        turn = pending.done(self.run_id, reply, self.settings.codebook.items, cached=cached)
+        self.publish(TurnDone(turn))
+        self.sink.turn(turn)
+
+    async def _conclude(self, document: Document, verdict: Verdict) -> None:
+        """Commit a verdict.
+
+        Failed verdicts with equal provider errors are held until another debate succeeds. After too many in a row
+        their documents count as not debated, and the run pauses.
+        """
+        reached = VerdictReached(self.run_id, document.id, verdict, time.time())
+        if self._streak.add(verdict.error.kind if verdict.error else None):
+            self._held.clear()
+            error = verdict.error or ReplyError("provider", "")
+            self.pause(StopReason("errors", f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"))
+            return
+        if verdict.error is not None and self._streak.length:
+            self._held.append(reached)
+            return
+        await self._commit_held()
+        await self._commit(reached)
+
+    async def _commit_held(self) -> None:
+        held, self._held = self._held, []
+        for reached in held:
+            await self._commit(reached)
+
+    async def _commit(self, reached: VerdictReached) -> None:
+        await self.sink.verdict(reached)
+        self.progress.ended(reached.verdict.status, time.monotonic())
+        self.publish(reached)
+
+    async def _tick(self) -> None:
+        while True:
+            self.publish(self.progress.status("running", time.monotonic(), StopReason("", self.note)))
+            await asyncio.sleep(STATUS_SECONDS)

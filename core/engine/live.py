@@ -1,4 +1,4 @@
-"""The live driver: many debates at once, each a generator; every reply committed before anything is built on it."""
+"""The live engine: many debates at once with streamed calls; every reply is committed before anything builds on it."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from collections.abc import Sequence
 
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
-from core.engine.debate import Placed, heard, look_up
+from core.engine.budget import BudgetSpent
+from core.engine.debate import PendingTurn, look_up, parse_reply
 from core.engine.engine import Engine
-from core.engine.limits import BudgetSpent
-from core.engine.model_calls import CallContext
-from core.engine.ports import Ports, Work
+from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
 
 DEBATES_PER_SLOT = 2
-"""Open debates for each call in flight, so that one whose verdict is being written holds no slot."""
+"""Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
 
 
 class LiveEngine(Engine):
-    """A run whose asks are streamed calls, as many at once as its concurrency allows."""
+    """A run with streamed calls, as many at once as its concurrency allows."""
 
-    def __init__(self, work: Work, ports: Ports) -> None:
-        super().__init__(work, ports)
-        self._caller = self._calls()
+    def __init__(self, work: Work, dependencies: Dependencies) -> None:
+        super().__init__(work, dependencies)
+        self._caller = self._make_caller()
 
-    async def _move(self) -> None:
-        count = min(self.settings.concurrency * DEBATES_PER_SLOT, max(1, self.left))
-        self._tasks = [asyncio.create_task(self._work_on()) for _ in range(count)]
+    async def _execute(self) -> None:
+        count = min(self.settings.concurrency * DEBATES_PER_SLOT, max(1, self.remaining))
+        self._tasks = [asyncio.create_task(self._debate_documents()) for _ in range(count)]
         done, pending = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
         failure = next((task.exception() for task in done if not task.cancelled() and task.exception()), None)
         if failure is not None:
@@ -37,11 +36,11 @@ class LiveEngine(Engine):
         if failure is not None:
             raise failure
 
-    async def _work_on(self) -> None:
+    async def _debate_documents(self) -> None:
         while self.pending_state is None and (document := await self._next()) is not None:
             self.progress.in_flight += 1
             try:
-                await self._hold(document)
+                await self._debate_document(document)
             except BudgetSpent:
                 self.pause_for_budget()
             except asyncio.CancelledError:
@@ -50,33 +49,32 @@ class LiveEngine(Engine):
             finally:
                 self.progress.in_flight -= 1
 
-    async def _hold(self, document: Document) -> None:
-        """The debate on one document, to its verdict unless the run ends first."""
+    async def _debate_document(self, document: Document) -> None:
+        """Debate one document to its verdict, unless the run ends first."""
         debate = await self._debate(document)
         try:
             while debate.verdict is None and self.pending_state is None:
-                debate.hear(await self._replies(debate.waiting))
+                debate.send(await self._replies(debate.pending))
             if debate.verdict is not None:
                 await self._conclude(document, debate.verdict)
         finally:
             debate.close()
 
-    async def _replies(self, waiting: Sequence[Placed]) -> Sequence[Reply]:
-        """The replies to asks that go out together. Most go alone, and need no task of their own."""
-        if len(waiting) == 1:
-            return (await self._reply(waiting[0]),)
-        return await asyncio.gather(*map(self._reply, waiting))
+    async def _replies(self, pending: Sequence[PendingTurn]) -> Sequence[Reply]:
+        """Return the replies to parallel requests. Most requests are single and need no task."""
+        if len(pending) == 1:
+            return (await self._reply(pending[0]),)
+        return await asyncio.gather(*map(self._reply, pending))
 
-    async def _reply(self, placed: Placed) -> Reply:
-        """The stored reply to an ask, else one that is paid for now; a fault as a reply."""
-        found = await look_up(self.store, placed, self.settings, self.retries)
-        stored, reply, cached = found.stored, found.reply, True
-        if stored is None:
-            place = CallContext(self.run_id, placed.document, placed.turn, placed.ask.role, placed.role_model)
+    async def _reply(self, pending: PendingTurn) -> Reply:
+        """Return the stored reply to a request, else a new one; a provider error as a reply."""
+        key, reply = await look_up(self.store, pending, self.settings, self.retries)
+        cached = True
+        if reply is None:
             try:
-                stored, cached = await self._caller.paid(found.key, placed.ask, place)
+                reply, cached = await self._caller.call(key, pending)
             except ModelError as error:
                 return Reply(error=ReplyError(error.kind, str(error)))
-            reply = heard(stored, placed, self.settings)
-        self._turn(placed, reply, stored, cached=cached)
+            reply = parse_reply(reply, pending, self.settings)
+        self._record_turn(pending, reply, cached=cached)
         return reply

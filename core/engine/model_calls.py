@@ -1,4 +1,4 @@
-"""From an ask to a reply: the turn store first, else one paid call, shared by all that wait for it."""
+"""Model calls of a run: one paid call per key, shared by all debates that wait for it, streamed to the browser."""
 
 from __future__ import annotations
 
@@ -8,206 +8,197 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
-from core.debate.turns import Request, Usage
-from core.documents import Document
-from core.engine.limits import Budget, Settle, retried
-from core.engine.ports import AttemptRow, Models, Publish, Sink, StoredReply, TurnStore
+from core.debate.turns import Reply, Request, Usage
+from core.engine.budget import Budget, Settle
+from core.engine.debate import PendingTurn, paid_reply
+from core.engine.interfaces import FailedAttempt, Models, Publish, ReplyStore, RunSink
 from core.engine.rate_limit import ServerLimiter
-from core.engine.serialize import stored_reply
+from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
-from core.llm.reply import CHARACTERS_PER_TOKEN, ModelReply, estimated
+from core.llm.reply import CHARACTERS_PER_TOKEN, estimated
 from core.runs import RoleModel, RunSettings
 
 FLUSH_SECONDS = 0.05
-"""Deltas are handed to the screen in batches, 20 times a second."""
+"""Interval at which deltas are published: 20 times a second."""
 
-CUT = "cancelled"
-"""The kind of a try that was stopped while it spoke."""
+CANCELLED = "cancelled"
+"""Error kind of an attempt that was stopped while its reply was streamed."""
+
+
+def prompt_characters(request: Request) -> int:
+    """Return the length of a request's messages in characters."""
+    return sum(len(message.content) for message in request.messages)
 
 
 @dataclass(slots=True)
-class _Flight:
-    """A call under way and how many debates wait for it."""
+class _SharedCall:
+    """A call in flight and how many debates wait for it."""
 
-    task: asyncio.Task[StoredReply]
+    task: asyncio.Task[Reply]
     waiters: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CallContext:
-    """Where in a run a call is made: for events and for the record of failed tries."""
-
-    run_id: str
-    document: Document
-    turn: int
-    role: str
-    role_model: RoleModel
-
-
 class DeltaBatcher:
-    """Hands on what debates say, all of it together in batches: one timer serves every call in flight."""
+    """Publisher of streamed text in batches: one timer serves all calls in flight."""
 
     def __init__(self, publish: Publish) -> None:
         self.publish = publish
-        self._full: set[StreamBuffer] = set()
+        self._buffers: set[StreamBuffer] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def expect(self, words: StreamBuffer) -> None:
-        """Flush these words with the next batch."""
-        self._full.add(words)
+    def schedule(self, buffer: StreamBuffer) -> None:
+        """Flush this buffer with the next batch."""
+        self._buffers.add(buffer)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
 
     def _flush(self) -> None:
-        full, self._full, self._timer = self._full, set(), None
-        for words in full:
-            words.flush()
+        buffers, self._buffers, self._timer = self._buffers, set(), None
+        for buffer in buffers:
+            buffer.flush()
 
 
 class StreamBuffer:
-    """Collects what is said in a turn until it is shown."""
+    """Streamed text of a turn that has not been published."""
 
-    def __init__(self, place: CallContext, screen: DeltaBatcher) -> None:
-        self._place = place
-        self._screen = screen
+    def __init__(self, run_id: str, pending: PendingTurn, batcher: DeltaBatcher) -> None:
+        self._run_id = run_id
+        self._pending = pending
+        self._batcher = batcher
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._sent = [0, 0]
-        self._said: list[str] = []
+        self._received: list[str] = []
 
     @property
-    def said(self) -> str:
-        """All that came in this try, reasoning included."""
-        return "".join(self._said)
+    def received(self) -> str:
+        """All text of this attempt, reasoning included."""
+        return "".join(self._received)
 
     def __call__(self, text: str, is_reasoning: bool) -> None:
-        """Take one piece."""
-        self._said.append(text)
+        """Add one piece."""
+        self._received.append(text)
         pieces = self._reasoning if is_reasoning else self._text
         if not pieces:
-            self._screen.expect(self)
+            self._batcher.schedule(self)
         pieces.append(text)
 
     def flush(self) -> None:
-        """Publish what has gathered."""
+        """Publish the buffered text."""
         for index, pieces in enumerate((self._text, self._reasoning)):
             if pieces:
                 text = "".join(pieces)
                 pieces.clear()
-                place = self._place
-                self._screen.publish(
-                    Delta(place.run_id, place.document.id, place.turn, self._sent[index], text, reasoning=index == 1)
+                document_id, turn = self._pending.document.id, self._pending.turn
+                self._batcher.publish(
+                    Delta(self._run_id, document_id, turn, self._sent[index], text, reasoning=index == 1)
                 )
                 self._sent[index] += len(text)
 
     def end(self) -> None:
-        """The reply is whole: what was said is no longer a try that may be cut."""
+        """Finish the attempt: the reply is complete and can no longer be cut off."""
         self.flush()
-        self._said.clear()
+        self._received.clear()
 
     def restart(self) -> None:
-        """Forget a try that was cut; the next delta starts at offset 0 again."""
+        """Forget an attempt that was cut off; the next delta starts at offset 0 again."""
         self.flush()
-        self._said.clear()
+        self._received.clear()
         self._sent = [0, 0]
 
 
 @dataclass(slots=True)
 class ModelCaller:
-    """Answers asks for one run. ``on_paid`` hears of every reply that was asked for now, ``on_lost`` of the tokens and
-    dollars of every try that came to none."""
+    """Caller of the models of one run.
 
+    ``on_paid`` is called with every new reply, ``on_lost`` with the tokens and dollars of every attempt without a
+    reply, ``on_limit`` with the number of concurrent calls of a server when it changes.
+    """
+
+    run_id: str
     settings: RunSettings
     models: Models
-    store: TurnStore
-    sink: Sink
+    store: ReplyStore
+    sink: RunSink
     publish: Publish
     budget: Budget
-    on_paid: Callable[[ModelReply], None]
+    on_paid: Callable[[Reply], None]
     on_lost: Callable[[Usage, float | None], None]
     slots: asyncio.Semaphore
-    on_lane: Callable[[RoleModel, int], None] = lambda _role_model, _at_once: None
-    """Hears how many calls a server gets at once, when that changes."""
-    _flights: dict[str, _Flight] = field(default_factory=dict)
-    _lanes: dict[str, ServerLimiter] = field(default_factory=dict)
-
-    _screen: DeltaBatcher = field(init=False)
+    on_limit: Callable[[RoleModel, int], None] = lambda _role_model, _at_once: None
+    _calls: dict[str, _SharedCall] = field(default_factory=dict)
+    _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
+    _batcher: DeltaBatcher = field(init=False)
 
     def __post_init__(self) -> None:
-        self._screen = DeltaBatcher(self.publish)
+        self._batcher = DeltaBatcher(self.publish)
 
-    async def paid(self, key: str, ask: Request, place: CallContext) -> tuple[StoredReply, bool]:
-        """The reply of a call made now, committed, and whether it was another debate that made it. Debates that want
-        the same key share the call, which is cancelled only when the last of them goes. Raises ModelError, BudgetSpent.
+    async def call(self, key: str, pending: PendingTurn) -> tuple[Reply, bool]:
+        """Make a call and return its committed reply, and whether another debate made the call.
+
+        Debates that want the same key share the call; it is cancelled only when the last of them leaves. Raises
+        ModelError and BudgetSpent.
         """
-        flight = self._flights.get(key)
-        shared = flight is not None
-        if flight is None:
-            flight = self._flights[key] = _Flight(asyncio.create_task(self._call(key, ask, place)))
-            flight.task.add_done_callback(lambda _: self._flights.pop(key, None))
-        flight.waiters += 1
+        call = self._calls.get(key)
+        shared = call is not None
+        if call is None:
+            call = self._calls[key] = _SharedCall(asyncio.create_task(self._call(key, pending)))
+            call.task.add_done_callback(lambda _: self._calls.pop(key, None))
+        call.waiters += 1
         try:
-            return await asyncio.shield(flight.task), shared
+            return await asyncio.shield(call.task), shared
         finally:
-            flight.waiters -= 1
-            if flight.waiters == 0 and not flight.task.done():
-                flight.task.cancel()
-                await asyncio.gather(flight.task, return_exceptions=True)
+            call.waiters -= 1
+            if call.waiters == 0 and not call.task.done():
+                call.task.cancel()
+                await asyncio.gather(call.task, return_exceptions=True)
 
-    async def _call(self, key: str, ask: Request, place: CallContext) -> StoredReply:
-        words = StreamBuffer(place, self._screen)
+    async def _call(self, key: str, pending: PendingTurn) -> Reply:
+        buffer = StreamBuffer(self.run_id, pending, self._batcher)
 
-        def waits(kind: str, seconds: float) -> None:
-            self.publish(TurnWaiting(place.run_id, place.document.id, place.turn, kind, seconds))
+        def on_wait(kind: str, seconds: float) -> None:
+            self.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
 
-        return await retried(lambda: self._attempt(key, ask, place, words), on_wait=waits)
+        return await with_retries(lambda: self._attempt(key, pending, buffer), on_wait=on_wait)
 
-    async def _attempt(self, key: str, ask: Request, place: CallContext, words: StreamBuffer) -> StoredReply:
-        lane = self._lane(place.role_model)
-        prompt = sum(len(message.content) for message in ask.messages) // CHARACTERS_PER_TOKEN
-        await lane.enter(
-            prompt + place.role_model.sampling.max_tokens
-        )  # as providers count a request before it is answered
+    async def _attempt(self, key: str, pending: PendingTurn, buffer: StreamBuffer) -> Reply:
+        request, role_model = pending.request, pending.role_model
+        limiter = self._limiter(role_model)
+        # Providers count the prompt and the output limit of a request before it is answered.
+        await limiter.enter(prompt_characters(request) // CHARACTERS_PER_TOKEN + role_model.sampling.max_tokens)
         try:
-            async with self.slots, self.budget.reserve(self.models.dearest(place.role_model, ask)) as settle:
+            async with self.slots, self.budget.reserve(self.models.max_cost(role_model, request)) as settle:
                 began = time.monotonic()
-                self.publish(
-                    TurnStarted(
-                        place.run_id, place.document.id, place.turn, place.role, place.role_model.model,
-                        round=ask.round, replies_to=ask.replies_to, item=ask.item,
-                    )
-                )  # fmt: skip
-                reply = await self._asked(key, ask, place, words, settle)
-                seconds = time.monotonic() - began
-                stored = stored_reply(key, reply, seconds=seconds, at=time.time(), run_id=place.run_id)
-                await self.store.commit(stored)
-                words.end()
+                self.publish(TurnStarted(pending.started(self.run_id)))
+                reply = await self._ask(key, pending, buffer, settle)
+                reply = paid_reply(reply, key, seconds=time.monotonic() - began, run_id=self.run_id)
+                await self.store.commit(reply)
+                buffer.end()
                 self.on_paid(reply)
         except ModelError as error:
             if isinstance(error, RateLimited):
-                lane.limited(error.retry_after)
-            words.restart()
+                limiter.limited(error.retry_after)
+            buffer.restart()
             raise
         finally:
-            lane.leave()
-        lane.took()
-        return stored
+            limiter.leave()
+        limiter.succeeded()
+        return reply
 
-    async def _asked(
-        self, key: str, ask: Request, place: CallContext, words: StreamBuffer, settle: Settle
-    ) -> ModelReply:
-        """The model's reply. A try that comes to none is recorded with what it was billed all the same."""
+    async def _ask(self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle) -> Reply:
+        """Return the model's reply; record an attempt without a reply and what it was billed."""
         began = time.monotonic()
+        request, role_model = pending.request, pending.role_model
 
-        def lost(kind: str, message: str, text: str, usage: Usage) -> None:
-            cost = self.models.cost(place.role_model, usage)
+        def failed(kind: str, message: str, text: str, usage: Usage) -> None:
+            cost = self.models.cost(role_model, usage)
             settle(cost)
             self.on_lost(usage, cost)
             self.sink.attempt(
-                AttemptRow(
-                    run_id=place.run_id,
-                    document_id=place.document.id,
-                    role=place.role,
+                FailedAttempt(
+                    run_id=self.run_id,
+                    document_id=pending.document.id,
+                    role=request.role,
                     key=key,
                     kind=kind,
                     message=message,
@@ -215,30 +206,31 @@ class ModelCaller:
                     usage=usage,
                     cost_usd=cost,
                     seconds=time.monotonic() - began,
-                    at=time.time(),
+                    unix_time=time.time(),
                 )
             )
 
         try:
-            reply = await self.models.ask(place.role_model, ask, self.settings, ask.document or place.document, words)
+            document = request.document or pending.document
+            reply = await self.models.ask(role_model, request, self.settings, document, buffer)
         except ModelError as error:
-            lost(error.kind, error.message, error.partial, Usage(*error.billed, estimated=True))
+            failed(error.kind, error.message, error.partial, Usage(*error.billed, estimated=True))
             raise
         except asyncio.CancelledError:
-            words.flush()
-            if words.said:  # what the server had written by then was billed, most likely
-                prompt = sum(len(message.content) for message in ask.messages)
-                lost(CUT, "stopped while it spoke", words.said, estimated(prompt, len(words.said)))
+            buffer.flush()
+            if text := buffer.received:  # most likely the provider bills what the server had written by then
+                usage = estimated(prompt_characters(request), len(text))
+                failed(CANCELLED, "stopped while the reply was streamed", text, usage)
             raise
         settle(reply.cost_usd)
         return reply
 
-    def _lane(self, role_model: RoleModel) -> ServerLimiter:
-        lane = self._lanes.get(role_model.base_url)
-        if lane is None:
+    def _limiter(self, role_model: RoleModel) -> ServerLimiter:
+        limiter = self._limiters.get(role_model.base_url)
+        if limiter is None:
             own = self.settings.handling
             limits = self.models.limits(role_model).and_also(own.requests_per_minute, own.tokens_per_minute)
-            lane = self._lanes[role_model.base_url] = ServerLimiter(
-                limits, self.settings.concurrency, lambda now: self.on_lane(role_model, now)
+            limiter = self._limiters[role_model.base_url] = ServerLimiter(
+                limits, self.settings.concurrency, lambda now: self.on_limit(role_model, now)
             )
-        return lane
+        return limiter

@@ -1,4 +1,4 @@
-"""One tiny real request to each distinct seat, before a run costs anything."""
+"""One short request to each distinct role model, before a run costs anything."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from core.codebook import Codebook, Label
 from core.debate.reading.parse import read
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine.limits import retried
-from core.engine.ports import Models
+from core.engine.interfaces import Models
+from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
-from core.llm.reply import ModelReply
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings
 
 PROBE_ATTEMPTS = 3
 PROBE_SECONDS = 45.0
-"""How long a seat is waited for, retries included: somebody sits before it. Enough for most models to be loaded."""
+"""Longest wait for a role model, retries included; enough to load most models while a person waits."""
 STOPPING = (Unreachable, Unauthorised, NoSuchModel)
-"""What stops a run before it starts. Whatever else a probe meets is recorded, and the run goes on."""
+"""Errors that stop a run before it starts. Other errors are recorded, and the run starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What one request told about a seat. ``error`` None: it answered; ``in_format``: with a decision line that can be
-    read; ``dropped``: parameters that the server refused."""
+    """The result of one request to a role model.
+
+    ``error`` is None if it replied. ``in_format`` is True if the reply had a readable decision line. ``dropped`` are
+    parameters that the server refused.
+    """
 
     role_model: RoleModel
     roles: tuple[str, ...]
@@ -39,13 +41,15 @@ class Probe:
 
     @property
     def stops(self) -> bool:
-        """Whether a run must not start with this seat."""
+        """True if a run must not start with this role model."""
         return isinstance(self.error, STOPPING)
 
 
 async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Probe, ...]:
-    """Probe every distinct seat of a run, in parallel, with a few retries; 401, 403 and 404 are not retried. One that
-    keeps silent is given up after ``PROBE_SECONDS``."""
+    """Probe every distinct role model of a run in parallel, with a few retries; 401, 403 and 404 are not retried.
+
+    A model that does not reply is given up after ``PROBE_SECONDS``.
+    """
     role_models: dict[RoleModel, list[str]] = {}
     for role, role_model in settings.role_models.items():
         role_models.setdefault(role_model, []).append(role)
@@ -57,13 +61,14 @@ async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Prob
 
 
 async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
-    ask, document, codebook = _tiny(settings.codebook)
+    request, document, codebook = _probe_request(settings.codebook)
     own = settings.model_copy(update={"codebook": codebook, "pace": 0.0})
     began = time.monotonic()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            reply: ModelReply = await retried(
-                lambda: models.ask(role_model, ask, own, document, lambda _text, _is_reasoning: None), PROBE_ATTEMPTS
+            reply = await with_retries(
+                lambda: models.ask(role_model, request, own, document, lambda _text, _is_reasoning: None),
+                PROBE_ATTEMPTS,
             )
     except ModelError as error:
         return Probe(role_model, tuple(roles), time.monotonic() - began, error)
@@ -77,8 +82,8 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
     return Probe(role_model, tuple(roles), time.monotonic() - began, None, reading.readable, reply.dropped)
 
 
-def _tiny(codebook: Codebook) -> tuple[Request, Document, Codebook]:
-    """A one-line question on a one-line text with one label, and the values it is made of."""
+def _probe_request(codebook: Codebook) -> tuple[Request, Document, Codebook]:
+    """Return a one-line question on a one-line text with one label, and the values it is made of."""
     label = Label(name="Weather", keywords=("rain", "sun"))
     tiny = Codebook(name="probe", unit=codebook.unit, labels=(label,))
     document = Document(id="probe", fields={"text": "It rained all day."})

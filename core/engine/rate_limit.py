@@ -1,6 +1,6 @@
-"""The way to one server: how many calls at once, how many a minute, and how it narrows when the server says too many.
+"""Limit concurrency and rates per server, adapting to HTTP 429 (AIMD).
 
-A lane that nobody limits costs a comparison. One lane for each address and run.
+There is one limiter for each address and run; without limits it costs one comparison.
 """
 
 from __future__ import annotations
@@ -13,50 +13,60 @@ from aiolimiter import AsyncLimiter
 
 from core.llm.limits import Limits
 
-LIMITED_IN_A_ROW = 4
-"""Calls turned away with no success between them, and no fewer than may go at once, after which all calls to that
-server wait as long as it asked for. A 429 among successes delays its own call alone: stopping everybody for each would
-cost far more than it spares."""
+MAX_LIMITED_IN_A_ROW = 4
+"""Rejected calls in a row, and at least as many as may be in flight, after which all calls to the server wait.
 
-WINDOW, TOO_MANY = 20, 0.3
-"""Of so many calls that ended last, the share turned away from which on fewer go at once. Below, 429s are noise that a
-retry gets over, and narrowing for them would only slow the run."""
+They wait as long as the server asked for. A 429 among successes delays only its own call: stopping all calls for each
+one would cost far more than it saves.
+"""
 
-LEAST_SEEN = 8
-NARROWED = 0.7
-"""What is left of the calls in flight when the lane narrows. Up to there it widens by one for each round of calls that
-succeed, beyond at a tenth of that: what was too many a moment ago may be too many still."""
+WINDOW, MAX_REJECTED = 20, 0.3
+"""The last calls that are considered, and the share of rejected ones from which the concurrency is reduced.
 
-FORGIVEN = 1.02
-"""By what the width at which caution begins grows with each success, while none of the last calls was turned away."""
+Below that share, retries handle the 429s, and a lower concurrency would only slow the run.
+"""
+
+MIN_CALLS = 8
+DECREASE = 0.7
+"""Factor on the calls in flight when the concurrency is reduced.
+
+Up to that concurrency it grows by one per round of successful calls, beyond it at a tenth of that speed, because a
+number that was too high recently may still be too high.
+"""
+
+RECOVERY = 1.02
+"""Growth per success of the concurrency at which the slow increase begins, while no recent call was rejected."""
 
 _SLICES = 10
-"""A minute's allowance is handed out in so many parts, so that a burst exceeds it by a tenth at most."""
+"""Parts of a minute's quota, so that a burst exceeds it by a tenth at most."""
 
 
 class ServerLimiter:
-    """Calls to one server. ``most`` is the run's own concurrency; ``on_change`` hears how many may go at once now."""
+    """Limiter of the calls to one server.
+
+    ``most`` is the run's concurrency. ``on_change`` is called with the number of concurrent calls when it changes.
+    """
 
     def __init__(self, limits: Limits, most: int, on_change: Callable[[int], None] = lambda _now: None) -> None:
         self._most = most if limits.at_once is None else min(most, limits.at_once)
-        self._allowed = self._careful = float(self._most)
+        self._allowed = self._slow_from = float(self._most)
         self._on_change = on_change
         self._in_flight = 0
         self._queue: deque[asyncio.Future[None]] = deque()
         self._until = 0.0
         self._in_a_row = 0
-        self._seen: deque[bool] = deque(maxlen=WINDOW)
+        self._recent: deque[bool] = deque(maxlen=WINDOW)
         self._requests = _limiter(limits.requests_per_minute)
         self._tokens = _limiter(limits.tokens_per_minute)
 
     @property
     def at_once(self) -> int:
-        """Calls that may be in flight now."""
+        """Number of calls that may be in flight now."""
         return int(self._allowed)
 
     async def enter(self, tokens: int) -> None:
-        """Return once a call of so many tokens, prompt and output limit together, may go. Each is left again."""
-        await self._slot()
+        """Wait until a call with so many tokens (prompt plus output limit) may start. Call ``leave`` after it."""
+        await self._wait_for_slot()
         try:
             loop = asyncio.get_running_loop()
             while (wait := self._until - loop.time()) > 0:
@@ -72,40 +82,40 @@ class ServerLimiter:
             raise
 
     def leave(self) -> None:
-        """A call has ended, however it did."""
+        """Release the slot of a call that has ended."""
         self._in_flight -= 1
-        self._hand_over()
+        self._start_waiting()
 
-    def took(self) -> None:
-        """The server took a call."""
+    def succeeded(self) -> None:
+        """Record a call that the server accepted."""
         self._in_a_row = 0
-        self._seen.append(False)
+        self._recent.append(False)
         if self._allowed < self._most:
             before = self.at_once
-            if not any(self._seen):
-                self._careful = min(self._most, self._careful * FORGIVEN)
-            step = 1.0 if self._allowed < self._careful else 0.1
+            if not any(self._recent):
+                self._slow_from = min(self._most, self._slow_from * RECOVERY)
+            step = 1.0 if self._allowed < self._slow_from else 0.1
             self._allowed = min(self._most, self._allowed + step / self._allowed)
             self._changed(before)
-            self._hand_over()
+            self._start_waiting()
 
     def limited(self, seconds: float | None) -> None:
-        """The server turned a call away, and asked to wait if it said for how long."""
+        """Record a call that the server rejected, and how long it asked to wait, if it did."""
         self._in_a_row += 1
-        self._seen.append(True)
-        if seconds and self._in_a_row >= max(LIMITED_IN_A_ROW, self.at_once):
+        self._recent.append(True)
+        if seconds and self._in_a_row >= max(MAX_LIMITED_IN_A_ROW, self.at_once):
             self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
-        if len(self._seen) >= LEAST_SEEN and sum(self._seen) >= TOO_MANY * len(self._seen):
+        if len(self._recent) >= MIN_CALLS and sum(self._recent) >= MAX_REJECTED * len(self._recent):
             before = self.at_once
-            self._allowed = self._careful = max(1.0, min(self._allowed, self._in_flight) * NARROWED)
-            self._seen.clear()
+            self._allowed = self._slow_from = max(1.0, min(self._allowed, self._in_flight) * DECREASE)
+            self._recent.clear()
             self._changed(before)
 
     def _changed(self, before: int) -> None:
         if self.at_once != before:
             self._on_change(self.at_once)
 
-    async def _slot(self) -> None:
+    async def _wait_for_slot(self) -> None:
         if not self._queue and self._in_flight < self.at_once:
             self._in_flight += 1
             return
@@ -115,12 +125,12 @@ class ServerLimiter:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave()  # it was this one's turn already
+                self.leave()  # the slot was already given to this call
             else:
                 self._queue.remove(turn)
             raise
 
-    def _hand_over(self) -> None:
+    def _start_waiting(self) -> None:
         while self._queue and self._in_flight < self.at_once:
             turn = self._queue.popleft()
             if not turn.done():

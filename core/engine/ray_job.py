@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
     from ray.data import ActorPoolStrategy, DataContext
     from ray.data.checkpoint import CheckpointConfig
 
-    from core.engine.ray_worker import Debater
+    from core.engine.ray_worker import DebateWorker
 
     told = orjson.loads((folder / "job.json").read_bytes())
     ray.init(
@@ -41,7 +41,7 @@ def main(folder: Path) -> None:
         ray.data.read_parquet(str(folder / "in"))
         .repartition(target_num_rows_per_block=ROWS)
         .map_batches(
-            Debater,
+            DebateWorker,
             fn_constructor_args=(str(folder),),
             batch_size=ROWS,
             compute=ActorPoolStrategy(size=told["workers"]),

@@ -1,8 +1,8 @@
-"""The Ray driver: the same debates on as many machines as a Ray cluster has, their replies merged into the project.
+"""The Ray engine: debates on the machines of a Ray cluster, with their replies merged into the project.
 
-The documents go out as Parquet; each reply comes back through a journal of files as soon as it is paid for, and how a
-debate ended as Parquet. Here every debate is then driven anew from the replies, so turns and verdicts are made as in
-any other run. The job's folder must be where all machines see it.
+Documents are written as Parquet. Each reply comes back through a log of files as soon as it is paid for, and the status
+of each debate as Parquet. Here every debate is then replayed from its replies, so turns and verdicts are made as in any
+other run. All machines must be able to access the job's folder.
 """
 
 from __future__ import annotations
@@ -20,26 +20,29 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.debate.turns import ReplyError
+from core.debate.turns import Reply, ReplyError
 from core.engine.engine import LOADED_AT_ONCE
-from core.engine.ports import Ports, StoredReply, Work
+from core.engine.interfaces import Dependencies, Work
 from core.engine.ray_worker import STOP, document_text, precedents_text
-from core.engine.reply_log import Journal, write
-from core.engine.staged import ReplayingEngine
+from core.engine.replay import ReplayingEngine
+from core.engine.reply_log import ReplyLogReader, append_replies
 from core.errors import UsageError
 from core.llm.connections import Connection
 from core.runs import BUILTIN, StopReason
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 ERROR_LINES = 5
 
 
 class RayEngine(ReplayingEngine):
-    """A run over Ray. Pausing and stopping end the job; what its workers paid for is in the journal by then, and is
-    merged now or when the run goes on."""
+    """A run on Ray.
 
-    def __init__(self, work: Work, ports: Ports, connections: Sequence[Connection], folder: Path) -> None:
-        super().__init__(work, ports)
+    Pausing and stopping end the job. The replies that its workers paid for are in the log by then, and are merged now
+    or when the run resumes.
+    """
+
+    def __init__(self, work: Work, dependencies: Dependencies, connections: Sequence[Connection], folder: Path) -> None:
+        super().__init__(work, dependencies)
         if find_spec("ray") is None:
             raise UsageError("Ray is not installed.", 'Install it with: pip install "moot[ray]"')
         if self.settings.budget_usd is not None:
@@ -49,13 +52,13 @@ class RayEngine(ReplayingEngine):
         resolve = {role_model.connection for role_model in self.settings.role_models.values()}
         self._connections = [one for one in connections if one.name in resolve and one.name != BUILTIN]
         self._folder = folder
-        self._journal = Journal(folder / "replies")
-        self._known: list[StoredReply] = []
-        self._parts: set[Path] = set()
+        self._reader = ReplyLogReader(folder / "replies")
+        self._to_share: list[Reply] = []
+        self._merged_files: set[Path] = set()
 
-    async def _move(self) -> None:
+    async def _execute(self) -> None:
         (self._folder / "replies").mkdir(parents=True, exist_ok=True)
-        await self._take_replies()  # of a job whose run died here
+        await self._commit_replies()  # of a job whose run was interrupted
         ids = list(self._todo)
         self._todo.clear()
         left = await self._prepare(ids)
@@ -67,7 +70,7 @@ class RayEngine(ReplayingEngine):
             shutil.rmtree(self._folder, ignore_errors=True)  # all of it is in the project
 
     async def _prepare(self, ids: Sequence[str]) -> set[str]:
-        """Conclude what the stored replies already decide, and write the rest out; their ids."""
+        """Conclude debates whose replies are all stored; write out the other documents and return their ids."""
         for name in ("in", "out", "checkpoint"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
         (self._folder / STOP).unlink(missing_ok=True)
@@ -75,12 +78,12 @@ class RayEngine(ReplayingEngine):
         (self._folder / "out").mkdir()
         left: set[str] = set()
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
-            documents = await self.ports.documents(ids[start : start + LOADED_AT_ONCE])
+            documents = await self.dependencies.documents(ids[start : start + LOADED_AT_ONCE])
             missing = await asyncio.gather(*(self._replay(document) for document in documents))
             out = [document for document, wanted in zip(documents, missing, strict=True) if wanted]
             left |= {document.id for document in out}
             if out:
-                shown = [precedents_text(await self.ports.library(document)) for document in out]
+                shown = [precedents_text(await self.dependencies.find_examples(document)) for document in out]
                 columns = {
                     "id": [document.id for document in out],
                     "document": [document_text(document) for document in out],
@@ -88,7 +91,7 @@ class RayEngine(ReplayingEngine):
                 }
                 pq.write_table(pa.table(columns), self._folder / "in" / f"{number:06d}.parquet")
         engine = self.settings.engine
-        told = {
+        job = {
             "run_id": self.run_id,
             "settings": self.settings.model_dump(mode="json"),
             "retry": self.retries,
@@ -96,14 +99,14 @@ class RayEngine(ReplayingEngine):
             "address": engine.ray_address,
             "workers": engine.ray_workers or os.cpu_count() or 1,
         }
-        (self._folder / "job.json").write_bytes(orjson.dumps(told))
-        if self._known:
-            await asyncio.to_thread(write, self._folder / "replies" / "project.jsonl", *self._known)
-            self._known = []
+        (self._folder / "job.json").write_bytes(orjson.dumps(job))
+        if self._to_share:
+            await asyncio.to_thread(append_replies, self._folder / "replies" / "project.jsonl", *self._to_share)
+            self._to_share = []
         return left
 
-    def _heard(self, stored: StoredReply) -> None:
-        self._known.append(stored)
+    def _used(self, reply: Reply) -> None:
+        self._to_share.append(reply)
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
@@ -114,51 +117,51 @@ class RayEngine(ReplayingEngine):
         )  # fmt: skip
 
     async def _follow(self, process: asyncio.subprocess.Process, left: set[str]) -> None:
-        """Merge what comes until the job has ended."""
+        """Merge results until the job has ended."""
         assert process.stderr is not None
-        said = asyncio.create_task(process.stderr.read())
+        stderr = asyncio.create_task(process.stderr.read())
         self.progress.in_flight = len(left)
         try:
             while process.returncode is None and self.pending_state is None:
-                await asyncio.wait((asyncio.ensure_future(process.wait()),), timeout=LOOK_SECONDS)
+                await asyncio.wait((asyncio.ensure_future(process.wait()),), timeout=POLL_SECONDS)
                 await self._merge(left)
         finally:
             if process.returncode is None:
                 os.killpg(process.pid, signal.SIGTERM)
                 await process.wait()
             await self._merge(left)
-            words = (await said).decode("utf-8", "replace").strip().splitlines()
+            words = (await stderr).decode("utf-8", "replace").strip().splitlines()
         if not left or self.pending_state is not None:
             return
         stop = self._folder / STOP
         if stop.exists():
             self.pause(StopReason("errors", stop.read_text(encoding="utf-8")))
         else:
-            told = " ".join(words[-ERROR_LINES:]) or f"it ended with {process.returncode}"
-            self.pause(StopReason("errors", f"the Ray job left {len(left)} documents undone: {told}"))
+            job = " ".join(words[-ERROR_LINES:]) or f"it ended with {process.returncode}"
+            self.pause(StopReason("errors", f"the Ray job left {len(left)} documents undone: {job}"))
 
     async def _merge(self, left: set[str]) -> None:
-        """Take in the replies, then conclude the debates that have ended since the last look."""
-        parts = [path for path in sorted((self._folder / "out").glob("*.parquet")) if path not in self._parts]
-        await self._take_replies()
+        """Commit new replies, then conclude the debates that have ended since the last poll."""
+        parts = [path for path in sorted((self._folder / "out").glob("*.parquet")) if path not in self._merged_files]
+        await self._commit_replies()
         for path in parts:
             rows = pq.read_table(path).to_pylist()
-            self._parts.add(path)
+            self._merged_files.add(path)
             ended = {row["id"]: row for row in rows if row["status"] and row["id"] in left}
-            for document in await self.ports.documents(list(ended)):
+            for document in await self.dependencies.documents(list(ended)):
                 row = ended[document.id]
                 wanted = await self._replay(document)
                 if wanted and row["error"]:
-                    self._faults |= {key: ReplyError(row["error"], row["message"]) for key, _ in wanted}
+                    self._errors |= {key: ReplyError(row["error"], row["message"]) for key, _ in wanted}
                     wanted = await self._replay(document)
                 if not wanted:
                     left.discard(document.id)
         self.progress.in_flight = len(left)
 
-    async def _take_replies(self) -> None:
-        new = {reply.key: reply for reply in await asyncio.to_thread(lambda: list(self._journal.news()))}
+    async def _commit_replies(self) -> None:
+        new = {reply.key: reply for reply in await asyncio.to_thread(lambda: list(self._reader.new_replies()))}
         for reply in new.values():
-            if not self.store.known(reply.key):
+            if not self.store.contains(reply.key):
                 self._fresh.add(reply.key)
                 if reply.run_id == self.run_id:
                     self.progress.paid(reply.usage, reply.cost_usd)

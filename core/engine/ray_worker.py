@@ -1,4 +1,4 @@
-"""What a Ray worker does with a block of documents: debate them as a live run does, each reply kept in the journal."""
+"""A Ray worker: debates a block of documents like a live run and writes each reply to the shared log."""
 
 from __future__ import annotations
 
@@ -11,91 +11,93 @@ from typing import Any
 import orjson
 
 from core.annotations import Precedent, Precedents
+from core.debate.events import VerdictReached
+from core.debate.turns import Turn
 from core.documents import Document
+from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live import LiveEngine
-from core.engine.ports import AttemptRow, Ports, TurnRow, VerdictRow, Work
-from core.engine.reply_log import JournalStore
+from core.engine.reply_log import FolderReplyStore
 from core.llm.connections import Connection
 from core.llm.models import ModelLibrary
 from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason
 
 STOP = "stop.txt"
-"""The file in a job's folder that tells all workers to take up no further block, and why."""
+"""File in a job's folder that makes all workers start no further block; it contains the reason."""
 
 
-class _Verdicts:
-    """The Sink of a worker: nothing but how each debate ended, as the rest follows from the replies."""
+class _VerdictSink:
+    """The sink of a worker. It keeps only the verdicts, as everything else follows from the replies."""
 
     def __init__(self) -> None:
-        self.ended: dict[str, VerdictRow] = {}
+        self.ended: dict[str, VerdictReached] = {}
 
-    def turn(self, row: TurnRow) -> None:
-        """Left out."""
+    def turn(self, turn: Turn) -> None:
+        """Do nothing."""
 
-    async def verdict(self, row: VerdictRow) -> None:
-        """Kept."""
-        self.ended[row.document_id] = row
+    async def verdict(self, reached: VerdictReached) -> None:
+        """Keep the verdict."""
+        self.ended[reached.document_id] = reached
 
-    def attempt(self, row: AttemptRow) -> None:
-        """Left out."""
+    def attempt(self, attempt: FailedAttempt) -> None:
+        """Do nothing."""
 
     async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
-        """Left out."""
+        """Do nothing."""
 
 
-class Debater:
-    """Made once in each worker process; called with one block of the table after another."""
+class DebateWorker:
+    """A worker, created once in each process and called with one block of the table after another."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
-        told = orjson.loads((self._folder / "job.json").read_bytes())
-        settings = RunSettings.model_validate(told["settings"])
-        slots = max(1, math.ceil(settings.concurrency / told["workers"]))
+        job = orjson.loads((self._folder / "job.json").read_bytes())
+        settings = RunSettings.model_validate(job["settings"])
+        slots = max(1, math.ceil(settings.concurrency / job["workers"]))
         self._run = RunRow(
-            run_id=told["run_id"],
-            experiment_id=told["run_id"],
+            run_id=job["run_id"],
+            experiment_id=job["run_id"],
             settings=settings.model_copy(update={"concurrency": slots}),
             state="running",
             created_at=0.0,
             documents=0,
         )
-        self._retry = int(told["retry"])
-        self._connections = [Connection.model_validate(one) for one in told["connections"]]
-        self._store = JournalStore(self._folder / "replies")
+        self._retry = int(job["retry"])
+        self._connections = [Connection.model_validate(one) for one in job["connections"]]
+        self._store = FolderReplyStore(self._folder / "replies")
 
     def __call__(self, block: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-        """(id, document, precedents) in, (id, status, fault, message) out; status is empty for one that is not done."""
+        """Debate a block of (id, document, precedents) and return (id, status, error, message); empty if not done."""
         ids = [str(one) for one in block["id"]]
-        ended: dict[str, VerdictRow] = {}
+        ended: dict[str, VerdictReached] = {}
         if not (self._folder / STOP).exists():
             documents = {id: _document(id, str(one)) for id, one in zip(ids, block["document"], strict=True)}
-            shown = {id: precedents_of(str(one)) for id, one in zip(ids, block["precedents"], strict=True)}
+            examples = {id: precedents_of(str(one)) for id, one in zip(ids, block["precedents"], strict=True)}
             self._store.refresh()
-            ended = asyncio.run(self._debate(documents, shown))
+            ended = asyncio.run(self._debate(documents, examples))
         rows = [ended.get(id) for id in ids]
-        faults = [row.verdict.error if row else None for row in rows]
+        errors = [row.verdict.error if row else None for row in rows]
         return {
             "id": ids,
-            "status": [row.status if row else "" for row in rows],
-            "error": [fault.kind if fault else "" for fault in faults],
-            "message": [fault.message if fault else "" for fault in faults],
+            "status": [row.verdict.status if row else "" for row in rows],
+            "error": [error.kind if error else "" for error in errors],
+            "message": [error.message if error else "" for error in errors],
         }
 
     async def _debate(
-        self, documents: Mapping[str, Document], shown: Mapping[str, Precedents]
-    ) -> dict[str, VerdictRow]:
+        self, documents: Mapping[str, Document], examples: Mapping[str, Precedents]
+    ) -> dict[str, VerdictReached]:
         async def load(ids: Sequence[str]) -> Sequence[Document]:
             return [documents[id] for id in ids]
 
         async def precedents(document: Document) -> Precedents:
-            return shown[document.id]
+            return examples[document.id]
 
-        sink = _Verdicts()
+        sink = _VerdictSink()
         models = ModelLibrary(self._connections)
-        ports = Ports(load, models, self._store, sink, lambda _event: None, precedents)
+        dependencies = Dependencies(load, models, self._store, sink, lambda _event: None, precedents)
         run = self._run.model_copy(update={"documents": len(documents)})
         try:
-            status = await LiveEngine(Work(run, tuple(documents), self._retry), ports).run()
+            status = await LiveEngine(Work(run, tuple(documents), self._retry), dependencies).run()
         finally:
             await models.close()
         if status.state != "done":
@@ -104,12 +106,12 @@ class Debater:
 
 
 def document_text(document: Document) -> str:
-    """A document as the table holds it; without gold, which no model may see."""
+    """Return a document as JSON for the table, without gold, which no model may see."""
     return orjson.dumps({"fields": dict(document.fields), "position": document.position}).decode()
 
 
 def precedents_text(precedents: Precedents) -> str:
-    """Precedents as the table holds them."""
+    """Return precedents as JSON for the table."""
     rows = [
         [item, value, [[one.document_id, one.text, dict(one.values)] for one in found]]
         for (item, value), found in precedents.items()
@@ -118,7 +120,7 @@ def precedents_text(precedents: Precedents) -> str:
 
 
 def precedents_of(text: str) -> Precedents:
-    """What ``precedents_text`` was given."""
+    """Return the precedents from the JSON that ``precedents_text`` made."""
     return {
         (item, value): tuple(Precedent(id, words, values) for id, words, values in found)
         for item, value, found in orjson.loads(text)
@@ -126,5 +128,5 @@ def precedents_of(text: str) -> Precedents:
 
 
 def _document(id: str, text: str) -> Document:
-    told = orjson.loads(text)
-    return Document(id, told["fields"], told["position"])
+    job = orjson.loads(text)
+    return Document(id, job["fields"], job["position"])

@@ -1,4 +1,4 @@
-"""A turn store in files that several processes write, each its own: so workers on many machines share what was paid."""
+"""A reply store in a folder: each process writes its own file, so that workers on many machines share replies."""
 
 from __future__ import annotations
 
@@ -9,80 +9,86 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import orjson
+from pydantic import TypeAdapter
 
-from core.debate.turns import Usage
-from core.engine.ports import StoredReply
+from core.debate.turns import Reply
+
+_STORED = tuple(name for name in Reply.__dataclass_fields__ if name not in ("error", "reading", "evidence"))
+"""Fields of a stored reply; the others are parsed from its text."""
+_ADAPTER = TypeAdapter(Reply)
 
 
-class Journal:
-    """Reads the replies that come into a folder, file by file, each line once."""
+class ReplyLogReader:
+    """Reader of the replies that arrive in a folder, file by file, each line once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._read: dict[Path, int] = {}
+        self._offsets: dict[Path, int] = {}
 
-    def news(self) -> Iterator[StoredReply]:
-        """Replies that were written since the last look. A line without its end is left for the next."""
+    def new_replies(self) -> Iterator[Reply]:
+        """Yield replies written since the last call. An incomplete line is left for the next call."""
         for path in sorted(self._folder.glob("*.jsonl")):
             with path.open("rb") as file:
-                file.seek(self._read.get(path, 0))
+                file.seek(self._offsets.get(path, 0))
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
-                    self._read[path] = self._read.get(path, 0) + len(line)
-                    yield decoded(line)
+                    self._offsets[path] = self._offsets.get(path, 0) + len(line)
+                    yield decode(line)
 
 
-class JournalStore:
-    """The TurnStore over a folder that all workers see: what any of them paid for, none pays for again."""
+class FolderReplyStore:
+    """A ``ReplyStore`` in a folder that all workers share, so that no reply is paid for twice."""
 
     def __init__(self, folder: Path) -> None:
-        self._journal = Journal(folder)
+        self._reader = ReplyLogReader(folder)
         self._own = folder / f"{uuid.uuid4().hex}.jsonl"
-        self._replies: dict[str, StoredReply] = {}
+        self._replies: dict[str, Reply] = {}
 
     def refresh(self) -> None:
-        """Take in what others have written."""
-        self._replies |= {reply.key: reply for reply in self._journal.news()}
+        """Read the replies that other workers have written."""
+        self._replies |= {reply.key: reply for reply in self._reader.new_replies()}
 
-    def known(self, key: str) -> bool:
-        """Whether a reply with this key was seen."""
+    def contains(self, key: str) -> bool:
+        """Return True if a reply with this key is known."""
         return key in self._replies
 
-    async def fetch(self, key: str) -> StoredReply | None:
-        """The reply, or None."""
+    async def fetch(self, key: str) -> Reply | None:
+        """Return the reply, or None."""
         return self._replies.get(key)
 
-    async def commit(self, reply: StoredReply) -> None:
+    async def commit(self, reply: Reply) -> None:
         """Return once the reply is on disk."""
         if reply.key not in self._replies:
-            await asyncio.to_thread(write, self._own, reply)
+            await asyncio.to_thread(append_replies, self._own, reply)
             self._replies[reply.key] = reply
 
 
-def write(path: Path, *replies: StoredReply) -> None:
-    """Append replies to a file and see them to the disk."""
+def append_replies(path: Path, *replies: Reply) -> None:
+    """Append replies to a file and sync it to disk."""
     with path.open("ab") as file:
-        file.write(b"".join(map(encoded, replies)))
+        file.write(b"".join(map(encode, replies)))
         file.flush()
         os.fsync(file.fileno())
 
 
-def encoded(reply: StoredReply) -> bytes:
-    """A reply as a line of JSON, its end included."""
+def encode(reply: Reply) -> bytes:
+    """Return a reply as a line of JSON."""
+    fields = {name: getattr(reply, name) for name in _STORED}
     try:
-        return orjson.dumps(reply, option=orjson.OPT_APPEND_NEWLINE)
-    except orjson.JSONEncodeError:  # half a character, from where the text was not made storable
-        return json.dumps(asdict(reply)).encode() + b"\n"
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # a lone surrogate, in text that was not made storable
+        return json.dumps({**fields, "usage": asdict(reply.usage)}).encode() + b"\n"
 
 
-def decoded(line: bytes) -> StoredReply:
-    """The reply of such a line. Raises ValueError, TypeError or KeyError for anything else."""
+def decode(line: bytes) -> Reply:
+    """Return the reply in a line of JSON. Raises ValueError for anything else."""
     try:
-        data: dict[str, Any] = orjson.loads(line)
+        fields = orjson.loads(line)
     except orjson.JSONDecodeError:
-        data = json.loads(line)
-    return StoredReply(**{**data, "usage": Usage(**data["usage"]), "dropped": tuple(data["dropped"])})
+        fields = json.loads(line)
+    if not isinstance(fields, dict) or fields.keys() != set(_STORED):
+        raise ValueError("not a stored reply")
+    return _ADAPTER.validate_python(fields)

@@ -1,4 +1,4 @@
-"""A generator of asks that belongs to no run, such as the one that makes personas: asked, stored, never paid twice."""
+"""Requests that belong to no run, such as those that create personas: sent, stored, and never paid twice."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.debate.turns import Reply, Request, Step, T
-from core.documents import Document, storable
-from core.engine.keys import reply_key, request_hash
-from core.engine.limits import retried
-from core.engine.ports import Models, StoredReply, TurnStore
-from core.llm.reply import ModelReply
+from core.documents import Document
+from core.engine.debate import paid_reply, reply_key, request_hash
+from core.engine.interfaces import Models, ReplyStore
+from core.engine.retries import with_retries
 from core.runs import RunSettings
 
-AT_ONCE = 8
-NOWHERE = Document("", {})
+CONCURRENCY = 8
+NO_DOCUMENT = Document("", {})
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What it took. ``cost_usd`` is None as soon as one price is unknown."""
+    """Requests, calls, tokens and cost so far. ``cost_usd`` is None as soon as one price is unknown."""
 
-    asks: int = 0
+    requests: int = 0
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -32,14 +31,14 @@ class Spent:
 
     @property
     def tokens(self) -> int:
-        """In and out."""
+        """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
-    def plus(self, reply: StoredReply, *, paid: bool) -> Spent:
-        """With one reply more; one from the store costs nothing."""
+    def plus(self, reply: Reply, *, paid: bool) -> Spent:
+        """Return the sum with one more reply; a reply from the store costs nothing."""
         cost = 0.0 if not paid else reply.cost_usd
         return Spent(
-            self.asks + 1,
+            self.requests + 1,
             self.calls + paid,
             self.prompt_tokens + reply.usage.prompt_tokens,
             self.completion_tokens + reply.usage.completion_tokens,
@@ -51,68 +50,57 @@ async def drive(
     step: Step[T],
     settings: RunSettings,
     models: Models,
-    store: TurnStore,
-    tell: Callable[[int, int], None] = lambda _done, _asked: None,
+    store: ReplyStore,
+    on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
 ) -> tuple[T, Spent]:
-    """What the generator returns, and what that took. Asks go to the seats of ``settings`` by role, some at a time.
+    """Run a generator of requests and return its result and what it took.
 
-    ``tell`` hears of (asks answered, asks made so far). Raises the ModelError that outlasted its retries; what was
-    answered by then is stored, so that the next try pays only for the rest. What the generator raises passes through.
+    Requests go to the role models of ``settings``, some at a time. ``on_progress`` is called with (replies received,
+    requests made). Raises the ModelError that outlasted its retries; replies received by then are stored, so that the
+    next attempt pays only for the rest. Exceptions of the generator pass through.
     """
     counts: Counter[str] = Counter()
-    spent, asked, slots = Spent(), 0, asyncio.Semaphore(AT_ONCE)
+    spent, asked, slots = Spent(), 0, asyncio.Semaphore(CONCURRENCY)
 
-    async def answered(ask: Request) -> Reply:
+    async def answer(request: Request) -> Reply:
         nonlocal spent
-        request = request_hash(
-            settings.role_models[ask.role], ask, models.salt(settings.role_models[ask.role], ask, settings), 0
-        )
-        key = reply_key(request, counts[request], 0)
-        counts[request] += 1
-        stored = await store.fetch(key) if store.known(key) else None
-        paid = stored is None
-        if stored is None:
+        role_model = settings.role_models[request.role]
+        hash = request_hash(role_model, request, models.salt(role_model, request, settings), 0)
+        key = reply_key(hash, counts[hash], 0)
+        counts[hash] += 1
+        reply = await store.fetch(key) if store.contains(key) else None
+        paid = reply is None
+        if reply is None:
             async with slots:
-                stored = await _paid(key, ask, settings, models)
-            await store.commit(stored)
-        spent = spent.plus(stored, paid=paid)
-        tell(spent.asks, asked)
-        return Reply(stored.text, stored.reasoning, "length" if stored.finish == "length" else "stop", stored.usage)
+                reply = await _call(key, request, settings, models)
+            await store.commit(reply)
+        spent = spent.plus(reply, paid=paid)
+        on_progress(spent.requests, asked)
+        return reply
 
     try:
-        asks = next(step)
+        requests = next(step)
         while True:
-            asked += len(asks)
-            tell(spent.asks, asked)
-            replies = await asyncio.gather(*map(answered, asks), return_exceptions=True)
-            asks = step.send(tuple(map(_reply, replies)))
+            asked += len(requests)
+            on_progress(spent.requests, asked)
+            replies = await asyncio.gather(*map(answer, requests), return_exceptions=True)
+            requests = step.send(tuple(map(_reply, replies)))
     except StopIteration as end:
-        made: T = end.value
-        return made, spent
+        result: T = end.value
+        return result, spent
 
 
 def _reply(reply: Reply | BaseException) -> Reply:
-    """Siblings of an ask that fails end first, as they are paid for."""
+    """Raise the error of a failed request, after all parallel requests have ended, as they are paid for."""
     if isinstance(reply, BaseException):
         raise reply
     return reply
 
 
-async def _paid(key: str, ask: Request, settings: RunSettings, models: Models) -> StoredReply:
+async def _call(key: str, request: Request, settings: RunSettings, models: Models) -> Reply:
     began = time.monotonic()
-    role_model = settings.role_models[ask.role]
-    reply: ModelReply = await retried(
-        lambda: models.ask(role_model, ask, settings, NOWHERE, lambda _text, _is_reasoning: None)
+    role_model = settings.role_models[request.role]
+    reply = await with_retries(
+        lambda: models.ask(role_model, request, settings, NO_DOCUMENT, lambda _text, _is_reasoning: None)
     )
-    return StoredReply(
-        key=key,
-        text=storable(reply.text),
-        reasoning=storable(reply.reasoning),
-        finish=reply.finish,
-        usage=reply.usage,
-        cost_usd=reply.cost_usd,
-        seconds=time.monotonic() - began,
-        at=time.time(),
-        dropped=reply.dropped,
-        served=reply.served,
-    )
+    return paid_reply(reply, key, seconds=time.monotonic() - began)

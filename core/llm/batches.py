@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from core import errors
-from core.debate.turns import ReplyForm, Request, Usage
+from core.debate.turns import Reply, ReplyForm, Request, Usage
 from core.errors import ModelError
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
 from core.llm.failures import from_status, hide_key, plain, redacted
 from core.llm.models import ModelLibrary
-from core.llm.reply import ModelReply, estimated
+from core.llm.reply import estimated
 from core.llm.request import packed
 from core.llm.streaming import maybe
 from core.runs import RoleModel, RunSettings
@@ -296,7 +296,7 @@ class BatchLibrary:
         settings: RunSettings,
         form: ReplyForm,
         prompt_characters: int,
-    ) -> ModelReply:
+    ) -> Reply:
         """What a row says, at half the list price. Raises a ModelError."""
         place, key = self._place(role_model), self._keys.get(role_model.base_url)
         request = self._library.request(place, key, role_model, Request("", (), form=form), settings)

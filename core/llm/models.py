@@ -12,7 +12,7 @@ import aiohttp
 
 from core import baseline
 from core.baseline import classifier_model
-from core.debate.turns import Request, Usage
+from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import diagnose_tls, model_info, ollama_chat, openai_chat, probe, schemas, streaming, wire
@@ -21,7 +21,7 @@ from core.llm.connections import PRESETS, Connection, find_key
 from core.llm.failures import hide_key, redacted
 from core.llm.limits import Limits
 from core.llm.prices import Prices
-from core.llm.reply import ModelReply, OnDelta, estimated
+from core.llm.reply import OnDelta, estimated
 from core.llm.request import ModelRequest
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
@@ -83,7 +83,7 @@ class ModelLibrary:
 
     async def ask(
         self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
-    ) -> ModelReply:
+    ) -> Reply:
         """One request to whoever sits there; raises a ModelError. No retries in here."""
         place = self._place_of(role_model)
         if place.dialect == "builtin":
@@ -115,7 +115,7 @@ class ModelLibrary:
             return known
         own = settings.model_copy(update={"codebook": probe.BOOK})
 
-        async def send(ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply:
+        async def send(ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply:
             probed = role_model.model_copy(update={"sampling": sampling})
             return await self._send(place, probed, ask, own, lambda _text, _is_reasoning: None, more)
 
@@ -133,7 +133,7 @@ class ModelLibrary:
         settings: RunSettings,
         on_delta: OnDelta,
         more: Mapping[str, Any] = _NOTHING,
-    ) -> ModelReply:
+    ) -> Reply:
         key = await self.key(place)
         request = self.request(place, key, role_model, ask, settings, more)
         known = self.capabilities.of(place, role_model.model)
@@ -179,7 +179,7 @@ class ModelLibrary:
             more=more,
         )
 
-    def dearest(self, role_model: RoleModel, ask: Request) -> float:
+    def max_cost(self, role_model: RoleModel, ask: Request) -> float:
         """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
         characters = sum(len(message.content) for message in ask.messages)
         usage = Usage(prompt_tokens=characters, completion_tokens=role_model.sampling.max_tokens)
@@ -259,7 +259,7 @@ async def _ask_builtin(
     document: Document,
     on_delta: OnDelta,
     classifier: classifier_model.ClassifierModel | None,
-) -> ModelReply:
+) -> Reply:
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
     codebook = ask.narrow(settings.codebook)
     if classifier is None:
@@ -274,7 +274,7 @@ async def _ask_builtin(
         on_delta(text, False)
     counted = estimated(sum(len(message.content) for message in ask.messages), len(text))
     usage = Usage(counted.prompt_tokens, counted.completion_tokens, estimated=True)
-    return ModelReply(text, usage=usage, cost_usd=0.0)
+    return Reply(text, usage=usage, cost_usd=0.0)
 
 
 def _words(text: str) -> list[str]:

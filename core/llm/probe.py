@@ -9,10 +9,9 @@ from typing import Any
 import orjson
 
 from core.codebook import Codebook, Label
-from core.debate.turns import Request
+from core.debate.turns import Reply, Request
 from core.errors import ModelError
 from core.llm.capabilities import Known
-from core.llm.reply import ModelReply
 from core.prompts.messages import Message
 from core.runs import Sampling
 
@@ -26,7 +25,7 @@ BOOK = Codebook(name="probe", labels=(Label(name="Weather"), Label(name="Food"))
 TOKENS = 400
 """Enough for a model that thinks before it says eight words."""
 
-Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[ModelReply]]
+Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[Reply]]
 """(ask, sampling, further parameters) -> the reply; raises ModelError."""
 
 
@@ -53,14 +52,14 @@ async def examine(send: Send, known: Known) -> None:
         known.reasons = any(reply.reasoning for reply in replies)
 
 
-async def _tried(send: Send, ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> ModelReply | None:
+async def _tried(send: Send, ask: Request, sampling: Sampling, more: Mapping[str, Any]) -> Reply | None:
     try:
         return await send(ask, sampling, more)
     except ModelError:
         return None
 
 
-def _is_object(reply: ModelReply) -> bool:
+def _is_object(reply: Reply) -> bool:
     """Whether the reply is a JSON object, or was one until the limit cut it."""
     text = reply.text.strip()
     if reply.finish == "length":

@@ -12,16 +12,16 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 import orjson
 from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
-from core.debate.turns import Usage
+from core.debate.turns import Reply, Usage
 from core.llm.failures import ADDRESS_REMEDY, from_status, plain
-from core.llm.reply import ModelReply, OnDelta, estimated
+from core.llm.reply import OnDelta, estimated
 from core.llm.request import ModelRequest, packed
 from core.runs import RoleModel
 
@@ -265,7 +265,7 @@ class ReplyBuilder:
         """The text until now."""
         return "".join(self.text)
 
-    def finished(self, request: ModelRequest, dropped: tuple[str, ...]) -> ModelReply:
+    def finished(self, request: ModelRequest, dropped: tuple[str, ...]) -> Reply:
         """The whole reply.
 
         Raises CutStream when the server never said that it was done, Refused when a filter stopped it, EmptyReply, and
@@ -283,7 +283,7 @@ class ReplyBuilder:
         if why in _FILTERED:
             raise errors.Refused(f"{role_model.connection}: a content filter stopped {role_model.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
-        finish = "length" if why in _AT_ITS_LIMIT else "stop"
+        finish: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
         if not text.strip() and finish == "length" and request.ask.form == "text":
             limit = role_model.sampling.max_tokens
             raise errors.LengthLimit(
@@ -292,7 +292,16 @@ class ReplyBuilder:
         if not text.strip() and finish == "stop":
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} answered without a word.")
         usage = self.spent(request.characters)
-        return ModelReply(text, reasoning, finish, usage, request.price(usage), dropped, self.logprobs, self.served)
+        return Reply(
+            text=text,
+            reasoning=reasoning,
+            finish=finish,
+            usage=usage,
+            cost_usd=request.price(usage),
+            dropped=dropped,
+            served=self.served,
+            logprobs=self.logprobs,
+        )
 
 
 @contextlib.asynccontextmanager

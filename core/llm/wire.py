@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import aiohttp
 
 from core import errors
+from core.debate.turns import Reply
 from core.llm import streaming
 from core.llm.capabilities import Known
-from core.llm.reply import ModelReply, OnDelta
+from core.llm.reply import OnDelta
 from core.llm.request import ModelRequest
 from core.llm.schemas import Schema
 from core.runs import RoleModel
@@ -38,7 +39,7 @@ class Dialect(Protocol):
 
 async def ask(
     session: aiohttp.ClientSession, dialect: Dialect, request: ModelRequest, known: Known, on_delta: OnDelta
-) -> ModelReply:
+) -> Reply:
     """Send one ask. What the server refuses is left out once, remembered in ``known``, and named in the reply's
     ``dropped``. Raises a ModelError."""
     refused: dict[str, Any] | None = None
@@ -77,7 +78,7 @@ async def _exchange(
     body: dict[str, Any],
     growing: streaming.ReplyBuilder,
     unsent: tuple[str, ...],
-) -> ModelReply:
+) -> Reply:
     """One request and its reply. A ModelError tells what had come before it, and what that was billed."""
     url = f"{request.place.base_url}{dialect.PATH}"
     try:
@@ -101,7 +102,7 @@ async def _without_schema(
     known: Known,
     on_delta: OnDelta,
     fault: errors.ServerFault,
-) -> ModelReply:
+) -> Reply:
     """A server that never took a schema broke on one: a weak one may not know what it is. Whether that was it shows
     when the same goes out without; otherwise the fault is what it was, and nothing is concluded."""
     try:

@@ -1,16 +1,16 @@
-"""Chat messages, the result of rendering a template."""
+"""What a template is filled in to: the messages of a chat."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-MessageRole: TypeAlias = Literal["system", "user", "assistant"]
+Speaker: TypeAlias = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One chat message."""
 
-    role: MessageRole
+    role: Speaker
     content: str

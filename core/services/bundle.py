@@ -23,6 +23,7 @@ import orjson
 
 import core
 from core.codebook import Codebook, dump_yaml
+from core.debate.turns import Turn
 from core.documents import Value
 from core.errors import InputError
 from core.export import debates, replacing
@@ -33,7 +34,6 @@ from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
 from core.store.dump import ROWS_AT_ONCE, restore
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
-from core.store.transcripts import Turn
 
 NAME = "bundle"
 """What it is called among the formats of ``moot export``."""

@@ -1,4 +1,4 @@
-"""Which driver moves a run, and its options as they are typed."""
+"""The engine of a run, and its options on the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from core.engine.batch import BatchEngine
 from core.engine.engine import Engine
+from core.engine.interfaces import Dependencies, LoadDocuments, Publish, Work
 from core.engine.live import LiveEngine
-from core.engine.ports import Documents, Ports, Publish, Work
 from core.errors import UsageError
 from core.llm.batches import BatchLibrary
 from core.llm.models import ModelLibrary
@@ -19,12 +19,14 @@ from core.services import examples
 from core.store.project import Project
 
 PARAMS = tuple(name for name in EngineSettings.model_fields if name != "name")
-"""The ``--param`` names that are the driver's."""
+"""The ``--param`` names that belong to an engine."""
 
 
 def parse_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, dict[str, str]]:
-    """The driver by name with its own parameters, and the parameters of others. UsageError for a value that does not
-    fit."""
+    """Return the engine's settings and the parameters that are not for an engine.
+
+    Raises UsageError for an invalid value.
+    """
     own = {key: value for key, value in params.items() if key in PARAMS}
     try:
         chosen = EngineSettings.model_validate({"name": name, **own})
@@ -33,22 +35,24 @@ def parse_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, 
         raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
     stranger = next((key for key in own if not key.startswith(name)), None)
     if stranger is not None:
-        raise UsageError(f"--param {stranger} is for another driver than {name}.", "Choose it with --engine.")
+        raise UsageError(f"--param {stranger} is for another engine than {name}.", "Choose it with --engine.")
     return chosen, {key: value for key, value in params.items() if key not in PARAMS}
 
 
-def make_engine(project: Project, models: ModelLibrary, documents: Documents, publish: Publish, work: Work) -> Engine:
-    """The driver that a run's settings name, over the project's store."""
-    library = examples.example_library(project.store, models, documents, work.run)
-    ports = Ports(documents, models, project.turn_store, project.sink, publish, library)
+def make_engine(
+    project: Project, models: ModelLibrary, documents: LoadDocuments, publish: Publish, work: Work
+) -> Engine:
+    """Return the engine that a run's settings name, on the project's store."""
+    find_examples = examples.example_library(project.store, models, documents, work.run)
+    dependencies = Dependencies(documents, models, project.turn_store, project.sink, publish, find_examples)
     match work.run.settings.engine.name:
         case "live":
-            return LiveEngine(work, ports)
+            return LiveEngine(work, dependencies)
         case "batch":
-            return BatchEngine(work, ports, BatchLibrary(models), project.jobs)
+            return BatchEngine(work, dependencies, BatchLibrary(models), project.jobs)
         case "ray":
             from core.engine.ray_run import RayEngine  # with Parquet, which nothing else in a run needs
 
             place = work.run.settings.engine.ray_dir or project.path.with_suffix(".ray")
             folder = Path(place).expanduser() / work.run.run_id
-            return RayEngine(work, ports, list(models.connections.values()), folder.resolve())
+            return RayEngine(work, dependencies, list(models.connections.values()), folder.resolve())

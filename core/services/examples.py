@@ -14,7 +14,7 @@ from core.annotations import Precedents
 from core.classifier.similarity import Index, labelled
 from core.debate import protocols
 from core.documents import Document, Value
-from core.engine.ports import Documents, Library, no_precedents
+from core.engine.interfaces import FindExamples, LoadDocuments, no_examples
 from core.llm import embeddings
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, RunSettings
@@ -26,14 +26,14 @@ SIMILARITY_PARAM = "likeness"
 LOAD_BATCH = 512
 
 
-def example_library(store: Store, models: ModelLibrary, documents: Documents, run: RunRow) -> Library:
+def example_library(store: Store, models: ModelLibrary, documents: LoadDocuments, run: RunRow) -> FindExamples:
     """Return the function that finds examples for a run; it finds none if the protocol shows none.
 
     Blocks while the pool is frozen for the first time. Raises UsageError for an unknown way to compare texts.
     """
     shots = protocols.of(run.settings).shots(run.settings.params)
     if shots == 0:
-        return no_precedents
+        return no_examples
     embed = embeddings.embedder(str(run.settings.params.get(SIMILARITY_PARAM, "")), models.connections)
     return _ExampleIndex(example_pool(store, run), documents, embed, shots).find
 
@@ -74,7 +74,7 @@ class _ExampleIndex:
     def __init__(
         self,
         known: dict[str, dict[str, Value]],
-        documents: Documents,
+        documents: LoadDocuments,
         embed: embeddings.Embed | None,
         shots: int,
     ) -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from core.annotations import VERDICT, Evidence
+from core.debate.turns import Turn
 from core.errors import NoSuchRun
 from core.export import FORMATS, AnnotatorValues, ExportRow, Format, find_format, write
 from core.runs import RunRow
 from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
-from core.store.transcripts import Turn
 
 REVIEW = "review"
 """The source of a value that a person gave."""
@@ -228,10 +228,10 @@ def _line(turn: Turn, run_id: str) -> dict[str, Any]:
         "text": reply.text,
         "reasoning": reply.reasoning,
         "reading": {
-            "values": dict(turn.reading.values),
-            "undecided": dict(turn.reading.undecided),
-            "unknown": list(turn.reading.unknown),
-            "problem": turn.reading.problem,
+            "values": dict(reply.reading.values),
+            "undecided": dict(reply.reading.undecided),
+            "unknown": list(reply.reading.unknown),
+            "problem": reply.reading.problem,
         },
         "evidence": [
             {
@@ -242,7 +242,7 @@ def _line(turn: Turn, run_id: str) -> dict[str, Any]:
                 "end": quote.end,
                 "match": quote.match,
             }
-            for quote in turn.evidence
+            for quote in reply.evidence
         ],
         "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
         "cost": reply.cost_usd,

@@ -71,7 +71,7 @@ class Making:
         cost = "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"
         return (
             f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.made.found)} dimensions found; "
-            f"{spent.asks} asks, {spent.tokens:,} tokens, {cost}"
+            f"{spent.requests} requests, {spent.tokens:,} tokens, {cost}"
         )
 
 
@@ -172,7 +172,7 @@ def with_personas(
         if plan.protocol == PANEL and plan.params.get("personas"):
             session.store.personas.save(personas.read(str(plan.params["personas"])), note="from the command line")
         return plan, []
-    params = protocols.find(PANEL).parse_params({name: plan.params[name] for name in LIMITS if name in plan.params})
+    params = protocols.find(PANEL).settled({name: plan.params[name] for name in LIMITS if name in plan.params})
     making = make(
         session,
         read_sources(sources),
@@ -192,7 +192,7 @@ def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
         protocol=persona_extraction.TEMPLATES,
         codebook=codebook,
         role_models=dict.fromkeys(ROLE_MODELS, role_model),
-        templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
+        templates=prompts.shipped(persona_extraction.TEMPLATES),
     )
 
 
@@ -341,7 +341,7 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
     of = {member.role: member.group.name for member in cast.members}
     ended = max(1, run.verdicts + run.unresolved + run.failed)
     spent: dict[str, GroupCost] = {}
-    for role, (turns, tokens, cost) in session.store.ended.spent(run.run_id).items():
+    for role, (turns, tokens, cost) in session.store.finished_debates.spent(run.run_id).items():
         name = of.get(role) or family(role).capitalize()
         before = spent.get(name, GroupCost(name, 0, 0, 0.0, 0.0))
         whole = None if before.cost_usd is None or cost is None else before.cost_usd + cost

@@ -18,8 +18,9 @@ from core.llm.models import ModelLibrary
 from core.runs import State, StopReason
 from core.services import engines, run_view
 from core.services.classifier_training import ClassifierTrainer
-from core.services.live_run import DocumentText, FinishedPage, LiveRunState, Replay
+from core.services.live_run import DocumentText, LiveRunState, Replay
 from core.services.prefetch import Prefetcher
+from core.services.run_view import FinishedPage
 from core.store.project import Project
 
 PAUSED = StopReason("user", "paused by you")

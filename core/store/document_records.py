@@ -22,10 +22,11 @@ _DOSSIER = """
 WITH base AS ({base}),
 decided AS (SELECT document_id, status, verdict FROM verdicts WHERE run_id = $run {narrowed}),
 heard AS (
-    SELECT document_id, list({{'role': role, 'says': last.says, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
+    SELECT document_id,
+           list({{'role': role, 'values': last.values, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
     FROM (
-        SELECT document_id, role, arg_max({{'turn': turn, 'says': says, 'evidence': evidence}},
-                                          turn + if(says IS NULL, 0, 1000000)) AS last
+        SELECT document_id, role, arg_max({{'turn': turn, 'values': values, 'evidence': evidence}},
+                                          turn + if(values IS NULL, 0, 1000000)) AS last
         FROM turns WHERE run_id = $run AND NOT superseded {narrowed} GROUP BY document_id, role
     )
     GROUP BY document_id
@@ -145,7 +146,7 @@ def _dossier(row: Sequence[Any]) -> DocumentRecord:
         unread=said["reasons"],
         notes=tuple(said["notes"]),
         error=ReplyError(**said["error"]) if said["error"] else None,
-        roles={role["role"]: load(role["says"]) for role in roles or () if role["says"] is not None},
+        roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
         reviews={cells[0]: _review(cells) for cells in reviews or ()},
         review_status=standing or PENDING,

@@ -1,4 +1,4 @@
-"""Debates that have ended, for the board's list, and where a document comes from."""
+"""Finished debates for the list on the live page, and summaries of what a run's replies cost."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from core.store.connection import Connection
 from core.store.rows import clean
 from core.store.transcripts import verdict_of
 
-WORDS = 140
-"""Characters of a document's text that a line of the list may need."""
+TEXT_START = 140
+"""Characters of a document's text in the list."""
 
 _FOUND = """
 FROM verdicts JOIN documents ON id = document_id
@@ -23,40 +23,50 @@ WHERE run_id = $run AND ($status = '' OR status = $status)
 
 
 @dataclass(frozen=True, slots=True)
-class EndedDebate:
-    """How the debate on one document ended. ``words`` are the first of its text."""
+class FinishedDebate:
+    """A finished debate in a list. ``text_start`` is the beginning of the document."""
 
     document_id: str
     status: str
     values: Mapping[str, Value | None]
-    words: str
+    text_start: str
 
 
-class EndedDebates:
-    """Reads from any thread."""
+@dataclass(frozen=True, slots=True)
+class FinishedPage:
+    """A page of finished debates, newest first, and the total number that match."""
+
+    total: int
+    rows: tuple[FinishedDebate, ...]
+
+
+class FinishedDebates:
+    """Reader of finished debates, for any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def page(
         self, run_id: str, *, search: str = "", status: str = "", offset: int = 0, limit: int = 50
-    ) -> tuple[int, list[EndedDebate]]:
-        """How many debates of the run ended and fit, and one page of them, newest first.
+    ) -> FinishedPage:
+        """Return one page of the run's finished debates, newest first.
 
-        ``search`` is looked for in ids and texts, ``status`` may be empty for all.
+        ``search`` is searched for in ids and texts; an empty ``status`` matches all.
         """
         params = {"run": run_id, "status": status, "search": clean(search).lower()}
         counted = self._connection.row(f"SELECT count(*) {_FOUND}", params)
         rows = self._connection.rows(
-            f"SELECT document_id, status, verdict, left(text, {WORDS}) {_FOUND} "
+            f"SELECT document_id, status, verdict, left(text, {TEXT_START}) {_FOUND} "
             "ORDER BY unix_time DESC, position DESC LIMIT $limit OFFSET $offset",
             {**params, "limit": limit, "offset": offset},
         )
-        ended = [EndedDebate(id, status, verdict_of(verdict).values, words) for id, status, verdict, words in rows]
-        return (int(counted[0]) if counted else 0), ended
+        finished = (
+            FinishedDebate(id, status, verdict_of(verdict).values, start) for id, status, verdict, start in rows
+        )
+        return FinishedPage(int(counted[0]) if counted else 0, tuple(finished))
 
     def origin(self, document_id: str) -> tuple[str, int] | None:
-        """The file that a document came from (may be empty) and its number in the project, counted from 1."""
+        """Return the file of a document (may be empty) and its number in the project, from 1."""
         row = self._connection.row(
             "SELECT coalesce(file_name, ''), position + 1 FROM documents LEFT JOIN imports ON imports.id = import_id "
             "WHERE documents.id = ?",
@@ -65,8 +75,7 @@ class EndedDebates:
         return (str(row[0]), int(row[1])) if row else None
 
     def last_reply(self, run_id: str) -> tuple[float | None, int]:
-        """When the run's last reply ended (unix seconds), and on how many of its documents somebody spoke although
-        there is no verdict yet."""
+        """Return the time of the run's last reply (Unix seconds), and how many of its debates have only begun."""
         row = self._connection.row(
             "SELECT max(unix_time), count(DISTINCT document_id) FILTER (document_id NOT IN "
             "(SELECT document_id FROM verdicts WHERE run_id = $run)) "
@@ -76,8 +85,10 @@ class EndedDebates:
         return (row[0], int(row[1])) if row else (None, 0)
 
     def spent(self, run_id: str) -> dict[str, tuple[int, int, float | None]]:
-        """For each role of a run: turns, tokens in and out, dollars (None when a price is unknown). A reply that came
-        from the store counts as what it once cost."""
+        """Return turns, tokens and dollars by role of a run; dollars are None if a price is unknown.
+
+        A reply from the store counts with its original cost.
+        """
         rows = self._connection.rows(
             "SELECT role, count(*), sum(prompt_tokens + completion_tokens), "
             "CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd) END "
@@ -86,9 +97,11 @@ class EndedDebates:
         )
         return {role: (int(turns), int(tokens), cost) for role, turns, tokens, cost in rows}
 
-    def faults(self, run_id: str, most: int = 3) -> list[tuple[str, int]]:
-        """What the failed documents of a run failed on, in the server's words, and how many did, the commonest first.
-        Looked at are the 100 commonest ends."""
+    def errors(self, run_id: str, most: int = 3) -> list[tuple[str, int]]:
+        """Return the commonest error messages of a run's failed documents with their counts.
+
+        Only the 100 commonest verdicts are read.
+        """
         rows = self._connection.rows(
             "SELECT verdict, count(*) FROM verdicts WHERE run_id = ? AND status = 'failed' "
             "GROUP BY verdict ORDER BY count(*) DESC LIMIT 100",
@@ -96,17 +109,17 @@ class EndedDebates:
         )
         counted: Counter[str] = Counter()
         for verdict, count in rows:
-            fault = verdict_of(verdict).error
-            counted[fault.message if fault else ""] += count
+            error = verdict_of(verdict).error
+            counted[error.message if error else ""] += count
         return counted.most_common(most)
 
-    def at_their_limit(self, run_id: str) -> int:
-        """How many replies that a run paid for were cut by their output limit."""
+    def truncated_replies(self, run_id: str) -> int:
+        """Return how many replies of a run were cut by their output limit."""
         row = self._connection.row("SELECT count(*) FROM replies WHERE run_id = ? AND finish = 'length'", [run_id])
         return int(row[0]) if row else 0
 
     def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:
-        """For each role of a run: how many turns it has had, and the average tokens of one."""
+        """Return the number of turns and their average tokens by role of a run."""
         rows = self._connection.rows(
             "SELECT role, count(*), round(avg(prompt_tokens)), round(avg(completion_tokens)) "
             "FROM turns JOIN replies USING (key) WHERE turns.run_id = ? GROUP BY role",

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from core.store.connection import open_file
-from core.store.jobs import BatchJobs
+from core.store.jobs import BatchJobStore
 from core.store.replies import Replies
 from core.store.run_writer import RunWriter
 from core.store.store import Store
@@ -31,7 +31,7 @@ class Project:
             self.store.runs.recover()
             self.turn_store = self._replies = Replies(self._connection, self._writer)
             self.sink = RunWriter(self._connection, self._writer)
-            self.jobs = BatchJobs(self._connection, self._writer)
+            self.jobs = BatchJobStore(self._connection, self._writer)
         except BaseException:
             self.close()
             raise

@@ -1,4 +1,4 @@
-"""Paid replies by request hash: the engine's turn store."""
+"""Paid replies by the hash of their request: the engine's reply store."""
 
 from __future__ import annotations
 
@@ -8,86 +8,85 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from core.debate.turns import Usage
-from core.engine.ports import StoredReply
+from core.debate.turns import Reply, Usage
 from core.errors import StorageFull
 from core.store.connection import Connection, Cursor
-from core.store.reply_log import ReplyLog, beside
+from core.store.reply_log import ReplyLog, reply_log_path
 from core.store.rows import append_keyed, dump, load
 from core.store.writer import Writer
 
 logger = logging.getLogger(__name__)
 
-REPLY = (
-    "key", "text", "reasoning", "finish", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens",
-    "estimated", "cost_usd", "seconds", "unix_time", "dropped", "run_id", "served",
-)  # fmt: skip
+_USAGE = tuple(Usage.__dataclass_fields__)
+_FIELDS = ("key", "run_id", "text", "reasoning", "finish", "cost_usd", "seconds", "unix_time", "served")
+REPLY = (*_FIELDS, *_USAGE, "dropped")
+"""Columns of ``replies``: the fields of ``Reply`` and of its ``Usage``."""
 
 
 class Replies:
-    """The TurnStore: paid replies by key. A key that is there is never written again.
+    """The engine's ``ReplyStore``. A key that exists is never written again.
 
-    A reply goes into a log first, which takes microseconds, and reaches its table with others. What the log of a
-    process that died still has is moved into the table on opening.
+    A reply is first written to a log, which takes microseconds, and later to its table together with others. Opening
+    moves the replies that a crashed process left in the log into the table.
     """
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
-        place = beside(connection.path)
-        if connection.made:  # what lies there is of another project that was deleted
-            place.unlink(missing_ok=True)
+        path = reply_log_path(connection.path)
+        if connection.made:  # a log from a deleted project of the same name
+            path.unlink(missing_ok=True)
         self._keys = {key for (key,) in connection.rows("SELECT key FROM replies")}
-        self._log = ReplyLog(place)
-        self._refused: list[StoredReply] = []
-        """Those that the disk had no room for: in the log, not in the table."""
+        self._log = ReplyLog(path)
+        self._refused: list[Reply] = []
+        """Replies that the full disk refused: in the log, not in the table."""
         left = [reply for reply in self._log.found if reply.key not in self._keys]
         if left:
             writer.do(lambda cursor: _insert_replies(cursor, left, True))
             self._keys.update(reply.key for reply in left)
         self._log.forget([reply.key for reply in self._log.found])
 
-    def known(self, key: str) -> bool:
-        """Whether a reply with this key is on disk. From memory."""
+    def contains(self, key: str) -> bool:
+        """Return True if a reply with this key is on disk; from memory."""
         return key in self._keys
 
     def keys(self) -> frozenset[str]:
-        """The keys of all replies on disk."""
+        """Return the keys of all replies on disk."""
         return frozenset(self._keys)
 
-    def get(self, key: str) -> StoredReply | None:
-        """The reply with this key, or None."""
+    def get(self, key: str) -> Reply | None:
+        """Return the reply with this key, or None."""
         if key not in self._keys:
             return None
         waiting = self._log.get(key)
         if waiting is not None:
             return waiting
         rows = self._connection.rows(f"SELECT {', '.join(REPLY)} FROM replies WHERE key = ?", [key])
-        return reply_of(rows[0]) if rows else None
+        return reply_from_row(rows[0]) if rows else None
 
-    async def fetch(self, key: str) -> StoredReply | None:
-        """``get`` without blocking the loop."""
+    async def fetch(self, key: str) -> Reply | None:
+        """Return the reply with this key, or None, without blocking the loop."""
         waiting = self._log.get(key)
         if waiting is not None or key not in self._keys:
             return waiting
         return await asyncio.to_thread(self.get, key)
 
-    async def commit(self, reply: StoredReply) -> None:
-        """Return once the reply is in the log, where it outlives the process. Raises StorageFull and ProjectError."""
+    async def commit(self, reply: Reply) -> None:
+        """Return once the reply is in the log, where it survives a crash. Raises StorageFull and ProjectError."""
         if reply.key in self._keys:
             return
         self._log.append(reply)
         self._keys.add(reply.key)
         again, self._refused = self._refused, []
         for one in (*again, reply):
-            self._writer.insert(_insert_replies, [one]).add_done_callback(self._settled(one))
+            self._writer.insert(_insert_replies, [one]).add_done_callback(self._on_written(one))
 
     def close(self) -> None:
-        """Give the log free, once the writer is closed."""
+        """Close the log, after the writer."""
         self._log.close()
 
-    def _settled(self, reply: StoredReply) -> Any:
-        def settled(written: Future[None]) -> None:
+    def _on_written(self, reply: Reply) -> Any:
+        def on_written(written: Future[None]) -> None:
             error = written.exception()
             if error is None:
                 self._log.forget([reply.key])
@@ -96,25 +95,23 @@ class Replies:
             else:
                 logger.error("A reply stays in its log: %s", error)
 
-        return settled
+        return on_written
 
 
-def reply_of(row: Sequence[Any]) -> StoredReply:
-    """The reply in a row of ``REPLY``."""
-    key, text, reasoning, finish, prompt, completion, cached, thought, estimated, cost, seconds, at, *rest = row
-    dropped, run, served = rest
-    usage = Usage(prompt, completion, cached, thought, estimated)
-    return StoredReply(key, text, reasoning, finish, usage, cost, seconds, at, tuple(load(dropped)), run, served)
+def reply_from_row(row: Sequence[Any]) -> Reply:
+    """Return the reply in a row of ``REPLY``."""
+    fields = dict(zip(REPLY, row, strict=True))
+    usage = Usage(**{name: fields.pop(name) for name in _USAGE})
+    return Reply(usage=usage, dropped=tuple(load(fields.pop("dropped"))), **fields)
 
 
-def _insert_replies(cursor: Cursor, replies: Sequence[StoredReply], careful: bool) -> None:
+def _insert_replies(cursor: Cursor, replies: Sequence[Reply], careful: bool) -> None:
     rows = [
         (
-            reply.key, reply.text, reply.reasoning, reply.finish, reply.usage.prompt_tokens,
-            reply.usage.completion_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens,
-            reply.usage.estimated, reply.cost_usd, reply.seconds, reply.at, dump(reply.dropped), reply.run_id,
-            reply.served,
+            *(getattr(reply, name) for name in _FIELDS),
+            *(getattr(reply.usage, name) for name in _USAGE),
+            dump(reply.dropped),
         )
         for reply in replies
-    ]  # fmt: skip
+    ]
     append_keyed(cursor, "replies", REPLY, rows, careful)

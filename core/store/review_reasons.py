@@ -28,14 +28,15 @@ _DERIVE = """
 INSERT INTO cues
 WITH changed AS MATERIALIZED ({changed}),
 spoken AS MATERIALIZED (
-    SELECT document_id, role, min(turn) AS first_turn, arg_max(hash(says), turn) FILTER (says IS NOT NULL) AS says,
-           arg_max(evidence_total, turn + if(says IS NULL, 0, 1000000)) AS total,
-           arg_max(evidence_supported, turn + if(says IS NULL, 0, 1000000)) AS supported
+    SELECT document_id, role, min(turn) AS first_turn,
+           arg_max(hash(values), turn) FILTER (values IS NOT NULL) AS values,
+           arg_max(evidence_total, turn + if(values IS NULL, 0, 1000000)) AS total,
+           arg_max(evidence_supported, turn + if(values IS NULL, 0, 1000000)) AS supported
     FROM turns SEMI JOIN changed USING (document_id)
     WHERE run_id = $run AND NOT superseded GROUP BY document_id, role
 ),
 heard AS (
-    SELECT document_id, min(says) <> max(says) AS disagree, arg_min(says, first_turn) AS first_says,
+    SELECT document_id, min(values) <> max(values) AS disagree, arg_min(values, first_turn) AS first_values,
            sum(total)::INTEGER AS total, sum(supported)::INTEGER AS supported,
            sum(total - supported)::INTEGER AS lost
     FROM spoken GROUP BY document_id
@@ -51,15 +52,15 @@ wrong AS (
 split AS (
     SELECT document_id FROM verdicts SEMI JOIN changed USING (document_id)
     WHERE list_contains($siblings, run_id) AND status = 'verdict'
-    GROUP BY document_id HAVING min(hash(says)) <> max(hash(says))
+    GROUP BY document_id HAVING min(hash(values)) <> max(hash(values))
 ),
 decided AS (
-    SELECT document_id, status, hash(says) AS says FROM verdicts SEMI JOIN changed USING (document_id)
+    SELECT document_id, status, hash(values) AS values FROM verdicts SEMI JOIN changed USING (document_id)
     WHERE run_id = $run
 )
 SELECT $run, document_id,
        if(status = 'failed', 1, 0) + if(status = 'unresolved', 2, 0) + if(wrong.document_id IS NULL, 0, 4)
-       + if(lost > 0, 8, 0) + if(status = 'verdict' AND says <> first_says, 16, 0) + if(disagree, 32, 0)
+       + if(lost > 0, 8, 0) + if(status = 'verdict' AND values <> first_values, 16, 0) + if(disagree, 32, 0)
        + if(split.document_id IS NULL, 0, 64),
        coalesce(total, 0), coalesce(supported, 0), changed.seen
 FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN heard USING (document_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import duckdb
@@ -72,11 +73,13 @@ def _plain(value: Any) -> Any:
 
 
 def _cleaned(value: Any) -> Any:
-    """The same data with every string storable and integers beyond 64 bits as text."""
+    """Return the same data with every string storable and integers beyond 64 bits as text."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
         return {clean(key) if isinstance(key, str) else key: _cleaned(item) for key, item in value.items()}
+    if is_dataclass(value):
+        return {field.name: _cleaned(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
         return [_cleaned(item) for item in value]
     if isinstance(value, int) and value.bit_length() > 63:

@@ -1,4 +1,4 @@
-"""What a run leaves behind: turns, tries that failed, verdicts. The engine's sink."""
+"""Writer of runs: turns, failed attempts, verdicts and states. The engine's ``RunSink``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from core.annotations import VERDICT, Annotation
-from core.engine.ports import AttemptRow, TurnRow, VerdictRow
+from core.debate.events import VerdictReached
+from core.debate.turns import Turn
+from core.engine.interfaces import FailedAttempt
 from core.runs import NOT_STOPPED, State, StopReason
 from core.store.connection import Connection, Cursor
 from core.store.rows import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
@@ -18,17 +20,18 @@ from core.store.runs import set_state
 from core.store.writer import Writer
 
 _TURN = (
-    "run_id", "document_id", "turn", "key", "role", "retry", "role_model", "messages", "cached", "reading", "says",
+    "run_id", "document_id", "turn", "key", "role", "form", "retry", "role_model", "messages", "cached", "reading",
+    "values",
     "evidence", "evidence_total", "evidence_supported", "superseded", "round", "replies_to", "item",
 )  # fmt: skip
 _ATTEMPT = (
     "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "cost_usd",
     "seconds", "unix_time",
 )  # fmt: skip
-_VERDICT = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
+_VERDICT = ("run_id", "document_id", "status", "verdict", "values", "unix_time")
 _ANNOTATION = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
 _TEXT = ("hash", "text")
-_Place: TypeAlias = tuple[str, int, str]
+_TurnKey: TypeAlias = tuple[str, int, str]
 """A turn in its run: document, number, key of the reply."""
 _UNFINISHED = """
     SELECT document_id, turn, key FROM turns ANTI JOIN verdicts USING (run_id, document_id)
@@ -37,50 +40,51 @@ _UNFINISHED = """
 
 
 class RunWriter:
-    """The Sink: turns, verdicts, failed tries and states of runs, in the order they come."""
+    """The engine's ``RunSink``: writes turns, verdicts, failed attempts and states of runs in order."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
         self._texts = {name for (name,) in connection.rows("SELECT hash FROM texts")}
-        self._there: dict[str, set[_Place]] = {}
-        """By run, the turns of its unfinished debates that an earlier session wrote."""
+        self._existing: dict[str, set[_TurnKey]] = {}
+        """By run, the turns of unfinished debates that an earlier session wrote."""
         self._queued: defaultdict[str, defaultdict[str, list[Future[None]]]] = defaultdict(lambda: defaultdict(list))
-        """By run and document, turns that may be on their way."""
+        """By run and document, turns that may not be written yet."""
 
-    def turn(self, row: TurnRow) -> None:
-        """Queue the turn. The same one heard again on a resume is left as it was."""
-        if (row.document_id, row.turn, row.key) in self._there.get(row.run_id, ()):
+    def turn(self, turn: Turn) -> None:
+        """Queue a turn. A turn that is replayed on a resume is left unchanged."""
+        if (turn.document_id, turn.turn, turn.reply.key) in self._existing.get(turn.run_id, ()):
             return
-        for message in row.messages:
-            if message["role"] == "system":
-                self._keep(message["content"])
-        self._queued[row.run_id][row.document_id].append(self._writer.insert(_insert_turns, [row]))
+        for message in turn.messages:
+            if message.role == "system":
+                self._keep_text(message.content)
+        self._queued[turn.run_id][turn.document_id].append(self._writer.insert(_insert_turns, [turn]))
 
-    async def verdict(self, row: VerdictRow) -> None:
-        """Return once the verdict and the turns before it are on disk. A second one for the same document of the run
-        is ignored."""
-        turns = self._queued[row.run_id].pop(row.document_id, [])
-        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [row]))
-        for turn in turns:  # they were queued before it: they have ended
+    async def verdict(self, reached: VerdictReached) -> None:
+        """Return once the verdict and the turns before it are on disk.
+
+        A second verdict for the same document of the run is ignored.
+        """
+        turns = self._queued[reached.run_id].pop(reached.document_id, [])
+        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [reached]))
+        for turn in turns:  # queued before the verdict, so they are done
             turn.result()
 
-    def attempt(self, row: AttemptRow) -> None:
-        """Queue a failed try."""
-        self._writer.insert(_insert_attempts, [row])
+    def attempt(self, attempt: FailedAttempt) -> None:
+        """Queue a failed attempt."""
+        self._writer.insert(_insert_attempts, [attempt])
 
     async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
-        """Return once the run's state, and whatever was queued before, is on disk; ``seconds`` of work are added to
-        the run's own."""
+        """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
         queued: list[Future[None]] = list(chain.from_iterable(self._queued.pop(run_id, defaultdict(list)).values()))
         await asyncio.wrap_future(self._writer.call(set_state(run_id, state, reason, seconds)))
-        self._there.pop(run_id, None)
+        self._existing.pop(run_id, None)
         for turn in queued:
             turn.result()
         if state == "running":
-            self._there[run_id] = set(await asyncio.to_thread(self._connection.rows, _UNFINISHED, [run_id]))
+            self._existing[run_id] = set(await asyncio.to_thread(self._connection.rows, _UNFINISHED, [run_id]))
 
-    def _keep(self, text: str) -> None:
+    def _keep_text(self, text: str) -> None:
         name = text_hash(text)
         if name not in self._texts:
             self._texts.add(name)
@@ -93,82 +97,85 @@ def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], careful: boo
     append_keyed(cursor, "texts", _TEXT, texts, careful)
 
 
-def _insert_attempts(cursor: Cursor, attempts: Sequence[AttemptRow], _careful: bool) -> None:
+def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _careful: bool) -> None:
     rows = [
         (
             row.run_id, row.document_id, row.role, row.key, row.kind, row.message, row.text, row.usage.prompt_tokens,
-            row.usage.completion_tokens, row.cost_usd, row.seconds, row.at,
+            row.usage.completion_tokens, row.cost_usd, row.seconds, row.unix_time,
         )
         for row in attempts
     ]  # fmt: skip
     append(cursor, "attempts", _ATTEMPT, rows)
 
 
-def _insert_turns(cursor: Cursor, turns: Sequence[TurnRow], careful: bool) -> None:
+def _insert_turns(cursor: Cursor, turns: Sequence[Turn], careful: bool) -> None:
     """Add turns, with the annotations of those that are new or come back after being superseded."""
-    by_place = {(turn.run_id, turn.document_id, turn.turn, turn.key): turn for turn in reversed(turns)}
-    rows = [_turn_row(turn) for turn in by_place.values()]
+    by_key = {(turn.run_id, turn.document_id, turn.turn, turn.reply.key): turn for turn in reversed(turns)}
+    rows = [_turn_row(turn) for turn in by_key.values()]
     if careful:
         conflict = "(run_id, document_id, turn, key) DO UPDATE SET superseded = false WHERE turns.superseded"
-        heard = [by_place[place] for place in _added(cursor, "turns", _TURN, rows, conflict, 4)]
+        added = [by_key[key] for key in _added(cursor, "turns", _TURN, rows, conflict, 4)]
     else:
         append(cursor, "turns", _TURN, rows)
-        heard = list(by_place.values())
-    _annotate(cursor, [(turn.run_id, turn.turn, row) for turn in heard for row in turn.annotations])
+        added = list(by_key.values())
+    _annotate(cursor, [(turn.run_id, turn.turn, row) for turn in added for row in _annotations(turn)])
 
 
-def _turn_row(turn: TurnRow) -> tuple[Any, ...]:
+def _turn_row(turn: Turn) -> tuple[Any, ...]:
+    reply = turn.reply
     messages = [
-        {"role": "system", "text": text_hash(message["content"])} if message["role"] == "system" else message
+        {"role": message.role, "text": text_hash(message.content)} if message.role == "system" else message
         for message in turn.messages
     ]
-    supported = sum(row.get("match") != "missing" for row in turn.evidence)
     return (
-        turn.run_id, turn.document_id, turn.turn, turn.key, turn.role, turn.retry,
-        dump(turn.role_model.model_dump(mode="json")), dump(messages), turn.cached, dump(turn.reading),
-        _says(turn.annotations) if turn.annotations else None, dump(turn.evidence), len(turn.evidence), supported,
-        False, turn.round, dump(turn.replies_to), turn.item,
+        turn.run_id, turn.document_id, turn.turn, reply.key, turn.role, turn.form, turn.retry,
+        dump(turn.role_model.model_dump(mode="json")), dump(messages), turn.cached, dump(reply.reading),
+        None if turn.values is None else canonical(turn.decided), dump(reply.evidence), len(reply.evidence),
+        sum(quote.supported for quote in reply.evidence), False, turn.round, dump(turn.replies_to), turn.item,
     )  # fmt: skip
 
 
-def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictRow], careful: bool) -> None:
-    by_place = {(row.run_id, row.document_id): row for row in reversed(verdicts)}
-    rows = [_verdict_row(row) for row in by_place.values()]
+def _annotations(turn: Turn) -> list[Annotation]:
+    """The role's own values, one annotation per item."""
+    undecided = turn.reply.reading.undecided
+    return [
+        Annotation(turn.document_id, item, value, turn.role, undecided.get(item, ""))
+        for item, value in (turn.values or {}).items()
+    ]
+
+
+def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], careful: bool) -> None:
+    by_key = {(row.run_id, row.document_id): row for row in reversed(verdicts)}
+    rows = [_verdict_row(row) for row in by_key.values()]
     if careful:
-        ended = [by_place[place] for place in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", 2)]
+        ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", 2)]
     else:
         append(cursor, "verdicts", _VERDICT, rows)
-        ended = list(by_place.values())
-    _annotate(cursor, [(verdict.run_id, None, row) for verdict in ended for row in _decided(verdict)])
+        ended = list(by_key.values())
+    _annotate(cursor, [(verdict.run_id, None, row) for verdict in ended for row in _verdict_annotations(verdict)])
 
 
-def _verdict_row(row: VerdictRow) -> tuple[Any, ...]:
-    verdict = {
-        "values": row.verdict.values,
-        "reasons": row.verdict.reasons,
-        "notes": row.verdict.notes,
-        "error": row.verdict.error,
-        "path": row.verdict.path,
-    }
-    return row.run_id, row.document_id, row.status, dump(verdict), _says(_decided(row)), row.at
+def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:
+    verdict = reached.verdict
+    decided = {item: value for item, value in verdict.values.items() if value is not None}
+    return (
+        reached.run_id, reached.document_id, verdict.status, dump(verdict), canonical(decided), reached.unix_time,
+    )  # fmt: skip
 
 
-def _decided(row: VerdictRow) -> tuple[Annotation, ...]:
-    """The verdict's annotations; made from its values when the protocol left them out."""
-    return row.annotations or tuple(
-        Annotation(row.document_id, item, value, VERDICT, row.verdict.reasons.get(item, ""))
-        for item, value in row.verdict.values.items()
-    )
-
-
-def _says(annotations: Iterable[Annotation]) -> str:
-    return canonical({row.item: row.value for row in annotations if row.value is not None})
+def _verdict_annotations(reached: VerdictReached) -> list[Annotation]:
+    """The verdict's values, one annotation per item."""
+    verdict = reached.verdict
+    return [
+        Annotation(reached.document_id, item, value, VERDICT, verdict.reasons.get(item, ""))
+        for item, value in verdict.values.items()
+    ]
 
 
 def _added(
     cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], conflict: str, key: int
 ) -> list[tuple[Any, ...]]:
-    """Add rows with care; the keys (their first ``key`` cells) of those that were added or changed."""
+    """Add rows that may exist; return the keys (the first ``key`` cells) of those that were added or changed."""
     names = ", ".join(columns)
     with incoming(cursor, table_of(columns, rows)):
         return cursor.execute(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.codebook import Codebook
-from core.engine.ports import Work
+from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunRow, RunSettings, State, StopReason
 from core.store.connection import Connection, Cursor

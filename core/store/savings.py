@@ -43,17 +43,17 @@ FROM (
 
 _DECISION_PATHS = """
 WITH ended AS (
-    SELECT document_id, says, json_extract_string(verdict, '$.path') AS path FROM verdicts WHERE run_id = $run
+    SELECT document_id, values, json_extract_string(verdict, '$.path') AS path FROM verdicts WHERE run_id = $run
 ), opened AS (
-    SELECT document_id, arg_min(says, turn) AS says FROM turns
-    WHERE run_id = $run AND role = 'extractor' AND NOT superseded AND says IS NOT NULL GROUP BY document_id
+    SELECT document_id, arg_min(values, turn) AS values FROM turns
+    WHERE run_id = $run AND role = 'extractor' AND NOT superseded AND values IS NOT NULL GROUP BY document_id
 ), debated AS (
     SELECT document_id, count(*) AS calls, sum(cost_usd) AS cost, bool_or(cost_usd IS NULL) AS priceless
     FROM turns JOIN replies USING (key)
     WHERE turns.run_id = $run AND NOT superseded AND role NOT LIKE 'extractor%' GROUP BY document_id
 )
 SELECT count(*) FILTER (path = 'short'), count(*) FILTER (path = 'audited'), count(*) FILTER (path = 'full'),
-       count(*) FILTER (path = 'audited' AND ended.says <> opened.says),
+       count(*) FILTER (path = 'audited' AND ended.values <> opened.values),
        avg(calls) FILTER (path IN ('audited', 'full')),
        CASE WHEN bool_or(priceless) THEN NULL ELSE avg(cost) FILTER (path IN ('audited', 'full')) END
 FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (document_id)

@@ -46,7 +46,7 @@ class Stages:
     def speeches(self, run_id: str) -> list[Utterance]:
         """The roles that spoke, round by round, in the order of the debate."""
         rows = self._connection.rows(
-            "SELECT role, round, median(turn) AS place, count(says) FROM turns WHERE run_id = ? AND NOT superseded "
+            "SELECT role, round, median(turn) AS place, count(values) FROM turns WHERE run_id = ? AND NOT superseded "
             "GROUP BY role, round ORDER BY place, role",
             [run_id],
         )
@@ -69,7 +69,7 @@ class Stages:
             f"""
             WITH last AS (
                 SELECT document_id, list_position($speeches, round || '/' || role) - 1 AS speech, max(turn) AS turn
-                FROM turns WHERE run_id = $run AND NOT superseded AND says IS NOT NULL
+                FROM turns WHERE run_id = $run AND NOT superseded AND values IS NOT NULL
                 GROUP BY document_id, speech, item
             ), placed AS MATERIALIZED (
                 SELECT document_id, turn, speech::INTEGER AS speech, position::INTEGER AS row

@@ -11,7 +11,7 @@ from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.dump import Dump
 from core.store.events import Events
-from core.store.finished_debates import EndedDebates
+from core.store.finished_debates import FinishedDebates
 from core.store.lab import Lab
 from core.store.personas import Personas
 from core.store.precedents import PrecedentPools
@@ -35,7 +35,7 @@ class Store:
         self.codebooks = Codebooks(connection, writer)
         self.runs = Runs(connection, writer)
         self.transcripts = Transcripts(connection)
-        self.ended = EndedDebates(connection)
+        self.finished_debates = FinishedDebates(connection)
         self.reviews = Reviews(connection, writer)
         self.events = Events(connection)
         self.readers = ReviewerAgreement(connection)

@@ -1,77 +1,49 @@
-"""What was said in a debate, as stored."""
+"""Stored debates: their turns, verdicts and failed attempts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from core.annotations import Evidence
-from core.debate.turns import Reading, ReplyError, Usage, Verdict
-from core.documents import Value
-from core.engine.ports import AttemptRow, StoredReply, VerdictRow
+from core.debate.events import VerdictReached
+from core.debate.turns import Reading, Turn, Usage, Verdict
+from core.engine.interfaces import FailedAttempt
 from core.prompts.messages import Message
 from core.runs import RoleModel
 from core.store.connection import Connection
-from core.store.replies import REPLY, reply_of
+from core.store.replies import REPLY, reply_from_row
 from core.store.rows import load
 
-_TURN = (
-    "document_id",
-    "turn",
-    "role",
-    "retry",
-    "role_model",
-    "messages",
-    "cached",
-    "reading",
-    "says",
-    "evidence",
-    "superseded",
-    "round",
-    "replies_to",
-    "item",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A turn with the reply that was heard. ``says`` is the role's own list, None when it gave none; ``cached`` when it
-    was not paid for by this run; ``superseded`` when the document was asked again later."""
-
-    document_id: str
-    turn: int
-    role: str
-    retry: int
-    role_model: RoleModel
-    messages: tuple[Message, ...]
-    cached: bool
-    reading: Reading
-    says: Mapping[str, Value] | None
-    evidence: tuple[Evidence, ...]
-    superseded: bool
-    reply: StoredReply
-    round: int = 0
-    replies_to: tuple[str, ...] = ()
-    item: str = ""
+_FIELDS = (
+    "run_id", "document_id", "turn", "role", "form", "retry", "round", "item", "cached", "superseded",
+)  # fmt: skip
+"""Columns that are fields of ``Turn`` as they are."""
+_JSON = ("role_model", "messages", "replies_to", "reading", "values", "evidence")
+_READING = TypeAdapter(Reading)
+_EVIDENCE = TypeAdapter(tuple[Evidence, ...])
+_VERDICT = TypeAdapter(Verdict)
 
 
 class Transcripts:
-    """Reads from any thread."""
+    """Reader of stored debates, for any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def turns(self, run_id: str, document_id: str, *, superseded: bool = False) -> list[Turn]:
-        """The debate on one document in order; with ``superseded`` also what was said before it was asked again."""
+        """Return the turns on one document in order; with ``superseded`` also turns of earlier debates on it."""
         return self.of(run_id, [document_id], superseded=superseded)
 
     def of(self, run_id: str, document_ids: Sequence[str], *, superseded: bool = False) -> list[Turn]:
-        """The debates on these documents, in the run's order of documents and then of turns."""
+        """Return the turns on these documents, in the run's order of documents and then of turns."""
         if not document_ids:
             return []
         marks = ", ".join("?" * len(document_ids))
-        names = ", ".join(f"turns.{name}" for name in _TURN)
+        names = ", ".join(f"turns.{name}" for name in (*_FIELDS, *_JSON))
         rows = self._connection.rows(
             f"SELECT {names}, {', '.join(f'replies.{name}' for name in REPLY)} "
             "FROM turns JOIN replies USING (key) JOIN run_documents "
@@ -80,20 +52,21 @@ class Transcripts:
             "ORDER BY position, superseded DESC, turn",
             [run_id, *document_ids, superseded],
         )
-        hashes = {part["text"] for row in rows for part in load(row[5]) if "text" in part}
+        messages = len(_FIELDS) + _JSON.index("messages")
+        hashes = {part["text"] for row in rows for part in load(row[messages]) if "text" in part}
         texts = self._texts(hashes)
         return [_turn(row, texts) for row in rows]
 
-    def verdict(self, run_id: str, document_id: str) -> VerdictRow | None:
-        """How the debate ended, None while it has not."""
+    def verdict(self, run_id: str, document_id: str) -> VerdictReached | None:
+        """Return the verdict on a document, None before the debate has ended."""
         row = self._connection.row(
-            "SELECT status, verdict, unix_time FROM verdicts WHERE run_id = ? AND document_id = ?",
+            "SELECT verdict, unix_time FROM verdicts WHERE run_id = ? AND document_id = ?",
             [run_id, document_id],
         )
-        return VerdictRow(run_id, document_id, row[0], verdict_of(row[1]), row[2]) if row else None
+        return VerdictReached(run_id, document_id, verdict_of(row[0]), row[1]) if row else None
 
     def served(self, run_id: str) -> dict[str, frozenset[str]]:
-        """What servers called the models that answered in a run, by role; a role of which none said so is left out."""
+        """Return the servers' names of the models of a run by role; roles without a reported name are left out."""
         rows = self._connection.rows(
             "SELECT role, list(DISTINCT served) FROM turns JOIN replies USING (key) "
             "WHERE turns.run_id = ? AND NOT superseded AND served <> '' GROUP BY role ORDER BY min(turn), role",
@@ -101,8 +74,8 @@ class Transcripts:
         )
         return {role: frozenset(names) for role, names in rows}
 
-    def attempts(self, run_id: str, document_id: str | None = None) -> list[AttemptRow]:
-        """Tries of a run (on one document) that failed, oldest first."""
+    def attempts(self, run_id: str, document_id: str | None = None) -> list[FailedAttempt]:
+        """Return the failed attempts of a run, or of one document, oldest first."""
         rows = self._connection.rows(
             "SELECT run_id, document_id, role, key, kind, message, text, prompt_tokens, completion_tokens, cost_usd, "
             "seconds, unix_time FROM attempts "
@@ -110,7 +83,7 @@ class Transcripts:
             {"run": run_id, "document": document_id},
         )
         return [
-            AttemptRow(run, document, role, key, kind, message, text, Usage(prompt, completion), cost, seconds, at)
+            FailedAttempt(run, document, role, key, kind, message, text, Usage(prompt, completion), cost, seconds, at)
             for run, document, role, key, kind, message, text, prompt, completion, cost, seconds, at in rows
         ]
 
@@ -122,45 +95,25 @@ class Transcripts:
 
 
 def verdict_of(text: str) -> Verdict:
-    """The verdict whose JSON text this is."""
-    data = load(text)
-    fault = ReplyError(**data["error"]) if data["error"] else None
-    return Verdict(data["values"], data["reasons"], tuple(data["notes"]), fault, data.get("path", ""))
+    """Return the verdict in a JSON text."""
+    return _VERDICT.validate_python(load(text))
 
 
 def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
-    (
-        document_id, turn, role, retry, role_model, messages, cached, reading, says, evidence, superseded,
-        round, replies_to,
-        item,
-    ) = row[: len(_TURN)]  # fmt: skip
+    count = len(_FIELDS) + len(_JSON)
+    fields = dict(zip((*_FIELDS, *_JSON), row[:count], strict=True))
+    reading = _READING.validate_python(load(fields.pop("reading")))
+    evidence = _EVIDENCE.validate_python(load(fields.pop("evidence")))
+    values = fields.pop("values")
     return Turn(
-        document_id=document_id,
-        turn=turn,
-        role=role,
-        retry=retry,
-        role_model=RoleModel.model_validate(load(role_model)),
-        messages=tuple(_message(part, texts) for part in load(messages)),
-        cached=cached,
-        reading=_reading(load(reading)),
-        says=None if says is None else load(says),
-        evidence=tuple(Evidence(**quote) for quote in load(evidence)),
-        superseded=superseded,
-        reply=reply_of(row[len(_TURN) :]),
-        round=round,
-        replies_to=tuple(load(replies_to)),
-        item=item,
+        **{name: fields[name] for name in _FIELDS},
+        role_model=RoleModel.model_validate(load(fields["role_model"])),
+        messages=tuple(_message(part, texts) for part in load(fields["messages"])),
+        replies_to=tuple(load(fields["replies_to"])),
+        reply=replace(reply_from_row(row[count:]), reading=reading, evidence=evidence),
+        values=None if values is None else {**dict.fromkeys(reading.undecided), **load(values)},
     )
 
 
 def _message(part: Mapping[str, Any], texts: Mapping[str, str]) -> Message:
     return Message(part["role"], texts[part["text"]] if "text" in part else part["content"])
-
-
-def _reading(data: Mapping[str, Any]) -> Reading:
-    return Reading(
-        values=data.get("values", {}),
-        undecided=data.get("undecided", {}),
-        unknown=tuple(data.get("unknown", ())),
-        problem=data.get("problem", ""),
-    )

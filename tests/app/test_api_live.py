@@ -15,10 +15,14 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
 from app.api import live, security
-from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, VerdictReached
-from core.services.live_run import DocumentText, FinishedPage, FinishedRow, LiveRunState, Replay
+from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
+from core.debate.turns import Reply, Turn, Verdict
+from core.runs import RoleModel
+from core.services.live_run import DocumentText, LiveRunState, Replay
+from core.services.run_view import FinishedDebate, FinishedPage
 
 RUN = "r1"
+MODEL = RoleModel(connection="x", model="m")
 BASE = "http://127.0.0.1:8501"
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -38,11 +42,11 @@ class Source:
     def replay(self, run_id: str, document_id: str) -> Replay | None:
         if document_id != "old":
             return None
-        turn = TurnDone(RUN, "old", 0, "judge", "m", "stored words", (), (), 1, 1, None, 1.0, False)
-        return Replay(DocumentText("old", {"text": "old text"}), (turn,), VerdictReached(RUN, "old", "verdict", {}))
+        turn = Turn(RUN, "old", 0, "judge", MODEL, reply=Reply("stored words"))
+        return Replay(DocumentText("old", {"text": "old text"}), (turn,), VerdictReached(RUN, "old", Verdict({})))
 
     def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
-        return FinishedPage(1, (FinishedRow("old", "verdict", {"a": True}, f"{query}/{status}/{offset}/{limit}"),))
+        return FinishedPage(1, (FinishedDebate("old", "verdict", {"a": True}, f"{query}/{status}/{offset}/{limit}"),))
 
 
 @pytest.fixture
@@ -163,7 +167,7 @@ def test_pages_may_load_nothing_from_elsewhere(client: TestClient) -> None:
 
 def test_first_a_snapshot_then_batches(inside: TestClient, source: Source) -> None:
     source.board_.publish(RunStatus(RUN, "running", 9, 0, 0, 0, 1, 0, 0, 0, 0, 0.0, 0.0, 0.0, None))
-    source.board_.publish(TurnStarted(RUN, "d1", 0, "extractor", "m"))
+    source.board_.publish(TurnStarted(Turn(RUN, "d1", 0, "extractor", MODEL)))
     source.board_.publish(Delta(RUN, "d1", 0, 0, "Hello"))
     with connect(inside) as socket:
         snapshot = watch(socket)
@@ -202,7 +206,7 @@ def test_finished_debates_are_asked_for_by_page(inside: TestClient) -> None:
         socket.send_json({"type": "finished", "query": "tub", "status": "verdict", "offset": 50})
         page = hear(socket, "finished")
         assert page["total"] == 1
-        assert page["rows"][0]["words"] == "tub/verdict/50/50"
+        assert page["rows"][0]["text_start"] == "tub/verdict/50/50"
 
 
 def test_an_unknown_run_is_said_to_be_gone(inside: TestClient) -> None:

@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from core.debate.events import RunStatus
 from core.errors import ProjectLocked
-from core.services.live_run import DocumentText, FinishedPage, LiveRunState, Replay
+from core.services.live_run import DocumentText, LiveRunState, Replay
+from core.services.run_view import FinishedPage
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))

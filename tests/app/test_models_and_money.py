@@ -1,4 +1,4 @@
-"""Prices, limits, presets and what was learned, on the Models screen; asking first, and failures, on the Run screen."""
+"""The Models page: prices, retries, presets and learned capabilities. The Run page: preflight and failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aiohttp import web
 from streamlit.testing.v1 import AppTest
 
 from app import context
-from core.engine import limits
+from core.engine import retries
 from core.llm import streaming
 from core.llm.catalogue import ModelCard
 from core.runs import RoleModel
@@ -140,7 +140,7 @@ def test_each_failure_is_named_with_its_remedy_and_no_key(
     workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MOOT_FAR_API_KEY", KEY)
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
     monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

@@ -19,9 +19,13 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from core.annotations import Evidence  # noqa: E402
 from core.codebook import Codebook, Label  # noqa: E402
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached  # noqa: E402
-from core.services.live_run import DocumentText, FinishedPage, FinishedRow, LiveRunState, Replay  # noqa: E402
+from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict  # noqa: E402
+from core.runs import RoleModel  # noqa: E402
+from core.services.live_run import DocumentText, LiveRunState, Replay  # noqa: E402
+from core.services.run_view import FinishedDebate, FinishedPage  # noqa: E402
 
 RUN = "run-14"
 CODEBOOK = Codebook(
@@ -29,7 +33,10 @@ CODEBOOK = Codebook(
     labels=tuple(Label(name=name) for name in ("Cleanliness", "Service", "Price", "Location", "Food")),
 )
 ROLES = ("extractor", "critic", "judge")
-MODELS = {"extractor": "gpt-4.1-mini", "critic": "claude-haiku-4-5", "judge": "gpt-4.1"}
+MODELS = {
+    role: RoleModel(connection="openai", model=model)
+    for role, model in (("extractor", "gpt-4.1-mini"), ("critic", "claude-haiku-4-5"), ("judge", "gpt-4.1"))
+}
 HOSTILE = '<img src=x onerror="window.__owned=1"><script>window.__owned=1</script>'
 
 PIECES = {
@@ -100,62 +107,43 @@ class Debate:
             ),
         ]
 
-    def done(self, turn: int, seconds: float = 1.5) -> TurnDone:
-        role, text, names = self.script[turn]
-        start = {name: self.text.fields["review"].find(quote) for name, quote in self.quotes.items()}
+    def turn(self, number: int, seconds: float = 1.5) -> Turn:
+        role, text, names = self.script[number]
         quoted = [n for n in self.quotes if role != "judge" and (names is None or n in names)]
-        evidence = tuple(
-            {
-                "item": _id(n),
-                "quote": self.quotes[n],
-                "field": "review",
-                "start": start[n],
-                "end": start[n] + len(self.quotes[n]),
-                "match": "exact",
-            }
-            for n in quoted
-        )
+        evidence = tuple(self._quote(n) for n in quoted)
         if role == "extractor" and len(quoted) > 2:
-            evidence += (
-                {
-                    "item": _id(quoted[0]),
-                    "quote": "overpriced for what it is",
-                    "field": "review",
-                    "start": -1,
-                    "end": -1,
-                    "match": "missing",
-                },
-            )
-        return TurnDone(
-            RUN,
-            self.id,
-            turn,
-            role,
-            MODELS[role],
+            evidence += (Evidence(_id(quoted[0]), "overpriced for what it is", "review", -1, -1, "missing"),)
+        values = None if names is None else {label.id: label.name in names for label in CODEBOOK.labels}
+        reply = Reply(
             text,
-            None if names is None else tuple(_id(n) for n in names),
-            evidence,
-            600,
-            len(text) // 4,
-            len(text) * 2e-6,
-            seconds,
-            False,
-            problem="no decision line" if names is None else "",
+            usage=Usage(600, len(text) // 4),
+            cost_usd=len(text) * 2e-6,
+            seconds=seconds,
+            reading=Reading(values=values or {}, problem="no decision line" if names is None else ""),
+            evidence=evidence,
         )
+        return Turn(RUN, self.id, number, role, MODELS[role], form="labels", reply=reply, values=values)
+
+    def _quote(self, name: str) -> Evidence:
+        quote = self.quotes[name]
+        start = self.text.fields["review"].find(quote)
+        return Evidence(_id(name), quote, "review", start, start + len(quote), "exact")
 
     def stored(self) -> Replay:
-        return Replay(self.text, tuple(self.done(turn) for turn in range(3)), self.verdict())
+        return Replay(self.text, tuple(self.turn(number) for number in range(3)), self.reached())
 
-    def verdict(self) -> VerdictReached:
+    def reached(self) -> VerdictReached:
+        return VerdictReached(RUN, self.id, self.verdict())
+
+    def verdict(self) -> Verdict:
+        ids = [label.id for label in CODEBOOK.labels]
         if self.failed:
-            return VerdictReached(RUN, self.id, "failed", {}, error="server fault: 503 from the server, five times")
+            error = ReplyError("server fault", "server fault: 503 from the server, five times")
+            return Verdict(dict.fromkeys(ids), error=error)
         if self.unresolved:
-            ids = [label.id for label in CODEBOOK.labels]
-            return VerdictReached(
-                RUN, self.id, "unresolved", dict.fromkeys(ids), dict.fromkeys(ids, "no decision line, twice")
-            )
+            return Verdict(dict.fromkeys(ids), dict.fromkeys(ids, "no decision line, twice"))
         kept = self.script[2][2] or []
-        return VerdictReached(RUN, self.id, "verdict", {label.id: label.name in kept for label in CODEBOOK.labels})
+        return Verdict({label.id: label.name in kept for label in CODEBOOK.labels})
 
 
 def _list(names: Sequence[str]) -> str:
@@ -234,7 +222,7 @@ class FakeSession:
             verdict = debate.verdict()
             text = debate.text.fields["review"]
             if (not status or verdict.status == status) and query.casefold() in (document_id + text).casefold():
-                rows.append(FinishedRow(document_id, verdict.status, verdict.values, text[:120]))
+                rows.append(FinishedDebate(document_id, verdict.status, verdict.values, text[:120]))
         return FinishedPage(len(rows), tuple(rows[offset : offset + limit]))
 
     # -- the play
@@ -268,7 +256,7 @@ class FakeSession:
             with self._guard:
                 self._flight -= 1
                 self.finished_.append(debate.id)
-            self.board_.publish(debate.verdict())
+            self.board_.publish(debate.reached())
         if len(self.finished_) == len(self.debates) and self.state == "running":
             self.state = "done"
             self.publish_status()
@@ -279,7 +267,7 @@ class FakeSession:
             if debate.limited and turn == 0:
                 self.board_.publish(TurnWaiting(RUN, debate.id, 0, "429 from the server", 4 / self.speed))
                 self._rest(4)
-            self.board_.publish(TurnStarted(RUN, debate.id, turn, role, MODELS[role]))
+            self.board_.publish(TurnStarted(Turn(RUN, debate.id, turn, role, MODELS[role])))
             begun = time.monotonic()
             self._rest(0.6)
             at = 0
@@ -288,11 +276,11 @@ class FakeSession:
                 self.board_.publish(Delta(RUN, debate.id, turn, at, piece))
                 at += len(piece)
                 self._rest(rng.uniform(0.5, 1.5) / self.wordrate)
-            done = debate.done(turn, time.monotonic() - begun)
+            done = debate.turn(turn, time.monotonic() - begun)
             with self._guard:
                 self.calls += 1
-                self.cost += done.cost_usd or 0
-            self.board_.publish(done)
+                self.cost += done.reply.cost_usd or 0
+            self.board_.publish(TurnDone(done))
 
     def _rest(self, seconds: float) -> None:
         self._go.wait()

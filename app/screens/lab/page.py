@@ -11,7 +11,9 @@ from app import context
 from app.pages import open_page
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
+from app.widgets import common
 from app.widgets.alerts import error_box
+from app.widgets.common import prepare_styles
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words
@@ -32,6 +34,8 @@ SIZES = {size: f"{size} stratified" for size in samples.SIZES}
 
 def main() -> None:
     """Draw the screen."""
+    prepare_styles()
+    common.styles()
     session = context.require_project()
     if not begun(session):
         return

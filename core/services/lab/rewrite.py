@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,8 @@ from typing import Any
 from core import prompts
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import blocks_in
-from core.debate.turns import Request
-from core.documents import Document, storable
-from core.engine.keys import reply_key, request_hash
-from core.engine.ports import StoredReply
+from core.debate.turns import Reply, Request, Step
+from core.engine.standalone import drive
 from core.errors import MootError, UsageError
 from core.runs import BUILTIN, RoleModel
 from core.services.codebooks import codebook as codebooks
@@ -70,26 +67,21 @@ def propose_rewrite(
     book = codebooks.standing(session).codebook
     label = book.label(label_id)
     ask = Request(
-        "editor",
-        prompts.render(prompts.shipped_templates("lab")["definition"], _template_values(session, book, label, run_id)),
+        "editor", prompts.render(prompts.shipped("lab")["definition"], _template_values(session, book, label, run_id))
     )
     settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=role_model))
-    key = reply_key(request_hash(role_model, ask, {}, 0), 0, 0)
-    turns = session.project.turn_store
-    stored = turns.get(key)
-    cached = stored is not None
-    if stored is None:
-        began = time.monotonic()
-        reply = session.engine.submit(
-            session.models.ask(role_model, ask, settings, Document("", {"text": ""}), lambda _text, _reasoning: None)
-        ).result(timeout=seconds)
-        stored = StoredReply(
-            key, storable(reply.text), storable(reply.reasoning), reply.finish, reply.usage, reply.cost_usd,
-            time.monotonic() - began, time.time(), reply.dropped, served=reply.served,
-        )  # fmt: skip
-        session.engine.submit(turns.commit(stored)).result()
-    after, why = parse_proposal(stored.text, label)
-    return Proposal(label, after, why, role_model.spec, stored.cost_usd, cached)
+    settings = settings.model_copy(update={"role_models": {ask.role: role_model}})
+    reply, spent = session.engine.submit(
+        drive(_single(ask), settings, session.models, session.project.turn_store)
+    ).result(timeout=seconds)
+    after, why = parse_proposal(reply.text, label)
+    return Proposal(label, after, why, role_model.spec, reply.cost_usd, spent.calls == 0)
+
+
+def _single(request: Request) -> Step[Reply]:
+    """Make one request and return its reply."""
+    (reply,) = yield (request,)
+    return reply
 
 
 def parse_proposal(text: str, label: Label) -> tuple[Label, str]:
@@ -146,7 +138,7 @@ def _template_values(session: ProjectSession, book: Codebook, label: Label, run_
     def some(kind: str) -> list[str]:
         side = sides.get(kind)
         return (
-            [prompts.delimit(text[:MAX_CHARACTERS]) for text in side.texts[:DOCUMENTS_SHOWN]]
+            [prompts.delimited(text[:MAX_CHARACTERS]) for text in side.texts[:DOCUMENTS_SHOWN]]
             if side is not None
             else []
         )

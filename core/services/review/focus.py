@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from core.annotations import majority_reference
+from core.annotations import agreed
 from core.classifier.review_order import SamplingRecord
 from core.runs import RunRow
 from core.services.codebooks import staleness
-from core.services.live_run import told_from_store
+from core.services.live_run import debate_events
 from core.services.review import queue, quotes, review
 from core.services.review.queue import REASONS, QueueFilter
 from core.services.review.review import SETTLED
@@ -80,7 +80,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "unread": dict(dossier.unread),
         "roles": {role: dict(said) for role, said in dossier.roles.items()},
         "evidence": [{**asdict(quote), "role": role} for role, quote in quotes.by_role(dossier)],
-        "gold": majority_reference(dossier.document.gold, codebook.items),
+        "gold": agreed(dossier.document.gold, codebook.items),
         "reasons": _badges(found.line),
         "error": dossier.error.message if dossier.error else "",
     }
@@ -92,7 +92,7 @@ def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor:
     replay = session.replay(run.run_id, document_id)
     if found is None or replay is None or hidden(session, run, found, actor):
         return {"events": []}
-    return {"events": told_from_store(replay)}
+    return {"events": debate_events(replay)}
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str) -> Json:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.codebook import Codebook
 from core.debate import protocols
-from core.engine.keys import request_hash
+from core.engine.debate import request_hash
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings
 from core.services import templates

@@ -75,7 +75,7 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
     in mean length between the project's documents and those that were measured.
     """
     spec = protocols.of(settings)
-    asks = spec.request_counts(settings.params, settings.codebook)
+    asks = spec.asks(settings.params, settings.codebook)
     measured = _measured_usage(session, settings)
     if measured is not None:
         run_id, tokens = measured
@@ -94,13 +94,13 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
             role.name,
             role.title,
             settings.role_models[role.name],
-            documents * iterations * asks[role.name].maximum,
+            documents * iterations * asks[role.name].most,
             _adjust_prompt(tokens.get(role.name) or _largest_usage(tokens), extra_tokens),
             settings.engine,
         )
         for role in spec.roles(settings.params)
     )
-    if any(count.minimum < count.maximum for count in asks.values()):
+    if any(count.least < count.most for count in asks.values()):
         source += "; the number of calls is an upper bound, because a debate may end early"
     basis = _basis(session.models, roles, source)
     if settings.engine.name == "batch" and any(role.cost_usd for role in roles):
@@ -156,7 +156,7 @@ def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str
     for row in reversed(session.store.runs.all()):
         if not row.turns or not _same_role_models(row, settings):
             continue
-        turns = session.store.ended.usage(row.run_id)
+        turns = session.store.finished_debates.usage(row.run_id)
         if all(turns.get(role, (0, Usage()))[0] >= MEASURED_TURNS for role in settings.role_models):
             return row.run_id, {role: usage for role, (_, usage) in turns.items()}
     return None

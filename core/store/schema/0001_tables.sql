@@ -64,12 +64,12 @@ CREATE TABLE attempts (
 );
 CREATE TABLE turns (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, turn INTEGER NOT NULL, key VARCHAR NOT NULL,
-    role VARCHAR NOT NULL, retry INTEGER NOT NULL, role_model VARCHAR NOT NULL,
+    role VARCHAR NOT NULL, form VARCHAR NOT NULL, retry INTEGER NOT NULL, role_model VARCHAR NOT NULL,
     messages VARCHAR NOT NULL,      -- [{role, content}], of a system prompt {role, text: hash in texts}
     cached BOOLEAN NOT NULL, reading VARCHAR NOT NULL,
-    says VARCHAR,                   -- the role's own list as canonical JSON, NULL when it gave none
+    values VARCHAR,                 -- the role's own decided values as canonical JSON, NULL if it gave none
     evidence VARCHAR NOT NULL, evidence_total INTEGER NOT NULL, evidence_supported INTEGER NOT NULL,
-    superseded BOOLEAN NOT NULL,    -- the document was asked again later
+    superseded BOOLEAN NOT NULL,    -- the document was debated again later
     round INTEGER NOT NULL,         -- from 0, where a protocol goes round
     replies_to VARCHAR NOT NULL,       -- roles whose replies the request contains
     item VARCHAR NOT NULL,          -- the one label it is about, empty for the whole codebook
@@ -77,13 +77,13 @@ CREATE TABLE turns (
 );
 CREATE TABLE verdicts (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, status VARCHAR NOT NULL, verdict VARCHAR NOT NULL,
-    says VARCHAR NOT NULL,          -- the values that could be read, as canonical JSON
+    values VARCHAR NOT NULL,        -- the decided values as canonical JSON
     unix_time DOUBLE NOT NULL,
     PRIMARY KEY (run_id, document_id)
 );
 CREATE TABLE superseded_verdicts (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, status VARCHAR NOT NULL, verdict VARCHAR NOT NULL,
-    says VARCHAR NOT NULL, unix_time DOUBLE NOT NULL
+    values VARCHAR NOT NULL, unix_time DOUBLE NOT NULL
 );
 CREATE TABLE annotations (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, annotator VARCHAR NOT NULL,
@@ -143,10 +143,10 @@ CREATE TABLE sweeps (
     state VARCHAR NOT NULL, message VARCHAR NOT NULL
 );
 CREATE TABLE batches (              -- files of requests that went to a server
-    mark VARCHAR PRIMARY KEY,       -- our name of the file
+    name VARCHAR PRIMARY KEY,       -- our name of the file
     run_id VARCHAR NOT NULL, connection VARCHAR NOT NULL, model VARCHAR NOT NULL, base_url VARCHAR NOT NULL,
-    remote VARCHAR NOT NULL,        -- the server's name of it, empty until it is known
+    remote_id VARCHAR NOT NULL,     -- the server's id of it, empty until it is known
     unix_time DOUBLE NOT NULL,
     outcome VARCHAR                 -- NULL while replies may come
 );
-CREATE TABLE batch_requests (mark VARCHAR NOT NULL, key VARCHAR NOT NULL);
+CREATE TABLE batch_requests (name VARCHAR NOT NULL, key VARCHAR NOT NULL);

@@ -96,12 +96,12 @@ WHERE agreed OR mean IS NOT NULL;
 
 -- The last list that each role gave in a debate, or its last turn when it gave none.
 CREATE VIEW last_words AS
-SELECT run_id, document_id, role, min(turn) AS first_turn, last.turn AS turn, last.says AS says,
+SELECT run_id, document_id, role, min(turn) AS first_turn, last.turn AS turn, last.values AS values,
        last.evidence AS evidence, last.evidence_total AS evidence_total, last.evidence_supported AS evidence_supported
 FROM (
     SELECT run_id, document_id, role, turn,
-           arg_max({'turn': turn, 'says': says, 'evidence': evidence, 'evidence_total': evidence_total,
-                    'evidence_supported': evidence_supported}, turn + if(says IS NULL, 0, 1000000))
+           arg_max({'turn': turn, 'values': values, 'evidence': evidence, 'evidence_total': evidence_total,
+                    'evidence_supported': evidence_supported}, turn + if(values IS NULL, 0, 1000000))
                OVER (PARTITION BY run_id, document_id, role) AS last
     FROM turns WHERE NOT superseded
 )
@@ -147,9 +147,9 @@ FROM codebook_examples JOIN (
 ) ON known.id = label AND list_contains(
     CASE part WHEN 'include' THEN known.include WHEN 'exclude' THEN known.exclude ELSE known.keywords END, text);
 
--- {"name": value, ...} from a list of {name, says}; says is JSON text or NULL.
+-- {"name": value, ...} from a list of {name, value}; value is JSON text or NULL.
 CREATE MACRO aspect_json(pairs) AS ('{' || array_to_string(
-    list_transform(pairs, lambda pair: to_json(pair.name)::VARCHAR || ': ' || coalesce(pair.says, 'null')), ', ') || '}')::JSON;
+    list_transform(pairs, lambda pair: to_json(pair.name)::VARCHAR || ': ' || coalesce(pair.value, 'null')), ', ') || '}')::JSON;
 
 -- The tables of the ECJ paper's appendix C, over all runs. conversation: everything said before the last role spoke.
 CREATE VIEW annotated_review AS
@@ -165,7 +165,7 @@ WITH said AS (
            arg_max(text, turn) AS verdict
     FROM said GROUP BY run_id, document_id
 ), decided AS (
-    SELECT annotations.run_id, document_id, aspect_json(list({'name': name, 'says':
+    SELECT annotations.run_id, document_id, aspect_json(list({'name': name, 'value':
            if(annotations.item = 'label', (value = '"' || label || '"')::VARCHAR, value)} ORDER BY nth)) AS aspect
     FROM annotations JOIN run_labels USING (run_id, item)
     WHERE annotator = 'verdict'
@@ -176,7 +176,7 @@ FROM debates JOIN documents ON id = document_id LEFT JOIN decided USING (run_id,
 
 CREATE VIEW evaluation_review AS
 WITH truth AS (
-    SELECT run_id, document_id, aspect_json(list({'name': name, 'says':
+    SELECT run_id, document_id, aspect_json(list({'name': name, 'value':
            if(gold_labels.item = 'label', (value = '"' || label || '"')::VARCHAR, value)} ORDER BY nth)) AS true_aspect
     FROM gold_labels JOIN run_labels USING (item)
     GROUP BY run_id, document_id

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.engine import limits, rate_limit
+from core.engine import rate_limit, retries
 from core.errors import StorageFull
 from core.store.connection import Connection
 from tests.core.cli.invoking import annotate, rows, write
@@ -19,7 +19,7 @@ from tests.servers.scripted import Behaviour, Scripted, asked, debating, event, 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_limit_hit_while_thinking_fails_a_critic_and_leaves_a_judge_unread(fol
         server.behave = thinking_only("judge")
         told = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
     assert (told.json["unresolved"], told.json["failed"]) == (2, 0)
-    assert "4 of 8 replies reached the output limit of 1,024 tokens" in told.stderr
+    assert "4 of 8 replies were cut by their output limit of 1,024 tokens" in told.stderr
 
 
 @pytest.mark.parametrize(

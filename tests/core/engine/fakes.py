@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from core.codebook import Codebook, Label
 from core.debate import protocols
-from core.debate.events import Event
-from core.debate.turns import Request, Usage
+from core.debate.events import Event, VerdictReached
+from core.debate.turns import Reply, Request, Turn, Usage
 from core.documents import Document
+from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live import LiveEngine
-from core.engine.ports import AttemptRow, Ports, StoredReply, TurnRow, VerdictRow, Work
 from core.llm.limits import Limits
-from core.llm.reply import ModelReply, OnDelta
+from core.llm.reply import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))
@@ -27,12 +27,12 @@ Script = Callable[[Request, Document, int], str | Exception]
 def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
     """Run settings with one seat for everybody."""
     card = protocols.find(protocol)
-    params = card.parse_params()
+    params = card.settled()
     return RunSettings(
         protocol=protocol,
         codebook=CODEBOOK,
         role_models={role.name: ROLE_MODEL for role in card.roles(params)},
-        templates=card.load_templates(),
+        templates=card.texts(),
         params=params,
     ).model_copy(update=changes)
 
@@ -53,10 +53,10 @@ class World:
     price: float | None = 0.01
     """Dollars that a reply costs, and a token of one that was lost."""
     limited: Limits = field(default_factory=Limits)
-    replies: dict[str, StoredReply] = field(default_factory=dict)
-    turns: list[TurnRow] = field(default_factory=list)
-    verdicts: dict[str, VerdictRow] = field(default_factory=dict)
-    attempts: list[AttemptRow] = field(default_factory=list)
+    replies: dict[str, Reply] = field(default_factory=dict)
+    turns: list[Turn] = field(default_factory=list)
+    verdicts: dict[str, VerdictReached] = field(default_factory=dict)
+    attempts: list[FailedAttempt] = field(default_factory=list)
     states: list[tuple[State, StopReason]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     asked: list[tuple[str, str]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class World:
     def work(self, run_settings: RunSettings, count: int = 3, retry: int = 0) -> Work:
         """What is left of a run over documents d0, d1, ..."""
         ids = tuple(f"d{index}" for index in range(count))
-        ended = [row.status for row in self.verdicts.values()]
+        ended = [reached.verdict.status for reached in self.verdicts.values()]
         paid = [row for row in self.turns if not row.cached]
         run = RunRow(
             run_id="r1",
@@ -86,16 +86,16 @@ class World:
 
     def run(self, work: Work) -> LiveEngine:
         """A live run in this world."""
-        return LiveEngine(work, Ports(self.load, self, self, self, self.events.append))
+        return LiveEngine(work, Dependencies(self.load, self, self, self, self.events.append))
 
-    # the ports
+    # the interfaces
 
     async def load(self, ids: Sequence[str]) -> Sequence[Document]:
         return [Document(one, {"text": f"Text of {one}. The staff were kind."}) for one in ids]
 
     async def ask(
         self, role_model: RoleModel, ask: Request, run_settings: RunSettings, document: Document, on_delta: OnDelta
-    ) -> ModelReply:
+    ) -> Reply:
         key = f"{document.id}/{ask.role}/{len(ask.messages)}"
         times = self.seen.get(key, 0)
         self.seen[key] = times + 1
@@ -113,12 +113,12 @@ class World:
         if isinstance(answer, Exception):
             raise answer
         on_delta(answer, False)
-        return ModelReply(answer, usage=Usage(10, 5), cost_usd=self.price)
+        return Reply(answer, usage=Usage(10, 5), cost_usd=self.price)
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         return self.price and self.price * (usage.prompt_tokens + usage.completion_tokens)
 
-    def dearest(self, role_model: RoleModel, ask: Request) -> float:
+    def max_cost(self, role_model: RoleModel, ask: Request) -> float:
         return self.price or 0.0
 
     def limits(self, role_model: RoleModel) -> Limits:
@@ -127,26 +127,26 @@ class World:
     def salt(self, role_model: RoleModel, ask: Request, run_settings: RunSettings) -> Mapping[str, object]:
         return {}
 
-    def known(self, key: str) -> bool:
+    def contains(self, key: str) -> bool:
         return key in self.replies
 
-    async def fetch(self, key: str) -> StoredReply | None:
+    async def fetch(self, key: str) -> Reply | None:
         return self.replies.get(key)
 
-    async def commit(self, reply: StoredReply) -> None:
+    async def commit(self, reply: Reply) -> None:
         await asyncio.sleep(0)
         self.replies.setdefault(reply.key, reply)
 
-    def turn(self, row: TurnRow) -> None:
-        assert row.key in self.replies, "a turn is recorded only after its reply is committed"
-        self.turns.append(row)
+    def turn(self, turn: Turn) -> None:
+        assert turn.reply.key in self.replies, "a turn is recorded only after its reply is committed"
+        self.turns.append(turn)
 
-    async def verdict(self, row: VerdictRow) -> None:
-        assert row.document_id not in self.verdicts, "no document gets two verdicts"
-        self.verdicts[row.document_id] = row
+    async def verdict(self, reached: VerdictReached) -> None:
+        assert reached.document_id not in self.verdicts, "no document gets two verdicts"
+        self.verdicts[reached.document_id] = reached
 
-    def attempt(self, row: AttemptRow) -> None:
-        self.attempts.append(row)
+    def attempt(self, attempt: FailedAttempt) -> None:
+        self.attempts.append(attempt)
 
     async def state(self, run_id: str, state: State, halt: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
         self.states.append((state, halt))

@@ -19,8 +19,8 @@ from tests.servers.running import batch_server
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "FIRST_LOOK", 0.01)
-    monkeypatch.setattr(batch, "LONGEST_LOOK", 0.05)
+    monkeypatch.setattr(batch, "MIN_POLL", 0.01)
+    monkeypatch.setattr(batch, "MAX_POLL", 0.05)
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_the_builtin_model_takes_no_files_and_is_asked_as_ever(tmp_path: Path, s
     assert stats(server)["sizes"] == [3]
 
 
-def test_a_parameter_of_another_driver_is_refused(tmp_path: Path) -> None:
+def test_parameter_of_another_engine_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, "Text.")
     told = annotate(tmp_path, "--param", "batch_wait=3", code=2)
     assert "--engine" in told.stderr

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from core.engine.limits import Budget, BudgetSpent
+from core.engine.budget import Budget, BudgetSpent
 
 
 def test_calls_wait_for_what_others_have_reserved_and_go_when_it_is_given_back() -> None:

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from core import errors
-from core.debate.events import Delta, RunStatus, TurnDone, VerdictReached
+from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine import limits
+from core.engine import engine, retries
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import EmptyReply
 from core.runs import NOT_STOPPED, StopReason
@@ -21,7 +21,7 @@ NOW = StopReason("user", "now")
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
 
 
 def drive(world: World, **changes: object) -> RunStatus:
@@ -43,11 +43,11 @@ def test_every_document_gets_one_verdict_and_each_reply_is_committed_first() -> 
 def test_events_tell_the_whole_story_in_order() -> None:
     world = World()
     drive(world, count=1)
-    kinds = [event.kind for event in world.events if not isinstance(event, RunStatus)]
-    assert kinds == ["turn_started", "delta", "turn_done"] * 3 + ["verdict"]
+    kinds = [type(event) for event in world.events if not isinstance(event, RunStatus)]
+    assert kinds == [TurnStarted, Delta, TurnDone] * 3 + [VerdictReached]
     done = [event for event in world.events if isinstance(event, TurnDone)]
     deltas = [event for event in world.events if isinstance(event, Delta)]
-    assert [event.text for event in done] == [event.text for event in deltas]
+    assert [event.turn.reply.text for event in done] == [event.text for event in deltas]
     assert isinstance(world.events[-1], RunStatus)
 
 
@@ -116,7 +116,7 @@ def test_a_fault_is_retried_recorded_and_then_the_document_fails() -> None:
     world = World(script=refusing)
     status = drive(world)
     assert (status.verdicts, status.failed) == (2, 1)
-    assert len(world.attempts) == limits.ATTEMPTS
+    assert len(world.attempts) == retries.ATTEMPTS
     assert world.verdicts["d1"].verdict.error is not None
 
 
@@ -137,7 +137,7 @@ def test_equal_provider_faults_in_a_row_pause_the_run_and_fail_nothing() -> None
     assert world.states[-1][1].code == "errors"
     assert "key revoked" in status.message
     assert world.verdicts == {}
-    assert len(world.asked) <= limits.EQUAL_FAILURES + 2
+    assert len(world.asked) <= engine.EQUAL_FAILURES + 2
 
 
 def test_unreadable_replies_never_pause_a_run() -> None:
@@ -216,7 +216,7 @@ def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
     assert list(verdict.values.values()) == [True, False]
     assert any("Price" in note for note in verdict.notes)
     reached = next(event for event in world.events if isinstance(event, VerdictReached))
-    assert reached.status == "verdict"
+    assert reached.verdict.status == "verdict"
 
 
 def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> None:

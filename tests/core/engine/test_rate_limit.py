@@ -11,7 +11,7 @@ import pytest
 from core import errors
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine import engine, limits, rate_limit
+from core.engine import engine, rate_limit, retries
 from core.engine.rate_limit import ServerLimiter
 from core.llm.limits import Limits
 from tests.core.engine.fakes import World, agreeing, settings
@@ -19,17 +19,17 @@ from tests.core.engine.fakes import World, agreeing, settings
 
 def test_as_many_go_at_once_as_are_let_and_the_rest_in_their_order() -> None:
     async def go() -> tuple[list[int], int]:
-        lane, order, flying, most = ServerLimiter(Limits(at_once=3), 8), [], 0, 0
+        limiter, order, flying, most = ServerLimiter(Limits(at_once=3), 8), [], 0, 0
 
         async def call(number: int) -> None:
             nonlocal flying, most
-            await lane.enter(1)
+            await limiter.enter(1)
             order.append(number)
             flying += 1
             most = max(most, flying)
             await asyncio.sleep(0.001)
             flying -= 1
-            lane.leave()
+            limiter.leave()
 
         await asyncio.gather(*map(call, range(12)))
         return order, most
@@ -39,13 +39,13 @@ def test_as_many_go_at_once_as_are_let_and_the_rest_in_their_order() -> None:
 
 def test_one_that_is_cancelled_while_it_waits_takes_nobodys_turn() -> None:
     async def go() -> None:
-        lane = ServerLimiter(Limits(), 1)
-        await lane.enter(1)
-        waiting = [asyncio.create_task(lane.enter(1)) for _ in range(3)]
+        limiter = ServerLimiter(Limits(), 1)
+        await limiter.enter(1)
+        waiting = [asyncio.create_task(limiter.enter(1)) for _ in range(3)]
         await asyncio.sleep(0)
         waiting[0].cancel()
         await asyncio.sleep(0)
-        lane.leave()
+        limiter.leave()
         waiting[1].cancel()  # it was its turn this very moment
         async with asyncio.timeout(1):
             await waiting[2]
@@ -57,16 +57,16 @@ def test_many_429s_narrow_the_lane_and_successes_widen_it_again() -> None:
     heard: list[int] = []
 
     async def go() -> tuple[int, int]:
-        lane = ServerLimiter(Limits(), 64, heard.append)
+        limiter = ServerLimiter(Limits(), 64, heard.append)
         for _ in range(64):
-            await lane.enter(1)
+            await limiter.enter(1)
         for _ in range(60):  # the server takes four at a time
-            lane.limited(None)
-            lane.leave()
-        narrowed = lane.at_once
+            limiter.limited(None)
+            limiter.leave()
+        narrowed = limiter.at_once
         for _ in range(3000):
-            lane.took()
-        return narrowed, lane.at_once
+            limiter.succeeded()
+        return narrowed, limiter.at_once
 
     narrowed, widened = asyncio.run(go())
     assert narrowed <= 6
@@ -77,26 +77,26 @@ def test_many_429s_narrow_the_lane_and_successes_widen_it_again() -> None:
 
 def test_a_429_now_and_then_narrows_nothing() -> None:
     async def go() -> int:
-        lane = ServerLimiter(Limits(), 64)
+        limiter = ServerLimiter(Limits(), 64)
         for number in range(1000):
-            await lane.enter(1)
+            await limiter.enter(1)
             if number % 20 == 0:
-                lane.limited(0.01)
+                limiter.limited(0.01)
             else:
-                lane.took()
-            lane.leave()
-        return lane.at_once
+                limiter.succeeded()
+            limiter.leave()
+        return limiter.at_once
 
     assert asyncio.run(go()) == 64
 
 
 def test_all_wait_when_several_in_a_row_were_told_to() -> None:
     async def go() -> float:
-        lane = ServerLimiter(Limits(), 4)
-        for _ in range(rate_limit.LIMITED_IN_A_ROW):
-            lane.limited(0.2)
+        limiter = ServerLimiter(Limits(), 4)
+        for _ in range(rate_limit.MAX_LIMITED_IN_A_ROW):
+            limiter.limited(0.2)
         began = time.monotonic()
-        await lane.enter(1)
+        await limiter.enter(1)
         return time.monotonic() - began
 
     assert asyncio.run(go()) >= 0.15
@@ -128,12 +128,12 @@ def test_a_minutes_requests_go_when_they_may() -> None:
     """120 a minute: twelve go at once, then two a second."""
 
     async def go() -> list[float]:
-        lane, loop, gone = ServerLimiter(Limits(requests_per_minute=120), 1000), asyncio.get_running_loop(), []
+        limiter, loop, gone = ServerLimiter(Limits(requests_per_minute=120), 1000), asyncio.get_running_loop(), []
 
         async def call() -> None:
-            await lane.enter(1)
+            await limiter.enter(1)
             gone.append(loop.time())
-            lane.leave()
+            limiter.leave()
 
         await asyncio.gather(*(call() for _ in range(15)))
         return gone
@@ -147,11 +147,11 @@ def test_a_minutes_allowance_is_spread(limit: Limits) -> None:
     """600 calls of 100 tokens a minute: sixty go at once, then ten a second."""
 
     async def go() -> int:
-        lane, gone = ServerLimiter(limit, 1000), 0
+        limiter, gone = ServerLimiter(limit, 1000), 0
 
         async def call() -> None:
             nonlocal gone
-            await lane.enter(100)
+            await limiter.enter(100)
             gone += 1
 
         calls = [asyncio.create_task(call()) for _ in range(100)]
@@ -165,8 +165,8 @@ def test_a_minutes_allowance_is_spread(limit: Limits) -> None:
 
 
 def test_a_run_behind_a_server_that_takes_few_at_once_gets_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.02)
+    monkeypatch.setattr(retries, "MIN_WAIT", 0.01)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.02)
     monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run is over before the usual first word on it
     world = World(slow=0.005)
 

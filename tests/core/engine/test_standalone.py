@@ -29,15 +29,15 @@ def drive(world: World, **options: object) -> tuple[str, standalone.Spent]:
 def test_equal_asks_are_two_replies_and_a_second_time_costs_nothing() -> None:
     world = World(lambda ask, _document, times: f"{ask.role}{times}")
     told: list[tuple[int, int]] = []
-    made, spent = drive(world, tell=lambda done, asked: told.append((done, asked)))
+    made, spent = drive(world, on_progress=lambda done, asked: told.append((done, asked)))
     assert made == "judge0"
     assert len(world.replies) == 3
-    assert (spent.asks, spent.calls) == (3, 3)
+    assert (spent.requests, spent.calls) == (3, 3)
     assert spent.cost_usd == pytest.approx(0.03)
     assert told[0] == (0, 2)
     assert told[-1] == (3, 3)
     again, free = drive(world)
-    assert (again, free.asks, free.calls, free.cost_usd) == (made, 3, 0, 0.0)
+    assert (again, free.requests, free.calls, free.cost_usd) == (made, 3, 0, 0.0)
 
 
 def test_what_was_paid_before_a_failure_is_not_paid_again() -> None:

@@ -10,12 +10,11 @@ from typing import Any
 from aiohttp import web
 
 from core.codebook import Codebook, Label
-from core.debate.turns import ReplyForm, Request
+from core.debate.turns import Reply, ReplyForm, Request
 from core.documents import Document
 from core.llm.capabilities import Known
 from core.llm.connections import Dialect, connection
 from core.llm.models import ModelLibrary
-from core.llm.reply import ModelReply
 from core.prompts.messages import Message
 from core.runs import Handling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted
@@ -28,12 +27,12 @@ MESSAGES = (Message("system", "You label."), Message("user", "Text."))
 class Told:
     """What came of it: the replies, what is known of the model then, and all that the server was sent."""
 
-    replies: list[ModelReply] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
     known: Known = field(default_factory=Known)
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def reply(self) -> ModelReply:
+    def reply(self) -> Reply:
         """The last reply."""
         return self.replies[-1]
 

@@ -9,12 +9,11 @@ import pytest
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Request
+from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm.catalogue import list_models
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
-from core.llm.reply import ModelReply
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.running import llama_cpp
@@ -29,8 +28,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def ask(url: str, text: str = "Say something.", **sampling: object) -> ModelReply:
-    async def go() -> ModelReply:
+def ask(url: str, text: str = "Say something.", **sampling: object) -> Reply:
+    async def go() -> Reply:
         models = ModelLibrary([connection("toy", url)])
         role_model = models.resolve(RoleModel(connection="toy", model="tiny-random", sampling=Sampling(**sampling)))  # type: ignore[arg-type]
         settings = RunSettings(

@@ -10,12 +10,11 @@ from aiohttp import web
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Request
+from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm import streaming
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
-from core.llm.reply import ModelReply
 from core.llm.request import packed
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings, Sampling
@@ -24,12 +23,10 @@ from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, st
 ASK = Request("annotator", (Message("system", "You label."), Message("user", "Text.")), form="labels")
 
 
-def ask(
-    server: Scripted, *, times: int = 1, heard: list[tuple[str, bool]] | None = None, **sampling: Any
-) -> ModelReply:
+def ask(server: Scripted, *, times: int = 1, heard: list[tuple[str, bool]] | None = None, **sampling: Any) -> Reply:
     """Ask the scripted server through the library; gives the last reply."""
 
-    async def go() -> ModelReply:
+    async def go() -> Reply:
         models = ModelLibrary([connection("local", server.url)])
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
         settings = RunSettings(
@@ -236,7 +233,7 @@ def test_ollama_speaks_its_own_dialect() -> None:
             b'{"message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":5,"eval_count":2}\n',
         )
 
-    async def go(server: Scripted) -> ModelReply:
+    async def go(server: Scripted) -> Reply:
         models = ModelLibrary([connection("ollama", f"http://127.0.0.1:{server.port}")])
         role_model = models.resolve(RoleModel(connection="ollama", model="m"))
         settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})

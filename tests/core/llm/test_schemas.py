@@ -13,7 +13,7 @@ from core.codebook import Codebook, Label, Scale
 from core.debate.evidence import gather
 from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
-from core.engine.keys import request_hash
+from core.engine.debate import request_hash
 from core.llm.models import ModelLibrary
 from core.llm.schemas import schema_for, wanted, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling

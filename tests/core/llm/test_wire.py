@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 
 from core import errors
 from core.codebook import Codebook, Label
-from core.debate.turns import Request
+from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm import ollama_chat, openai_chat, streaming
 from core.llm.connections import Dialect, connection
 from core.llm.failures import from_event, from_status, redacted, retry_after
 from core.llm.models import ModelLibrary
-from core.llm.reply import ModelReply
 from core.llm.request import ModelRequest
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings
@@ -45,10 +44,8 @@ JUNK = st.recursive(
 )
 
 
-def ask(
-    behave: Behaviour, dialect: Dialect = "openai", on_delta: Callable[[str, bool], None] | None = None
-) -> ModelReply:
-    async def go(server: Scripted) -> ModelReply:
+def ask(behave: Behaviour, dialect: Dialect = "openai", on_delta: Callable[[str, bool], None] | None = None) -> Reply:
+    async def go(server: Scripted) -> Reply:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([connection("local", url, dialect)])
         role_model = models.resolve(RoleModel(connection="local", model="m"))

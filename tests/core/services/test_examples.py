@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.documents import Document
-from core.engine.ports import no_precedents
+from core.engine.interfaces import no_examples
 from core.runs import RunRow
 from core.services import examples
 from core.services.runs import planning
@@ -71,7 +71,7 @@ def test_the_nearest_of_each_value_are_found_and_never_the_document(session: Pro
 
 def test_a_protocol_that_shows_none_looks_nothing_up(session: ProjectSession) -> None:
     run = run_of(session, "g0", shots=0)
-    assert examples.example_library(session.store, session.models, None, run) is no_precedents  # type: ignore[arg-type]
+    assert examples.example_library(session.store, session.models, None, run) is no_examples  # type: ignore[arg-type]
     assert session.store.precedents.frozen(run.run_id) is None
 
 

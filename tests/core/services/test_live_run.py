@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
+from core.debate.turns import Reading, Reply, Turn, Usage, Verdict
+from core.runs import RoleModel
 from core.services.live_run import (
     KEPT_FINISHED,
     TAIL,
@@ -13,10 +16,11 @@ from core.services.live_run import (
     DocumentText,
     LiveRunState,
     Replay,
-    told_from_store,
+    debate_events,
 )
 
 RUN = "r1"
+MODEL = RoleModel(connection="x", model="m")
 
 
 def delta(text: str, offset: int, document: str = "d1", turn: int = 0, *, reasoning: bool = False) -> Delta:
@@ -24,15 +28,23 @@ def delta(text: str, offset: int, document: str = "d1", turn: int = 0, *, reason
 
 
 def started(document: str = "d1", turn: int = 0, role: str = "extractor") -> TurnStarted:
-    return TurnStarted(RUN, document, turn, role, "m")
+    return TurnStarted(Turn(RUN, document, turn, role, MODEL))
 
 
-def done(text: str, document: str = "d1", turn: int = 0, role: str = "extractor", labels: Any = ("a",)) -> TurnDone:
-    return TurnDone(RUN, document, turn, role, "m", text, labels, (), 1, 2, 0.1, 1.0, False)
+def finished(
+    text: str, document: str = "d1", turn: int = 0, role: str = "extractor", labels: Sequence[str] | None = ("a",)
+) -> Turn:
+    values = None if labels is None else dict.fromkeys(labels, True)
+    reply = Reply(text, usage=Usage(1, 2), cost_usd=0.1, seconds=1.0, reading=Reading(values=values or {}))
+    return Turn(RUN, document, turn, role, MODEL, form="labels", reply=reply, values=values)
+
+
+def done(text: str, document: str = "d1") -> TurnDone:
+    return TurnDone(finished(text, document))
 
 
 def verdict(document: str = "d1") -> VerdictReached:
-    return VerdictReached(RUN, document, "verdict", {"a": True, "b": False})
+    return VerdictReached(RUN, document, Verdict({"a": True, "b": False}))
 
 
 def status(state: Any = "running") -> RunStatus:
@@ -49,8 +61,8 @@ class Reader:
         self.seen: list[str] = []
         self.take(board.snapshot(self.view))
 
-    def look(self, *, wall: bool = True) -> list[dict[str, Any]]:
-        events = self.board.changes(self.view, wall=wall)
+    def look(self, *, tiles: bool = True) -> list[dict[str, Any]]:
+        events = self.board.changes(self.view, tiles=tiles)
         self.take(events)
         return events
 
@@ -153,7 +165,7 @@ def test_between_beats_of_the_wall_only_the_focus_is_told() -> None:
     reader = Reader(board, "d1")
     board.publish(delta("a", 0, "d1"))
     board.publish(delta("b", 0, "d2"))
-    assert [event["kind"] for event in reader.look(wall=False)] == ["turn"]
+    assert [event["kind"] for event in reader.look(tiles=False)] == ["turn"]
     assert sorted(event["document_id"] for event in reader.look() if event["kind"] == "tile") == ["d1", "d2"]
 
 
@@ -163,7 +175,7 @@ def test_reasoning_is_counted_and_not_part_of_the_text() -> None:
     board.publish(delta("hm, ", 0, reasoning=True))
     board.publish(delta("well", 4, reasoning=True))
     (turn,) = [event for event in board.snapshot(ClientCursor("d1")) if event["kind"] == "turn"]
-    assert (turn["text"], turn["thinking"], turn["thought"]) == ("", 8, "hm, well")
+    assert (turn["text"], turn["reasoning_characters"], turn["reasoning_tail"]) == ("", 8, "hm, well")
 
 
 def test_waiting_shows_the_time_left_and_ends_with_the_next_word() -> None:
@@ -229,9 +241,11 @@ def test_progress_measures_a_running_turn_against_the_usual_length() -> None:
 
 def test_a_stored_debate_is_told_like_a_live_one() -> None:
     replay = Replay(
-        DocumentText("d1", {"text": "t"}), (done("one"), done("two", turn=1, role="critic", labels=None)), verdict()
+        DocumentText("d1", {"text": "t"}),
+        (finished("one"), finished("two", turn=1, role="critic", labels=None)),
+        verdict(),
     )
-    events = told_from_store(replay)
+    events = debate_events(replay)
     assert [event["kind"] for event in events] == ["turn", "turn", "verdict"]
     assert [event["text"] for event in events[:2]] == ["one", "two"]
     assert events[1]["labels"] is None
@@ -251,7 +265,7 @@ def test_a_thousand_deltas_from_another_thread_arrive_whole_and_in_order() -> No
     speaker = threading.Thread(target=speak)
     speaker.start()
     while speaker.is_alive():
-        reader.look(wall=False)
+        reader.look(tiles=False)
     speaker.join()
     reader.look()
     assert reader.text[0] == "".join(words)

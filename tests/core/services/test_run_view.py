@@ -33,14 +33,15 @@ def test_a_document_says_where_it_comes_from(told: tuple[ProjectSession, str, li
     assert session.document(run_id, "nobody") is None
 
 
-def test_a_replay_tells_what_the_events_told(told: tuple[ProjectSession, str, list[Event]]) -> None:
+def test_stored_turns_equal_the_published_turns(told: tuple[ProjectSession, str, list[Event]]) -> None:
     session, run_id, events = told
     replay = session.replay(run_id, "d1")
     assert replay is not None
-    live = sorted((e for e in events if isinstance(e, TurnDone) and e.document_id == "d1"), key=lambda e: e.turn)
+    done = (event.turn for event in events if isinstance(event, TurnDone))
+    live = sorted((turn for turn in done if turn.document_id == "d1"), key=lambda turn: turn.turn)
     assert [turn.role for turn in replay.turns] == ["extractor", "critic", "judge"]
-    for stored, heard in zip(replay.turns, live, strict=True):
-        assert stored == heard
+    for stored, published in zip(replay.turns, live, strict=True):
+        assert stored == published
     assert replay.verdict == next(e for e in events if isinstance(e, VerdictReached) and e.document_id == "d1")
     assert session.replay(run_id, "nobody") is None
 
@@ -50,10 +51,10 @@ def test_finished_debates_come_newest_first_in_pages(told: tuple[ProjectSession,
     page = session.finished(run_id, query="", status="", offset=0, limit=3)
     rest = session.finished(run_id, query="", status="", offset=3, limit=3)
     assert (page.total, len(page.rows), rest.total, len(rest.rows)) == (4, 3, 4, 1)
-    assert {row.id for row in (*page.rows, *rest.rows)} == {"d0", "d1", "d2", "d3"}
+    assert {row.document_id for row in (*page.rows, *rest.rows)} == {"d0", "d1", "d2", "d3"}
     service = BOOK.labels[1].id
     found = session.finished(run_id, query="FRIENDLY", status="verdict", offset=0, limit=9)
-    assert [(row.id, row.values[service], row.words) for row in found.rows] == [
+    assert [(row.document_id, row.values[service], row.text_start) for row in found.rows] == [
         ("d1", True, "Friendly staff, dirty bath.")
     ]
     assert session.finished(run_id, query="", status="failed", offset=0, limit=9).total == 0
@@ -67,7 +68,7 @@ def test_the_frame_knows_the_latest_run_and_when_it_was_saved(told: tuple[Projec
     assert session.saved_at() is not None
 
 
-def test_a_status_made_from_the_store_counts_as_the_last_event_did(
+def test_stored_status_equals_the_last_published_status(
     told: tuple[ProjectSession, str, list[Event]],
 ) -> None:
     session, run_id, _ = told

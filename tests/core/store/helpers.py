@@ -6,14 +6,14 @@ import asyncio
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
-from core.annotations import VERDICT, Annotation, Evidence
+from core.annotations import Evidence
 from core.codebook import Codebook, Label
 from core.debate import protocols
-from core.debate.turns import ReplyError, Usage, Verdict
+from core.debate.events import VerdictReached
+from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict
 from core.documents import Document, Value
-from core.engine.ports import StoredReply, TurnRow, VerdictRow
+from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings
 from core.store.project import Project
 
@@ -45,9 +45,12 @@ def make_documents(count: int, gold: Mapping[str, Mapping[str, Mapping[str, Valu
 
 def make_reply(
     key: str, *, cost: float | None = 0.5, text: str = "said", run_id: str = "r0001", served: str = ""
-) -> StoredReply:
+) -> Reply:
     usage = Usage(10, 5, 2, 1)
-    return StoredReply(key, text, "thought", "stop", usage, cost, 0.25, time.time(), ("seed",), run_id, served)
+    return Reply(
+        text, "thought", usage=usage, cost_usd=cost, dropped=("seed",), served=served, key=key, run_id=run_id,
+        seconds=0.25, unix_time=time.time(),
+    )  # fmt: skip
 
 
 def make_turn(
@@ -61,31 +64,35 @@ def make_turn(
     quotes: Sequence[str] = (),
     cached: bool = False,
     retry: int = 0,
-) -> TurnRow:
-    """A turn; ``quotes`` are matches (``exact`` or ``missing``), one quote each."""
-    return TurnRow(
+) -> Turn:
+    """Return a turn; ``quotes`` are matches (``exact`` or ``missing``), one quote each."""
+    values = says or {}
+    reading = Reading(
+        values={item: value for item, value in values.items() if value is not None},
+        undecided={item: "" for item, value in values.items() if value is None},
+        unknown=("Pool",),
+    )
+    evidence = tuple(Evidence("x", "words", "text", 0, 5, match) for match in quotes)
+    return Turn(
         run_id=run_id,
         document_id=document_id,
         turn=turn,
         role=role,
-        retry=retry,
-        key=key,
         role_model=ROLE_MODEL,
-        messages=({"role": "system", "content": "the rules"}, {"role": "user", "content": f"read {document_id}"}),
+        messages=(Message("system", "the rules"), Message("user", f"read {document_id}")),
+        form="labels",
+        retry=retry,
         cached=cached,
-        reading={"values": dict(says or {}), "undecided": {}, "unknown": ("Pool",), "problem": ""},
-        evidence=tuple(asdict(Evidence("x", "words", "text", 0, 5, match)) for match in quotes),
-        annotations=tuple(Annotation(document_id, item, value, role) for item, value in (says or {}).items()),
+        reply=Reply(key=key, reading=reading, evidence=evidence),
+        values=dict(says) if says else None,
     )
 
 
 def make_verdict(
     run_id: str, document_id: str, values: Mapping[str, Value | None], *, error: ReplyError | None = None
-) -> VerdictRow:
+) -> VerdictReached:
     reasons = {item: "could not be read" for item, value in values.items() if value is None}
-    verdict = Verdict(values, reasons, ("a note",), error)
-    rows = tuple(Annotation(document_id, item, value, VERDICT, reasons.get(item, "")) for item, value in values.items())
-    return VerdictRow(run_id, document_id, verdict.status, verdict, time.time(), rows)
+    return VerdictReached(run_id, document_id, Verdict(values, reasons, ("a note",), error), time.time())
 
 
 def written(project: Project) -> None:

@@ -40,11 +40,11 @@ def test_what_was_acknowledged_survives_kill_9(path, lines):
     writing.wait(60)
     assert len(acknowledged) >= lines
     with Project.open(path) as project:
-        assert all(project.turn_store.known(key) for key in acknowledged)
+        assert all(project.turn_store.contains(key) for key in acknowledged)
         assert all(project.turn_store.get(key).text == "words " * 200 for key in acknowledged)
         run = project.store.runs.get("r0001")
         assert run.turns >= len(acknowledged)
         assert (run.state, run.message) == ("paused", "interrupted")
-        assert [turn.says for turn in project.store.transcripts.of("r0001", ["d0"])] == []
+        assert [turn.values for turn in project.store.transcripts.of("r0001", ["d0"])] == []
         written = project._connection.row("SELECT count(*) FROM turns")[0]
         assert project.store.evaluations.values("r0001").num_rows == written, "no turn without what it says"

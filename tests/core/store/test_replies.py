@@ -11,13 +11,13 @@ import pytest
 from core.errors import StorageFull
 from core.store import reply_log
 from core.store.project import Project
-from core.store.reply_log import ReplyLog, beside
+from core.store.reply_log import ReplyLog, reply_log_path
 from tests.core.store import helpers
 from tests.core.store.helpers import written
 
 
 def make_reply(key, **told):
-    return replace(helpers.make_reply(key, **told), at=1.0)
+    return replace(helpers.make_reply(key, **told), unix_time=1.0)
 
 
 def keep(project, *keys):
@@ -35,9 +35,9 @@ def test_a_kept_reply_is_known_and_read_before_it_is_in_the_table(project, path,
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
     keep(project, "k1")
     assert in_table(project) == set()
-    assert project.turn_store.known("k1")
+    assert project.turn_store.contains("k1")
     assert project.turn_store.get("k1") == asyncio.run(project.turn_store.fetch("k1")) == make_reply("k1")
-    assert ReplyLog(beside(path)).found == (make_reply("k1"),)
+    assert ReplyLog(reply_log_path(path)).found == (make_reply("k1"),)
     written(project)
     assert in_table(project) == {"k1"}
     assert project.turn_store.get("k1") == make_reply("k1")
@@ -46,33 +46,33 @@ def test_a_kept_reply_is_known_and_read_before_it_is_in_the_table(project, path,
 def test_what_a_log_has_left_is_in_the_table_after_opening(path):
     with Project.open(path) as project:
         keep(project, "k1")
-    assert not beside(path).exists(), "a project that was closed in order leaves no log"
-    log = ReplyLog(beside(path))
+    assert not reply_log_path(path).exists(), "a project that was closed in order leaves no log"
+    log = ReplyLog(reply_log_path(path))
     for reply in (make_reply("k1", text="second"), make_reply("k2"), replace(make_reply("k3"), served="\ud800")):
         log.append(reply)
-    with beside(path).open("ab") as file:
+    with reply_log_path(path).open("ab") as file:
         file.write(b'{"key": "half a li')
     with Project.open(path) as project:
         assert in_table(project) == {"k1", "k2", "k3"}
         assert project.turn_store.get("k1").text == "said"
         assert project.turn_store.get("k2") == make_reply("k2")
-    assert not beside(path).exists()
+    assert not reply_log_path(path).exists()
 
 
 def test_a_line_after_one_that_was_cut_off_is_read(path):
-    beside(path).write_bytes(b'{"key": "other fields"}\n[1]\n{"key": "half a li')
-    ReplyLog(beside(path)).append(make_reply("k1"))
-    assert ReplyLog(beside(path)).found == (make_reply("k1"),)
+    reply_log_path(path).write_bytes(b'{"key": "other fields"}\n[1]\n{"key": "half a li')
+    ReplyLog(reply_log_path(path)).append(make_reply("k1"))
+    assert ReplyLog(reply_log_path(path)).found == (make_reply("k1"),)
 
 
 def test_the_log_of_a_project_that_was_deleted_is_not_the_next_ones(path):
-    ReplyLog(beside(path)).append(make_reply("k1"))
+    ReplyLog(reply_log_path(path)).append(make_reply("k1"))
     with Project.open(path) as project:
-        assert not project.turn_store.known("k1")
+        assert not project.turn_store.contains("k1")
 
 
 def test_a_log_that_has_grown_is_written_anew_with_what_is_needed(path, monkeypatch):
-    monkeypatch.setattr(reply_log, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(reply_log, "MAX_BYTES", 2_000)
     log = ReplyLog(path)
     for number in range(20):
         log.append(make_reply(f"k{number}"))
@@ -113,7 +113,7 @@ def test_a_reply_that_its_table_had_no_room_for_is_brought_there_later(project, 
     monkeypatch.setattr(project._writer, "insert", refused)
     keep(project, "k1")
     written(project)
-    assert project.turn_store.known("k1")
+    assert project.turn_store.contains("k1")
     assert in_table(project) == set()
     monkeypatch.setattr(project._writer, "insert", insert)
     keep(project, "k2")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.debate.turns import Usage
-from core.engine.ports import AttemptRow
+from core.engine.interfaces import FailedAttempt
 from core.prompts.messages import Message
 from core.store.project import Project
 from tests.core.store.helpers import (
@@ -30,10 +30,10 @@ def run_id(project):
 
 def test_a_reply_is_kept_under_its_key(project):
     reply = make_reply("k1")
-    assert not project.turn_store.known("k1")
+    assert not project.turn_store.contains("k1")
     assert asyncio.run(project.turn_store.fetch("k1")) is None
     asyncio.run(project.turn_store.commit(reply))
-    assert project.turn_store.known("k1")
+    assert project.turn_store.contains("k1")
     assert asyncio.run(project.turn_store.fetch("k1")) == reply
 
 
@@ -52,8 +52,8 @@ def test_replies_are_known_again_after_opening(path):
     with Project.open(path) as project:
         asyncio.run(project.turn_store.commit(make_reply("k1", cost=None)))
     with Project.open(path) as project:
-        assert project.turn_store.known("k1")
-        assert not project.turn_store.known("k2")
+        assert project.turn_store.contains("k1")
+        assert not project.turn_store.contains("k2")
         assert project.turn_store.get("k1").cost_usd is None
 
 
@@ -63,7 +63,7 @@ def test_hostile_replies_are_stored(project, run_id):
     async def write():
         await project.turn_store.commit(make_reply("k1", text=bad))
         row = make_turn(run_id, "d0", 0, "extractor", "k1", says={"a": True})
-        row = replace(row, messages=({"role": "system", "content": bad}, {"role": "user", "content": bad}))
+        row = replace(row, messages=(Message("system", bad), Message("user", bad)))
         project.sink.turn(row)
 
     asyncio.run(write())
@@ -73,7 +73,7 @@ def test_hostile_replies_are_stored(project, run_id):
     assert [message.content for message in turn.messages] == ["\ufffdx", "\ufffdx"]
 
 
-def test_a_turn_comes_back_with_the_reply_that_was_heard(project, run_id):
+def test_turn_is_read_back_with_its_reply(project, run_id):
     async def write():
         for number, role in enumerate(("extractor", "critic")):
             await project.turn_store.commit(make_reply(f"k{number}", text=f"{role} says"))
@@ -94,10 +94,11 @@ def test_a_turn_comes_back_with_the_reply_that_was_heard(project, run_id):
         Usage(10, 5, 2, 1),
         ("seed",),
     )
-    assert first.reading.values == {"a": True, "b": None}
-    assert first.reading.unknown == ("Pool",)
-    assert (first.says, second.says) == ({"a": True}, None)
-    assert [quote.supported for quote in first.evidence] == [True, False]
+    assert first.reply.reading.values == {"a": True}
+    assert first.values == {"a": True, "b": None}
+    assert first.reply.reading.unknown == ("Pool",)
+    assert (first.decided, second.values) == ({"a": True}, None)
+    assert [quote.supported for quote in first.reply.evidence] == [True, False]
     assert first.role_model == ROLE_MODEL
     assert project.store.transcripts.of(run_id, []) == []
 
@@ -177,23 +178,23 @@ def test_only_the_first_verdict_on_a_document_counts(project, run_id):
 
     first = asyncio.run(write())
     stored = project.store.transcripts.verdict(run_id, "d0")
-    assert (stored.status, stored.verdict, stored.at) == ("unresolved", first.verdict, first.at)
+    assert stored == first
+    assert stored.verdict.status == "unresolved"
     assert project.store.transcripts.verdict(run_id, "d1") is None
     assert project.store.runs.get(run_id).unresolved == 1
 
 
-def test_a_verdict_without_annotations_is_annotated_from_its_values(project, run_id):
-    row = make_verdict(run_id, "d0", {"a": True, "b": None})
-    asyncio.run(project.sink.verdict(replace(row, annotations=())))
+def test_verdict_values_are_written_as_annotations(project, run_id):
+    asyncio.run(project.sink.verdict(make_verdict(run_id, "d0", {"a": True, "b": None})))
     assert project._connection.rows("SELECT annotator, item, value, reason FROM annotations ORDER BY item") == [
         ("verdict", "a", "true", ""),
         ("verdict", "b", None, "could not be read"),
     ]
 
 
-def test_failed_tries_are_kept(project, run_id):
+def test_failed_attempts_are_stored(project, run_id):
     tries = [
-        AttemptRow(
+        FailedAttempt(
             run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", Usage(5, 2), 0.25, 1.5, 100.0 + n
         )
         for n in range(3)

@@ -145,7 +145,7 @@ def test_a_resumed_run_skips_what_has_ended_and_hears_turns_once(project, run_id
     before = project.store.runs.get(run_id)
     debate(project, run_id, "d0", OPEN)
     assert project.store.runs.get(run_id) == before
-    assert project.store.transcripts.verdict(run_id, "d0").status == "verdict"
+    assert project.store.transcripts.verdict(run_id, "d0").verdict.status == "verdict"
     assert project.store.evaluations.values(run_id).num_rows == 2 + 2 * 1 + 3 * 2
     assert project.store.runs.work(run_id).todo == ("d3",)
 

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from core.codebook import Codebook, Label, Scale
+from core.store.finished_debates import FinishedPage
 from tests.core.store.helpers import hold_debate, make_documents, make_settings
 
 LABELS = (Label(name="Clean"), Label(name='Staff "and" more'))
@@ -79,17 +80,18 @@ def test_gold_of_several_raters_is_the_majority(project):
 
 def test_documents_that_ended_are_listed_newest_first(project):
     run_id = held(project, MULTI, {A: True, B: None}, {})
-    total, rows = project.store.ended.page(run_id)
-    assert (total, [row.document_id for row in rows]) == (2, ["d1", "d0"])
+    page = project.store.finished_debates.page(run_id)
+    rows = page.rows
+    assert (page.total, [row.document_id for row in rows]) == (2, ["d1", "d0"])
     assert rows[0].values == {A: True, B: None}
-    assert project.store.ended.page(run_id, search="NUMBER 0", status="unresolved")[0] == 1
-    assert project.store.ended.page(run_id, status="verdict") == (0, [])
-    assert project.store.ended.origin("d1") == ("", 2)
-    assert project.store.ended.origin("none") is None
-    at, speaking = project.store.ended.last_reply(run_id)
+    assert project.store.finished_debates.page(run_id, search="NUMBER 0", status="unresolved").total == 1
+    assert project.store.finished_debates.page(run_id, status="verdict") == FinishedPage(0, ())
+    assert project.store.finished_debates.origin("d1") == ("", 2)
+    assert project.store.finished_debates.origin("none") is None
+    at, speaking = project.store.finished_debates.last_reply(run_id)
     assert at is not None
     assert speaking == 0
-    assert project.store.ended.last_reply("r9") == (None, 0)
+    assert project.store.finished_debates.last_reply("r9") == (None, 0)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_an_unknown_price_is_said_and_not_guessed(session: ProjectSession) -> No
 def test_an_earlier_run_with_the_same_role_models_is_the_measure(session: ProjectSession) -> None:
     (run,) = make(session)
     session.start_or_resume(run.run_id).result(30)
-    turns = session.store.ended.usage(run.run_id)
+    turns = session.store.finished_debates.usage(run.run_id)
     assert turns["judge"][0] == 4
     told = of(session, planning.Plan(), documents=100)
     assert told.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
@@ -101,7 +101,7 @@ def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length
 def test_what_was_measured_on_other_documents_is_taken_to_their_length(session: ProjectSession) -> None:
     (run,) = make(session, planning.Plan(protocol="single"))
     session.start_or_resume(run.run_id).result(30)
-    measured = session.store.ended.usage(run.run_id)["annotator"][1].prompt_tokens
+    measured = session.store.finished_debates.usage(run.run_id)["annotator"][1].prompt_tokens
     assert of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
     before = session.store.documents.mean_length()
     assert before == session.store.documents.mean_length(run.run_id) == sum(map(len, TEXTS)) / 4

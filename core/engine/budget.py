@@ -1,0 +1,54 @@
+"""The budget of a run: a ceiling in dollars that holds while calls are in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import TypeAlias
+
+Settle: TypeAlias = Callable[[float | None], None]
+"""Report the cost of a call in dollars; None counts as 0."""
+
+
+class BudgetSpent(Exception):
+    """The budget allows no further call, so the run pauses."""
+
+
+class Budget:
+    """A ceiling in dollars: each call reserves its highest cost and settles its true cost.
+
+    A ``ceiling`` of None allows every call.
+    """
+
+    def __init__(self, ceiling: float | None, spent: float = 0.0) -> None:
+        self.ceiling = ceiling
+        self.spent = spent
+        self._reserved = 0.0
+        self._settled = asyncio.Condition()
+
+    @contextlib.asynccontextmanager
+    async def reserve(self, most: float) -> AsyncIterator[Settle]:
+        """Reserve ``most`` dollars for a call; the context's function settles the true cost.
+
+        Waits while calls in flight may still leave enough. Raises BudgetSpent if nothing is in flight and the rest is
+        too small.
+        """
+        if self.ceiling is None:
+            yield lambda _cost: None
+            return
+        async with self._settled:
+            while self.spent + self._reserved + most > self.ceiling:
+                if self._reserved <= 0:
+                    raise BudgetSpent
+                await self._settled.wait()
+            self._reserved += most
+        try:
+            yield self._pay
+        finally:
+            async with self._settled:
+                self._reserved = max(0.0, self._reserved - most)
+                self._settled.notify_all()
+
+    def _pay(self, cost: float | None) -> None:
+        self.spent += cost or 0.0

@@ -1,0 +1,196 @@
+"""Interfaces of the engine: a store for replies, a sink for what a run does, and models. The store and the llm package
+implement them; tests bring their own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from core.annotations import Precedents
+from core.debate.events import Event, VerdictReached
+from core.debate.turns import Reply, ReplyForm, Request, Turn, Usage
+from core.documents import Document
+from core.llm.batches import BatchServer
+from core.llm.limits import Limits
+from core.llm.reply import OnDelta
+from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """A model call that failed. ``usage`` and ``cost_usd`` are what the provider billed for it, as far as known."""
+
+    run_id: str
+    document_id: str
+    role: str
+    key: str
+    kind: str
+    message: str
+    text: str
+    usage: Usage
+    cost_usd: float | None
+    seconds: float
+    unix_time: float
+
+
+class ReplyStore(Protocol):
+    """Paid replies by the hash of their request. Safe to call from the engine's loop: no method blocks it."""
+
+    def contains(self, key: str) -> bool:
+        """Return True if a reply with this key is committed; from memory."""
+
+    async def fetch(self, key: str) -> Reply | None:
+        """Return the committed reply, or None."""
+
+    async def commit(self, reply: Reply) -> None:
+        """Return once the reply outlives this process.
+
+        A key that exists is left unchanged. A cancelled commit leaves the reply written or unwritten, never in part.
+        """
+
+
+class RunSink(Protocol):
+    """The record of a run, written in order."""
+
+    def turn(self, turn: Turn) -> None:
+        """Queue a turn. If it cannot be written, the next verdict or state raises."""
+
+    async def verdict(self, reached: VerdictReached) -> None:
+        """Return once the verdict and the turns of its debate are on disk.
+
+        A second verdict for the same document of the run is ignored.
+        """
+
+    def attempt(self, attempt: FailedAttempt) -> None:
+        """Queue a failed attempt, without waiting for it."""
+
+    async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
+        """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
+
+
+class Models(Protocol):
+    """Interface for calling models."""
+
+    async def ask(
+        self, role_model: RoleModel, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
+    ) -> Reply:
+        """Send one request and return its reply, without retries. Raises ModelError."""
+
+    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
+        """Return the price of these tokens in dollars, None if unknown."""
+
+    def max_cost(self, role_model: RoleModel, request: Request) -> float:
+        """Return the highest price of a request in dollars; 0 for a free model or an unknown price."""
+
+    def limits(self, role_model: RoleModel) -> Limits:
+        """Return the rate limits of the role model's connection."""
+
+    def salt(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, object]:
+        """Return what decides the reply besides the messages and belongs in the key, such as the baseline's version."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchJob:
+    """A file of requests at a server.
+
+    ``name`` is our name of the file, ``remote_id`` the server's (empty until it is known), ``keys`` are the keys of its
+    replies. The role model carries no sampling: each request has its own.
+    """
+
+    name: str
+    run_id: str
+    role_model: RoleModel
+    keys: tuple[str, ...]
+    remote_id: str = ""
+
+
+class BatchJobs(Protocol):
+    """Record of submitted batches, so that no request is submitted twice, even after a crash."""
+
+    async def open_jobs(self) -> Sequence[BatchJob]:
+        """Return the jobs of all runs that have not been collected."""
+
+    async def count(self, run_id: str) -> int:
+        """Return how many jobs a run has ever had."""
+
+    async def begin(self, job: BatchJob) -> None:
+        """Return once it is on disk that this job is about to be submitted."""
+
+    async def submitted(self, name: str, remote_id: str) -> None:
+        """Return once the server's id of the job is on disk."""
+
+    async def close_job(self, name: str, outcome: str) -> None:
+        """Return once it is on disk that no more replies are expected."""
+
+
+class BatchModels(Protocol):
+    """Interface of the models that the batch engine needs."""
+
+    def batchable(self, role_model: RoleModel) -> bool:
+        """Return True if requests to this role model can be sent in files."""
+
+    async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
+        """Return the batch server of a role model: its connection's Batch API, or a folder that is answered by hand."""
+
+    def body(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, Any]:
+        """Return the body of a request."""
+
+    def reply(
+        self,
+        role_model: RoleModel,
+        row: Mapping[str, Any],
+        settings: RunSettings,
+        form: ReplyForm,
+        prompt_characters: int,
+    ) -> Reply:
+        """Return the reply in a row of an output file, at the price of a batch. Raises ModelError."""
+
+    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
+        """Return the price of a request in a batch in dollars, None if unknown."""
+
+    async def close(self) -> None:
+        """Close the batch servers."""
+
+
+Publish: TypeAlias = Callable[[Event], None]
+"""Receiver of events. Must not block."""
+
+LoadDocuments: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Document]]]
+"""Load documents by id, in the order given."""
+
+
+FindExamples: TypeAlias = Callable[[Document], Awaitable[Precedents]]
+"""Find the labelled examples for a document, in the pool that is frozen in the run.
+
+An engine awaits it before a debate begins, so that protocols look nothing up themselves.
+"""
+
+
+async def no_examples(_document: Document) -> Precedents:
+    """Return no examples, for a run that shows none."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A run as the engine gets it, with the ids of the remaining documents.
+
+    ``retry`` grows each time unresolved documents are requested again, so that the same bad reply is not reused.
+    """
+
+    run: RunRow
+    todo: tuple[str, ...]
+    retry: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """Everything that an engine needs besides its work."""
+
+    documents: LoadDocuments
+    models: Models
+    store: ReplyStore
+    sink: RunSink
+    publish: Publish
+    find_examples: FindExamples = no_examples
