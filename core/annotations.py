@@ -1,4 +1,4 @@
-"""Annotations: who says what of which item of which document. One model for every kind of label."""
+"""Annotations of documents. One model for every kind of label."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeAlias
 from core.documents import Value
 
 NEAR = 1
-"""Ratings that are less than this many points of the scale apart do not differ: the truth may be a mean of raters."""
+"""Ratings that differ by less than this agree, because the reference may be a mean of raters."""
 
 VERDICT = "verdict"
-"""The annotator of what a debate ends in; a role's own list is annotated under the role's name."""
+"""The annotator of verdicts; a role's own decisions are annotated under the role's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """(document, item, value or None with a reason, annotator).
+    """A value of one item of one document by one annotator.
 
-    ``item`` is a label id (multilabel, rating); a choice has the one item ``"label"`` whose value is a label id.
-    ``value`` None means that it could not be read, and ``reason`` says why: never a default of False.
+    ``item`` is a label id (multilabel, rating); a choice has the one item ``"label"`` whose value is a label id. A
+    ``value`` of None was unreadable, for the given ``reason``; it never becomes False.
     """
 
     document_id: str
@@ -32,13 +32,13 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Words that an agent offers for a label, located in the document and in the agent's own reply.
+    """A quote for a label, located in the document and in the role's own reply.
 
-    ``start`` and ``end`` are character offsets into ``field``'s stored text (end exclusive); both are -1 when the words
-    are not there (``match`` ``missing``), which is shown as unsupported. ``exact`` means the very characters, ``fuzzy``
-    the same words after Unicode, case, quote and white-space normalisation or a near-identical alignment.
-    ``reply_start`` and ``reply_end`` are character offsets of the quoted words in the text of the reply. Both are -1
-    where the reply does not hold these very characters, as in JSON with escapes.
+    ``start`` and ``end`` are character offsets into ``field``'s stored text (end exclusive). Both are -1 if the words
+    are not there (``match`` ``missing``), which is shown as unsupported. ``exact`` means identical characters,
+    ``fuzzy`` the same words after normalisation of Unicode, case, quotes and white space, or a near-identical
+    alignment. ``reply_start`` and ``reply_end`` are offsets of the quoted words in the text of the reply. Both are -1
+    if the reply does not contain these characters, as in JSON with escapes.
     """
 
     item: str
@@ -52,29 +52,31 @@ class Evidence:
 
     @property
     def supported(self) -> bool:
-        """Whether the quoted words are in the document."""
+        """True if the quoted words are in the document."""
         return self.match != "missing"
 
 
 def differs(value: Value, reference: Value) -> bool:
-    """Whether a value is not what the truth says: for ratings one point of the scale or more away from it."""
+    """Return True if a value differs from the reference; ratings differ from one point of the scale on."""
     if isinstance(value, bool | str) or isinstance(reference, bool | str):
         return value != reference
     return abs(value - reference) >= NEAR
 
 
-def agreed(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dict[str, Value]:
-    """One value for each item out of what several raters say: the majority's, none on a tie, and of ratings the mean
-    (as the view ``gold_labels`` in the file)."""
+def majority_reference(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dict[str, Value]:
+    """Return one value for each item from the values of several raters, like the view ``gold_labels`` in the file.
+
+    The value is the majority's, without an entry on a tie; for ratings it is the mean.
+    """
     found: dict[str, Value] = {}
     for item in items:
-        said = [values[item] for values in gold.values() if item in values]
-        numbers = [value for value in said if not isinstance(value, bool | str)]
-        if said and len(numbers) == len(said):
+        given = [values[item] for values in gold.values() if item in values]
+        numbers = [value for value in given if not isinstance(value, bool | str)]
+        if given and len(numbers) == len(given):
             mean = sum(numbers) / len(numbers)
             found[item] = int(mean) if mean == int(mean) else mean
             continue
-        votes = {value: said.count(value) for value in said}
+        votes = {value: given.count(value) for value in given}
         leaders = [value for value, count in votes.items() if count == max(votes.values())]
         if len(leaders) == 1:
             found[item] = leaders[0]
@@ -83,8 +85,11 @@ def agreed(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class Precedent:
-    """A labelled document that may be shown for another one. ``values`` maps an item (label id; ``"label"`` for a
-    choice) to what a person or the gold says of it; ``text`` is all its fields, named when there are several."""
+    """A labelled document that may be shown as an example.
+
+    ``values`` maps an item (label id; ``"label"`` for a choice) to the value by a person or the gold. ``text`` is all
+    fields of the document, named if there are several.
+    """
 
     document_id: str
     text: str
@@ -92,4 +97,4 @@ class Precedent:
 
 
 Precedents: TypeAlias = Mapping[tuple[str, Value], tuple[Precedent, ...]]
-"""What may be shown beside one document: for (item, value) the precedents that have this value, the nearest first."""
+"""Precedents for one document: for (item, value) those that have this value, the nearest first."""

@@ -1,4 +1,4 @@
-"""The codebook: what to look for, in the user's words."""
+"""Codebook: labels with definitions, in the user's words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.hashing import digest
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
 RESERVED_NAMES = frozenset({"none"})
 CHOICE_ITEM = "label"
-"""The one item of a choice codebook; its value is a label id."""
+"""The only item of a choice codebook; its value is a label id."""
 
 COLOURS = 8
 """Number of label colours; ``Label.colour`` is 1 to COLOURS (tokens l1 to l8)."""
@@ -28,7 +28,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def normalise(name: str) -> str:
-    """A label name as it is compared: NFKC, casefolded, without hash, asterisk and quotes, white space folded."""
+    """Return a label name for comparison: NFKC, casefolded, without hash, asterisk and quotes, white space folded."""
     text = _STRIPPED.sub("", unicodedata.normalize("NFKC", name))
     return _SPACE.sub(" ", text).strip().casefold()
 
@@ -49,7 +49,7 @@ class _Frozen(BaseModel):
 
 
 class Label(_Frozen):
-    """One label (in a rating codebook: one dimension) with what the prompts and the built-in model know of it."""
+    """One label (in a rating codebook: one dimension) with the definitions for prompts and the built-in model."""
 
     name: Line
     description: str = ""
@@ -82,15 +82,17 @@ class Label(_Frozen):
 
     @property
     def definition_hash(self) -> str:
-        """Changes exactly when the words that define the label change (name, description, examples; not the keywords'
-        order or the colour)."""
+        """Hash of the words that define the label: name, description, examples and keywords.
+
+        The order of the keywords and the colour do not change it.
+        """
         return digest(
             [self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)], size=8
         )
 
 
 class Scale(_Frozen):
-    """The ordinal scale of a rating codebook, both ends included."""
+    """Ordinal scale of a rating codebook, both ends included."""
 
     min: int = 1
     max: int = 5
@@ -103,7 +105,7 @@ class Scale(_Frozen):
 
 
 class Codebook(_Frozen):
-    """What to label. Label names are unique after ``normalise``; label ids are stable across versions."""
+    """A codebook. Label names are unique after ``normalise``; label ids are stable across versions."""
 
     name: str = "Codebook"
     kind: Kind = "multilabel"
@@ -126,19 +128,19 @@ class Codebook(_Frozen):
         taken = {label.id for label in self.labels if label.id}
         if len(taken) != sum(bool(label.id) for label in self.labels):
             raise ValueError("two labels have the same id")
-        object.__setattr__(self, "labels", tuple(_numbered(self.labels, taken)))
+        object.__setattr__(self, "labels", tuple(_with_ids(self.labels, taken)))
         if self.kind == "rating" and self.scale is None:
             object.__setattr__(self, "scale", Scale())
         return self
 
     @property
     def hash(self) -> str:
-        """Content hash over everything, order of labels included."""
+        """Hash of the whole content, including the order of labels."""
         return digest(self.model_dump(mode="json"))
 
     @property
     def items(self) -> tuple[str, ...]:
-        """What an annotation is made on: every label's id, or for a choice the one item ``CHOICE_ITEM``."""
+        """Items that annotations have values for: every label's id, or ``CHOICE_ITEM`` alone for a choice."""
         return (CHOICE_ITEM,) if self.kind == "choice" else tuple(label.id for label in self.labels)
 
     @property
@@ -147,27 +149,27 @@ class Codebook(_Frozen):
         return tuple(label.name for label in self.labels)
 
     def label(self, label_id: str) -> Label:
-        """The label with this id; KeyError when there is none."""
+        """Return the label with this id. Raises KeyError."""
         for label in self.labels:
             if label.id == label_id:
                 return label
         raise KeyError(label_id)
 
     def find(self, name: str) -> Label | None:
-        """The label with this name after ``normalise``, or None: never a near one."""
+        """Return the label with this name after ``normalise``, or None; similar names do not match."""
         wanted = normalise(name)
         return next((label for label in self.labels if normalise(label.name) == wanted), None)
 
     def only(self, label_id: str) -> Codebook:
-        """This codebook with one label (or dimension) alone; KeyError when there is no such one."""
+        """Return this codebook with one label (or dimension) alone. Raises KeyError."""
         return self.model_copy(update={"labels": (self.label(label_id),)})
 
     def without(self, label_id: str) -> Codebook:
-        """This codebook with one label left out."""
+        """Return this codebook without one label."""
         return self.model_copy(update={"labels": tuple(label for label in self.labels if label.id != label_id)})
 
     def require_labels(self) -> Self:
-        """Itself when it has labels; CodebookError when there is nothing to look for."""
+        """Return this codebook. Raises CodebookError if it has no labels."""
         if not self.labels:
             raise CodebookError(
                 f"The codebook '{self.name}' has no labels.", "Add at least one with a name and a description."
@@ -175,19 +177,22 @@ class Codebook(_Frozen):
         return self
 
 
-def _numbered(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:
-    """Give ids and colours to labels that lack them; an id comes from the name, so that it is the same everywhere."""
+def _with_ids(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:
+    """Yield labels with ids and colours for those without.
+
+    An id is derived from the name, so that it is the same everywhere.
+    """
     for index, label in enumerate(labels):
         update: dict[str, Any] = {}
         if not label.id:
-            update["id"] = _fresh_id(label.name, taken)
+            update["id"] = _new_id(label.name, taken)
             taken.add(update["id"])
         if not label.colour:
             update["colour"] = index % COLOURS + 1
         yield label.model_copy(update=update) if update else label
 
 
-def _fresh_id(name: str, taken: set[str]) -> str:
+def _new_id(name: str, taken: set[str]) -> str:
     for salt in range(len(taken) + 1):
         candidate = digest([normalise(name), salt] if salt else normalise(name), size=4)
         if candidate not in taken:
@@ -196,18 +201,15 @@ def _fresh_id(name: str, taken: set[str]) -> str:
 
 
 def parse_codebook(data: Mapping[str, Any], *, where: str = "the codebook") -> Codebook:
-    """A codebook from plain data (YAML, JSON, a form).
-
-    Raises CodebookError naming every field that is wrong.
-    """
+    """Parse a codebook from plain data (YAML, JSON, a form). Raises CodebookError naming every wrong field."""
     try:
         return Codebook.model_validate(data)
     except ValidationError as error:
-        raise CodebookError(f"{where}: {_readable(error, data)}.", "Mend it and try again.") from error
+        raise CodebookError(f"{where}: {_error_text(error, data)}.", "Correct it and try again.") from error
 
 
 def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
-    """A codebook from YAML (or JSON). Raises CodebookError for anything that is not a mapping of known fields."""
+    """Load a codebook from YAML (or JSON). Raises CodebookError for anything but a mapping of known fields."""
     data, _ = yamltext.parse(text, where, CodebookError)
     if not isinstance(data, dict):
         raise CodebookError(
@@ -218,13 +220,13 @@ def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
 
 
 def dump_yaml(codebook: Codebook) -> str:
-    """YAML that ``load_yaml`` reads back to an equal codebook; defaults are left out, ids are kept."""
+    """Return YAML that ``load_yaml`` reads back to an equal codebook; defaults are omitted, ids are kept."""
     data = codebook.model_dump(mode="json", exclude_defaults=True)
     data = {"name": codebook.name, "kind": codebook.kind, "unit": codebook.unit, **data}
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _readable(error: ValidationError, data: Mapping[str, Any]) -> str:
+def _error_text(error: ValidationError, data: Mapping[str, Any]) -> str:
     parts = []
     for problem in error.errors(include_url=False):
         where = [str(step) for step in problem["loc"]]

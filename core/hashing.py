@@ -1,4 +1,4 @@
-"""Content hashes: one way to turn a value into a short, stable name."""
+"""Content hashes: short, stable names for values."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import orjson
 
 
 def canonical(value: Any) -> bytes:
-    """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes.
-
-    NaN and infinities count as null. Raises TypeError for values that JSON has no form for.
-    """
+    """Return UTF-8 JSON with sorted keys and no spaces, so that equal values give equal bytes."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # lone surrogates and integers beyond 64 bits, which orjson refuses; or no JSON at all
@@ -22,5 +19,5 @@ def canonical(value: Any) -> bytes:
 
 
 def digest(value: Any, *, size: int = 16) -> str:
-    """BLAKE2b of ``canonical(value)``, ``size`` bytes as ``2 * size`` hexadecimal digits."""
+    """Return BLAKE2b of ``canonical(value)``, ``size`` bytes as ``2 * size`` hexadecimal digits."""
     return hashlib.blake2b(canonical(value), digest_size=size).hexdigest()

@@ -1,4 +1,4 @@
-"""Where the shipped prompts and sample data are: inside an installed wheel, or beside the packages in a checkout."""
+"""Location of the shipped prompts and sample data, in an installed wheel or in a checkout."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: str) -> Path:
-    """The shipped folder ``name`` (``prompts`` or ``sample_data``).
+    """Return the shipped folder ``name`` (``prompts`` or ``sample_data``).
 
-    Raises MootError when the installation is incomplete.
+    Raises MootError if the installation is incomplete.
     """
     for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
         if candidate.is_dir():

@@ -1,4 +1,4 @@
-"""YAML that somebody wrote, as plain data. It may come from a stranger: a page of text must not become gigabytes."""
+"""Safe parsing of YAML from users: a page of text must not become gigabytes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import yaml
 from core.errors import MootError
 
 MOST_NODES = 200_000
-"""Values that a text may stand for, each alias counted as often as it is used."""
+"""Limit of values in a text; each alias counts as often as it is used."""
 
 _MALFORMED = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What PyYAML raises for text that is no YAML, and for values that are not of the type that a tag (``!!int``) says."""
+"""Exceptions of PyYAML for malformed text, and for values that do not match their tag (``!!int``)."""
 
 
-def parse(text: str, where: str, fault: type[MootError]) -> tuple[Any, yaml.Node | None]:
-    """The data of a text (YAML or JSON) and the node it was made of, which knows the lines; None twice for empty text.
+def parse(text: str, where: str, error_type: type[MootError]) -> tuple[Any, yaml.Node | None]:
+    """Return the data of a text (YAML or JSON) and its root node, which knows the lines; None twice for empty text.
 
-    ``fault`` is raised, with the line where it is known, for what is not YAML and for aliases that stand for too much
-    or for themselves.
+    Raises ``error_type``, with the line if known, for text that is not YAML, and for aliases that expand to too many
+    values or to themselves.
     """
     try:
         loader = yaml.SafeLoader(text)
@@ -34,12 +34,12 @@ def parse(text: str, where: str, fault: type[MootError]) -> tuple[Any, yaml.Node
     except _MALFORMED as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
-        raise fault(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
-    raise fault(f"{where}: its aliases (*name) stand for more than {MOST_NODES:,} values.", "Write them out.")
+        raise error_type(f"{where}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
+    raise error_type(f"{where}: its aliases (*name) expand to more than {MOST_NODES:,} values.", "Write them out.")
 
 
 def _size(node: yaml.Node, known: dict[int, float]) -> float:
-    """Values that a node stands for; infinite for one that holds itself."""
+    """Return the number of values in a node, infinite for a node that contains itself."""
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in known:

@@ -57,7 +57,7 @@ export default function (component) {
     const { area, problems } = root.box;
     const rows = area.value.split("\n").map((line, index) => {
       const own = problems.filter((problem) => problem.line === index + 1);
-      const row = el("div", own.length ? (own.some((one) => one.weight === "error") ? "bad" : "warn") : "");
+      const row = el("div", own.length ? (own.some((one) => one.severity === "error") ? "bad" : "warn") : "");
       if (/^## (system|user)\s*$/.test(line)) row.append(el("span", "h", line));
       else for (const part of line.split(TOKEN)) if (part) row.append(KIND[part.slice(0, 2)] && part.length > 3 ? el("span", KIND[part.slice(0, 2)], part) : part);
       if (!line) row.append("\u200b");

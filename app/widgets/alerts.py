@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import streamlit as st
 
 from core.errors import MootError, NothingChanged
+from core.formatting import join_names, plural
+
+if TYPE_CHECKING:
+    from core.services.models import Probe
 
 Tone: TypeAlias = Literal["right", "wrong", "unres", "stale", "run", ""]
 
@@ -18,7 +22,7 @@ def notice(kind: str, head: str, text: str = "") -> None:
     """A box: ``kind`` is error, warn, ok or info; ``head`` says what, ``text`` where and what to do."""
     kind = kind if kind in KINDS else "info"
     role = "alert" if kind == "error" else "status"
-    # The icon is a css mask in views.css: st.html lets no svg through.
+    # The icon is a css mask in app.css: st.html lets no svg through.
     st.html(
         f'<div class="moot-notice {kind}" role="{role}"><i></i><b>{escape(head)}</b>'
         f"{f'<p>{escape(text)}</p>' if text else ''}</div>"
@@ -38,3 +42,23 @@ def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:
 def raw_text(text: str) -> None:
     """A model's own words in a grey box: escaped, wrapped, scrolling when long."""
     st.html(f'<div class="moot-raw">{escape(text)}</div>')
+
+
+def probe_notice(probe: Probe, who: str = "") -> None:
+    """Draw the result of a test request as a box; ``who`` names what was tested (default: the model)."""
+    name = who or probe.role_model.spec
+    count = len(probe.roles) if who else 1
+    if probe.error is not None:
+        kind = "error" if probe.stops else "warn"
+        notice(kind, f"{name}: {probe.error.kind}", f"{probe.error.message} {probe.error.remedy}".strip())
+        return
+    dropped = f" {join_names(probe.dropped)} is not supported and is left out." if probe.dropped else ""
+    if probe.in_format:
+        time = f"The reply in the expected format took {probe.seconds:.1f} s."
+        notice("ok", f"{name} {plural(count, 'is', 'are')} ready", time + dropped)
+    else:
+        notice(
+            "warn",
+            f"{name} {plural(count, 'replies', 'reply')}, but not in the expected format",
+            f"The reply took {probe.seconds:.1f} s. You can start a run; unreadable replies stay unresolved.{dropped}",
+        )

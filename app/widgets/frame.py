@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
 from core.errors import MootError, ProjectError
+from core.formatting import format_clock, format_eta, format_money
 from core.services.session import ProjectSession
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MOVING = ("running", "queued")
 def styles() -> None:
     """Tokens and the few rules that Streamlit's theme has no key for, and the logo."""
     static = APP / "static"
-    css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("chrome.css", "views.css"))])
+    css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("streamlit.css", "app.css"))])
     st.html(f"<style>{css}</style>")
     # The drawing knows both themes itself: a script would learn of a switch only at the next rerun.
     st.logo(str(static / "logo-wordmark.svg"), size="large", icon_image=str(static / "logo-icon.svg"))
@@ -103,13 +103,13 @@ def _names(paths: Sequence[Path]) -> dict[Path, str]:
 
 def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
     """Links to the screens under their section names; ``here`` is the one that is shown."""
-    with st.container(key="rooms", gap=None):
+    with st.container(key="navigation", gap=None):
         for section, links in pages.items():
             if section and links:
                 st.html(f'<div class="moot-section">{escape(section)}</div>')
             for page in links:
                 # A page link does not say that it is the current one: the key of its container does.
-                with st.container(key="room-here" if page == here else f"room-{page.url_path or 'home'}", gap=None):
+                with st.container(key="current-page" if page == here else f"page-{page.url_path or 'home'}", gap=None):
                     st.page_link(page, width="stretch")
         fetch()
     follow()
@@ -122,7 +122,7 @@ def run_status(session: ProjectSession) -> None:
         return
     board = session.live_run(run)
     moving = board is not None and board.status is not None and board.status.state in MOVING
-    with st.container(key="foot"):
+    with st.container(key="run-status"):
         st.fragment(_draw_run_status, run_every=1.0 if moving else None)(session, run)
 
 
@@ -134,26 +134,18 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
     ended = status.verdicts + status.unresolved + status.failed
     left: str = status.state
     if status.state == "running":
-        left = "starting" if status.eta_seconds is None else f"{_span(status.eta_seconds)} left"
-    cost = "" if status.cost_usd is None else f"${status.cost_usd:,.2f}"
+        left = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
+    cost = format_money(status.cost_usd)
     share = 100 * ended / status.documents if status.documents else 0
     saved_at = session.saved_at()
-    saved = time.strftime("Saved %H:%M:%S", time.localtime(saved_at)) if saved_at else ""
+    saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
     st.html(
-        f'<div class="moot-foot"><div><b>{escape(session.run_name(run))}</b><span>{escape(left)}</span></div>'
+        f'<div class="moot-run-status"><div><b>{escape(session.run_name(run))}</b><span>{escape(left)}</span></div>'
         f'<div class="bar" role="progressbar" aria-valuenow="{ended}" aria-valuemax="{status.documents}" '
         f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
         f"<div><span>{ended:,} of {status.documents:,}</span><span>{cost}</span></div>"
         f'<div class="saved">{saved and "✓ " + saved}</div></div>'
     )
-
-
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def show_notice(said: tuple[str, str, str] | None) -> None:

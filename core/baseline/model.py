@@ -32,7 +32,7 @@ _DECIDING = frozenset({"judge", "refiner"})
 _CHALLENGING = frozenset({"critic", "reviewer"})
 
 
-def answer(ask: Request, codebook: Codebook, document: Document) -> str:
+def answer(request: Request, codebook: Codebook, document: Document) -> str:
     """The reply to an ask, in the formats that the parser reads. Pure: the same arguments give the same text.
 
     What a role does follows from what it is given (a position to argue for) or its name where that tells it (an
@@ -41,14 +41,14 @@ def answer(ask: Request, codebook: Codebook, document: Document) -> str:
     runs, one that a user wrote too.
     """
     for chore in (persona_extraction.answer, panel_roles.chair, panel_roles.clerk):
-        if (text := chore(ask)) is not None:
+        if (text := chore(request)) is not None:
             return text
-    voice = Voice(ask.narrow(codebook), ask.document or document, panel_roles.concern(ask))
-    if panel_roles.is_persona(ask):
-        return panel_roles.speak(ask, voice)
-    if (argument := panel_roles.answer(ask, voice.view)) is not None:
+    voice = Voice(request.narrow(codebook), request.document or document, panel_roles.concern(request))
+    if panel_roles.is_persona(request):
+        return panel_roles.speak(request, voice)
+    if (argument := panel_roles.answer(request, voice.view)) is not None:
         return argument
-    role, heard = family(ask.role), list(_heard(ask.inputs))
+    role, heard = family(request.role), list(_heard(request.inputs))
     if not heard or role in _PROPOSING:
         return voice.propose(role in _DECIDING)
     if role in _CHALLENGING:

@@ -19,45 +19,45 @@ COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 NO_MORE = "NO MORE COMMENTS"
 
 
-def concern(ask: Request) -> str:
+def concern(request: Request) -> str:
     """What the persona who is asked looks for, in its own words; empty for anybody else."""
-    persona = ask.inputs.get("persona")
+    persona = request.inputs.get("persona")
     return str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
 
 
-def is_persona(ask: Request) -> bool:
+def is_persona(request: Request) -> bool:
     """Whether a persona of a panel is asked."""
-    return family(ask.role) == FAMILY and isinstance(ask.inputs.get("persona"), Mapping)
+    return family(request.role) == FAMILY and isinstance(request.inputs.get("persona"), Mapping)
 
 
-def speak(ask: Request, voice: Voice) -> str:
+def speak(request: Request, voice: Voice) -> str:
     """A persona alone, in the debate, or asked for what it owes."""
-    history = _history(ask)
-    if not history or ask.form != "text":
+    history = _history(request)
+    if not history or request.form != "text":
         return voice.propose(final=True)
-    own = next((said.reply for said in history if said.role == ask.role), None)
-    others = _latest(said for said in history if said.role != ask.role)
+    own = next((said.reply for said in history if said.role == request.role), None)
+    others = _latest(said for said in history if said.role != request.role)
     against = [said for said in others if own is not None and _differ(own, said.reply)]
-    spoken = sum(said.role == ask.role for said in history) > 1
+    spoken = sum(said.role == request.role for said in history) > 1
     if against and not spoken:
         return f"{against[0].speaker} says otherwise.\n{voice.challenge(against[0].reply)}"
     return f"{NO_MORE}\n{voice.propose(final=True)}"
 
 
-def chair(ask: Request) -> str | None:
+def chair(request: Request) -> str | None:
     """The first of those who may speak; None when this is no coordinator's ask."""
-    waiting = ask.inputs.get("waiting")
-    if ask.role != COORDINATOR or not isinstance(waiting, Sequence) or not waiting:
+    waiting = request.inputs.get("waiting")
+    if request.role != COORDINATOR or not isinstance(waiting, Sequence) or not waiting:
         return None
     return f"Next: {waiting[0]}"
 
 
-def clerk(ask: Request) -> str | None:
+def clerk(request: Request) -> str | None:
     """The figures, and who ended apart; None when this is no aggregator's ask."""
-    lines = ask.inputs.get("averages")
-    if ask.role != AGGREGATOR or not isinstance(lines, Sequence):
+    lines = request.inputs.get("averages")
+    if request.role != AGGREGATOR or not isinstance(lines, Sequence):
         return None
-    finals = [said for said in ask.inputs.get("finals", ()) if isinstance(said, AttributedReply)]
+    finals = [said for said in request.inputs.get("finals", ()) if isinstance(said, AttributedReply)]
     apart = [said.speaker for said in finals if any(_differ(said.reply, other.reply) for other in finals)]
     if not apart:
         agreement = "all of them end with the same decision."
@@ -67,8 +67,8 @@ def clerk(ask: Request) -> str | None:
     return "\n".join([f"{NAMES}, which lists and does not weigh: {agreement}", *(f"- {line}" for line in lines)])
 
 
-def _history(ask: Request) -> tuple[AttributedReply, ...]:
-    said = ask.inputs.get("history", ())
+def _history(request: Request) -> tuple[AttributedReply, ...]:
+    said = request.inputs.get("history", ())
     return tuple(each for each in said if isinstance(each, AttributedReply))
 
 
@@ -90,9 +90,9 @@ def _differ(one: Reply, other: Reply) -> bool:
 _NEGATED = (" not present", " absent", " not there")
 
 
-def answer(ask: Request, view: View) -> str | None:
+def answer(request: Request, view: View) -> str | None:
     """The argument for the ``position`` that an ask states; None when it states none."""
-    position = ask.inputs.get("position")
+    position = request.inputs.get("position")
     if not isinstance(position, str):
         return None
     named = parse.mentions(position, view.lexicon.codebook)

@@ -39,15 +39,15 @@ _WORD = re.compile(r"[A-Za-z]+")
 _LEAST, _LONGEST = 25, 320
 
 
-def answer(ask: Request) -> str | None:
+def answer(request: Request) -> str | None:
     """The reply of a scout, a merger or an author; None when the ask is none of theirs."""
-    source, found, group = (ask.inputs.get(name) for name in ("source", "found", "group"))
-    if ask.role == SCOUT and isinstance(source, str):
+    source, found, group = (request.inputs.get(name) for name in ("source", "found", "group"))
+    if request.role == SCOUT and isinstance(source, str):
         return _json({"stakeholders": list(_stakeholders(source))})
-    if ask.role == MERGER and isinstance(found, tuple):
+    if request.role == MERGER and isinstance(found, tuple):
         return _json({"groups": list(_groups(found))})
-    if ask.role == AUTHOR and isinstance(group, str):
-        return _json(_persona(group, str(ask.inputs.get("dimension", "")), ask.inputs.get("taken", ())))
+    if request.role == AUTHOR and isinstance(group, str):
+        return _json(_persona(group, str(request.inputs.get("dimension", "")), request.inputs.get("taken", ())))
     return None
 
 

@@ -42,7 +42,7 @@ def clauses_of(text: str) -> Iterator[Span]:
             yield clause
 
 
-def locate(clauses: Sequence[Span], at: int) -> int:
+def clause_at(clauses: Sequence[Span], at: int) -> int:
     """The number of the clause that begins last before ``at``."""
     return max(0, bisect_right(clauses, (at, len(clauses) and clauses[-1][1])) - 1)
 
@@ -167,7 +167,7 @@ def scan(lexicon: Lexicon, text: str) -> Scan:
         if any(one.label == term.label for one in longer):
             continue
         start, end = found[first][1], found[last][2]
-        clause = locate(clauses, start)
+        clause = clause_at(clauses, start)
         excluded = None
         if lexicon.exclusions[term.label]:
             if clause not in words:

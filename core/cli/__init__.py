@@ -1,4 +1,4 @@
-"""The command line: the same use-cases as the studio, without a browser. The contract is in the README."""
+"""Command line: the studio's functions without a browser. The README documents its contract."""
 
 from core.cli.commands import main
 

@@ -1,4 +1,4 @@
-"""``moot annotate`` from its options to its exit code."""
+"""The commands ``annotate`` and ``rerun``, from their options to their exit codes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from core.cli.console import DOLLARS, INCOMPLETE, OK, SOME_FAILED, ProgressLines, open_workspace, print_json, say, wait
+from core.cli.console import (
+    DOLLARS,
+    INCOMPLETE,
+    OK,
+    PROJECT_PATH,
+    SOME_FAILED,
+    ProgressLines,
+    json_option,
+    open_workspace,
+    print_json,
+    print_message,
+    project_option,
+    wait_for,
+)
 from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
+from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import engines, examples, personas, pipeline
 from core.services.codebooks.codebook import read_codebook
@@ -20,6 +35,7 @@ from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity
 from core.services.runs import control, planning, preview, rerun
 from core.services.runs.preview import describe_truncation
+from core.services.runs.prices import Price
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
@@ -28,7 +44,7 @@ SHOWN_REJECTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it: the run rows at their end, the JSON to report, the exit code."""
+    """Result of the runs: their final rows, the JSON to print and the exit code."""
 
     session: ProjectSession
     rows: tuple[RunRow, ...]
@@ -37,7 +53,7 @@ class Outcome:
 
 
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
-    """The plan that the options of ``moot annotate`` describe. UsageError for one that cannot be read."""
+    """Return the plan that the options of ``moot annotate`` describe. Raises UsageError for invalid options."""
     engine, params = engines.parse_engine(
         options["engine"] or "live", pipeline.parse_pairs(options["params"], "--param")
     )
@@ -68,43 +84,48 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
 def annotate_file(
     workspace: Workspace, source: ImportOptions, codebook: Codebook, plan: planning.Plan, path: Path
 ) -> Outcome:
-    """Read, check, probe, and only then write: import and debate. Any error before that leaves nothing behind."""
+    """Read and check the input, test the models, then import the documents and debate them.
+
+    An error before the import leaves nothing behind.
+    """
     to_import = preview_file(source, codebook)
     built = to_import.built
     plan, sources = personas.given(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     if path.exists():
-        workspace.open(path, create=False)  # a locked or foreign file is found out before anything is asked
+        workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
-        ambiguity.document_ambiguity(workspace.open(path, create=False), plan.ambiguous)  # no pre-pass, nothing written
+        ambiguity.document_ambiguity(
+            workspace.open(path, create=False), plan.ambiguous
+        )  # fails before anything is written if the prepass does not exist
     for note in (*built.notes, *planning.baseline_warnings(settings)):
-        say(f"moot: {note}")
+        print_message(f"moot: {note}")
     if built.rejected:
         rejected = len(built.rejected)
-        say(f"moot: read {built.read}, kept {built.kept}, rejected {rejected} (they are kept in the project):")
+        print_message(f"moot: read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
         for row in built.rejected[:SHOWN_REJECTED]:
-            say(f"moot:   {row}")
+            print_message(f"moot:   {row}")
     _preflight(workspace, settings)
     for found in preview.context_overflows(
         settings, workspace.models, lambda: preview.longest_document(built.documents)
     ):
-        say(f"moot: {found.sentence(settings)}")
+        print_message(f"moot: {found.sentence(settings)}")
     session = workspace.open(path)
-    plan, said = personas.with_personas(session, plan, sources, codebook)
-    for words in said:
-        say(f"moot: {words}")
-    rows = pipeline.start_runs(session, to_import, codebook, plan, lambda note: say(f"moot: {note}"))
+    plan, messages = personas.with_personas(session, plan, sources, codebook)
+    for message in messages:
+        print_message(f"moot: {message}")
+    rows = pipeline.start_runs(session, to_import, codebook, plan, lambda note: print_message(f"moot: {note}"))
     for note in examples.example_warnings(session.store, settings, session.store.runs.document_ids(rows[0].run_id)):
-        say(f"moot: {note}")
+        print_message(f"moot: {note}")
     return _drive(session, [row.run_id for row in rows])
 
 
 def resume_run(
     workspace: Workspace, path: Path, run_id: str, retries: Sequence[str], budget: float | None = None
 ) -> Outcome:
-    """Go on with a run; documents that ended as ``retries`` says are tried again. A finished run is simply reported.
+    """Resume a run and retry documents with a status in ``retries``; a finished run is only reported.
 
-    ``budget`` is its new ceiling in dollars, for the whole run; None keeps the one it has.
+    ``budget`` is a new limit in dollars for the whole run; None keeps the current one.
     """
     session = workspace.open(path, create=False)
     row = pipeline.known_run(session, run_id)
@@ -118,38 +139,43 @@ def resume_run(
     return _drive(session, [run_id], **retry)
 
 
-def told_what_stays(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]) -> None:
-    """Say which of the ``given`` options a run that goes on does not take up, as it was frozen when it began."""
+def warn_ignored_options(
+    workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]
+) -> None:
+    """Warn about ``given`` options that do not apply to a resumed run, whose settings are frozen."""
     before = pipeline.known_run(workspace.open(path, create=False), run_id).settings
     try:
         wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
     except MootError:
-        return  # they do not describe a run, which is nothing to a run that has its settings
-    stay = [option for option in rerun.differing_options(before, wanted) if option in given]
-    if stay:
-        say(
-            f"moot: {run_id} goes on as it was begun, whatever {', '.join(stay)} {'say' if len(stay) > 1 else 'says'} "
-            "now. To change that, make another run: what both ask is not paid again."
+        return  # the options are not used, so their errors do not matter
+    ignored = [option for option in rerun.differing_options(before, wanted) if option in given]
+    if ignored:
+        print_message(
+            f"moot: {run_id} resumes with its original settings; {join_names(ignored)} "
+            f"{plural(len(ignored), 'is', 'are')} ignored. "
+            "To use other settings, start a new run: replies to unchanged requests are reused."
         )
 
 
 def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
-    """Give a run the documents of a file that it lacks, before it goes on."""
+    """Add new documents of a file to a run before it resumes."""
     session = workspace.open(path, create=False)
     row = pipeline.known_run(session, run_id)
     added = pipeline.extend_run(session, run_id, preview_file(source, row.settings.codebook), limit)
-    say(f"moot: {run_id} has {added} more documents")
+    print_message(f"moot: {run_id}: added {format_count(added, 'document')}")
 
 
 def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
-    """Make another run like one that is there, but for the seats and prompts that the options name, and drive it."""
+    """Create a run like another one, with the models and prompts in the options changed, and drive it."""
     session = workspace.open(path, create=False)
     before = pipeline.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
     engine, params = engines.parse_engine(name, pipeline.parse_pairs(options["params"], "--param"))
-    sampling, strangers = planning.split_params(params, None)
-    if strangers:
-        raise UsageError(f"--param {next(iter(strangers))} cannot change in a rerun.", "Make a new run with annotate.")
+    sampling, unknown = planning.split_params(params, None)
+    if unknown:
+        raise UsageError(
+            f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."
+        )
     role_models = pipeline.parse_pairs(options["roles"], "--role")
     prompts = pipeline.parse_pairs(options["prompts"], "--prompt")
     changes = rerun.RunChanges(
@@ -171,32 +197,36 @@ def _require_connections(workspace: Workspace, settings: RunSettings, run_id: st
     )
     if missing:
         name = missing.pop()
-        raise UsageError(f"Run {run_id} was asked of '{name}', which is not known.", f"Add --connection {name}=URL.")
+        raise UsageError(f"Run {run_id} uses the unknown connection '{name}'.", f"Add --connection {name}=URL.")
 
 
 def _preflight(workspace: Workspace, settings: RunSettings) -> None:
     if settings.engine.batch_dir:
-        return  # another program will answer, on another machine perhaps
+        return  # another program answers the files, perhaps on another machine
     for probe in planning.preflight(settings, workspace.models, workspace.engine):
         if probe.error is not None:
-            say(f"moot: probing {probe.role_model.spec}: {probe.error}")
+            print_message(f"moot: testing {probe.role_model.spec}: {probe.error}")
         elif not probe.in_format:
-            say(f"moot: probing {probe.role_model.spec}: it answers, but not in the expected format.")
+            print_message(f"moot: testing {probe.role_model.spec}: the model answers, but not in the expected format.")
         if probe.dropped:
-            say(f"moot: {probe.role_model.spec} refuses {', '.join(probe.dropped)}; asked without.")
+            print_message(f"moot: {probe.role_model.spec} refuses {', '.join(probe.dropped)}; requests will omit it.")
 
 
 def _drive(
     session: ProjectSession, run_ids: list[str], *, retry_failed: bool = False, retry_unresolved: bool = False
 ) -> Outcome:
     session.listen(ProgressLines())
-    trouble = ""
+    problem = ""
     interrupted = 0
 
     def on_interrupt(times: int) -> None:
         nonlocal interrupted
         interrupted = times
-        say("moot: pausing after the calls in flight; once more to stop at once" if times == 1 else "moot: stopping")
+        print_message(
+            "moot: pausing when the calls in flight end; press Ctrl-C again to stop at once"
+            if times == 1
+            else "moot: stopping"
+        )
         for run_id in run_ids:
             (session.pause if times == 1 else session.stop)(run_id)
 
@@ -204,31 +234,31 @@ def _drive(
         if interrupted:
             break
         try:
-            status = wait(
+            status = wait_for(
                 session.start_or_resume(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved),
                 on_interrupt,
             )
         except MootError as error:
-            trouble = str(error)
-            say(f"moot: {error}")
+            problem = str(error)
+            print_message(f"moot: {error}")
             break
         if status.state != "done":
-            _explain(status)
+            _print_stop(status)
             break
     rows = tuple(row for row in (session.store.runs.get(run_id) for run_id in run_ids) if row is not None)
     for row in rows:
-        if told := describe_truncation(row, session.store.finished_debates.truncated_replies(row.run_id)):
-            say(f"moot: {row.run_id}: {told}")
+        if warning := describe_truncation(row, session.store.finished_debates.truncated_replies(row.run_id)):
+            print_message(f"moot: {row.run_id}: {warning}")
         for why, count in session.store.finished_debates.errors(row.run_id) if row.failed else ():
-            say(f"moot: {row.run_id}: {count} failed: {why}")
-    code = INCOMPLETE if trouble else _exit_code(rows)
+            print_message(f"moot: {row.run_id}: {count} failed: {why}")
+    code = INCOMPLETE if problem else _exit_code(rows)
     return Outcome(session, rows, pipeline.result(session, rows), code)
 
 
-def _explain(status: RunStatus) -> None:
-    why = f": {status.message}" if status.message else ""
-    end = "" if why.endswith((".", "?", "!")) else "."
-    say(f"moot: {status.run_id} is {status.state}{why}{end} Go on with --resume {status.run_id}")
+def _print_stop(status: RunStatus) -> None:
+    reason = f": {status.message}" if status.message else ""
+    end = "" if reason.endswith((".", "?", "!")) else "."
+    print_message(f"moot: {status.run_id} is {status.state}{reason}{end} Resume with --resume {status.run_id}")
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:
@@ -237,29 +267,161 @@ def _exit_code(rows: tuple[RunRow, ...]) -> int:
     return SOME_FAILED if any(row.failed for row in rows) else OK
 
 
+SEED = click.IntRange(-(2**53), 2**53)
+"""Range of seeds that every server reads exactly; many read JSON numbers as 64-bit floats."""
+
+
+@click.command("annotate")
+@click.argument("input", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--text", required=True, metavar="COL", help="Column with the text.")
+@click.option("--codebook", "codebook_file", required=True, type=PROJECT_PATH, help="Codebook file (YAML).")
+@click.option("--id", "id_column", metavar="COL", help="Column with document ids. Default: row numbers.")
+@click.option("--context", "contexts", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
+@click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
+@click.option(
+    "--gold-value",
+    "gold_values",
+    multiple=True,
+    metavar="TEXT=VALUE",
+    help="Meaning of a gold cell, e.g. x=present. Repeatable.",
+)
+@click.option("--group", metavar="COL", help="Column that groups rows.")
+@click.option("--order", metavar="COL", help="Numeric column that orders the rows of a group.")
+@click.option("--gold-same-names", is_flag=True, help="Read gold from columns that have the labels' names.")
+@click.option("--protocol", default="ecj", show_default=True, help="Debate protocol, or a protocol file (YAML).")
+@click.option(
+    "--model",
+    "model",
+    default="builtin/lexical",
+    show_default=True,
+    metavar="SPEC",
+    help="Default model as connection/model.",
+)
+@click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="Model for one role. Repeatable.")
+@click.option(
+    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
+)
+@click.option(
+    "--param", "params", multiple=True, metavar="KEY=VALUE", help="Parameter, e.g. max_tokens=512. Repeatable."
+)
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    metavar="SPEC=IN/OUT",
+    help="Dollars per million prompt and reply tokens. Repeatable.",
+)
+@click.option(
+    "--iterations", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of repeated runs."
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 4096),
+    default=8,
+    show_default=True,
+    help="Maximum number of calls in flight.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Annotate only the first N documents.")
+@click.option("--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars.")
+@click.option("--seed", type=SEED, help="Random seed, also sent to servers that accept one. Default: 0.")
+@click.option(
+    "--engine",
+    type=click.Choice(["live", "batch", "ray"]),
+    default="live",
+    show_default=True,
+    help="Engine that runs the debates.",
+)
+@project_option(required=False)
+@click.option("--resume", metavar="RUN", help="Resume this run of the project.")
+@click.option(
+    "--retry", "retries", multiple=True, type=click.Choice(["failed", "unresolved"]),
+    help="With --resume: documents to retry. Repeatable. Default: failed.",
+)  # fmt: skip
+@click.option("--extend", is_flag=True, help="With --resume: add new documents of INPUT to the run.")
+@json_option
+def annotate_command(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
+    """Annotate the documents of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and store the results in a project."""
+    with open_workspace(options["connections"]) as workspace:
+        path = project or pipeline.default_project(options["input"])
+        if project is None:
+            print_message(f"moot: the project is {path}")
+        for spec, price in pipeline.parse_pairs(options["prices"], "--price").items():
+            workspace.models.prices.own[spec] = Price.parse(price)
+        source = ImportOptions(
+            path=options["input"],
+            text=options["text"],
+            id_column=options["id_column"],
+            contexts=options["contexts"],
+            gold=options["gold"],
+            gold_same_names=options["gold_same_names"],
+            gold_values=options["gold_values"],
+            group=options["group"],
+            order=options["order"],
+        )
+        if resume and options["extend"]:
+            extend_run(workspace, path, resume, source, options["limit"])
+        if resume:
+            warn_ignored_options(workspace, path, resume, options, _given_options())
+            outcome = resume_run(workspace, path, resume, options["retries"] or ("failed",), options["budget"])
+        elif options["retries"] or options["extend"]:
+            raise UsageError("--retry and --extend need an existing run.", "Name it with --resume.")
+        else:
+            codebook = read_codebook(options["codebook_file"])
+            outcome = annotate_file(workspace, source, codebook, plan_of(options), path)
+    if as_json:
+        print_json(outcome.result)
+    raise SystemExit(outcome.exit_code)
+
+
+def _given_options() -> set[str]:
+    """Return the options given on the command line; ``--role`` counts as ``--model``."""
+    context = click.get_current_context()
+    given = {
+        option.opts[0]
+        for option in context.command.params
+        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    }
+    return given | ({"--model"} if "--role" in given else set())
+
+
 @click.command("rerun")
 @click.argument("run")
-@click.option("--project", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The project file.")
-@click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="Another model on a role. Repeatable.")
-@click.option("--prompt", "prompts", multiple=True, metavar="ROLE=FILE", help="Another template. Repeatable.")
-@click.option("--connection", "connections", multiple=True, metavar="NAME=URL", help="A server by name. Repeatable.")
-@click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Of the named roles, e.g. temperature=0.")
-@click.option("--concurrency", type=click.IntRange(1, 4096), help="Calls in flight.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N documents of the run.")
-@click.option("--budget", type=DOLLARS, metavar="USD", help="Pause when it is spent.")
-@click.option("--engine", type=click.Choice(["live", "batch", "ray"]), help="The driver; as before without it.")
+@click.option(
+    "--project", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Project file (.duckdb)."
+)
+@click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="New model for a role. Repeatable.")
+@click.option(
+    "--prompt", "prompts", multiple=True, metavar="ROLE=FILE", help="New prompt template for a role. Repeatable."
+)
+@click.option(
+    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
+)
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Sampling parameter of the roles given by --role, e.g. temperature=0. Repeatable.",
+)
+@click.option("--concurrency", type=click.IntRange(1, 4096), help="Maximum number of calls in flight.")
+@click.option("--limit", type=click.IntRange(min=1), help="Rerun only the first N documents.")
+@click.option("--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars.")
+@click.option(
+    "--engine", type=click.Choice(["live", "batch", "ray"]), help="Engine that runs the debates. Default: that of RUN."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object as the last line of stdout.")
 def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> None:
-    """Do RUN once more, on its documents, with something changed: a run of its own beside it.
+    """Rerun RUN on the same documents with some settings changed, as a new run.
 
-    With another judge, or another prompt for the judge, extractor and critic are heard from the store; with another
-    critic, the extractor is. --json reports like annotate: cached_calls are the replies that cost nothing.
+    Replies to unchanged requests are reused without cost. With another judge, for example, only the judge is paid. The
+    JSON is that of annotate; cached_calls counts the reused replies.
     """
     with open_workspace(options["connections"]) as workspace:
         outcome = rerun_run(workspace, project, run, options)
     if as_json:
         print_json(outcome.result)
     else:
-        told = outcome.result
-        say(f"moot: {told['run_id']}: {told['calls']} calls paid, {told['cached_calls']} heard from the store")
+        result = outcome.result
+        calls = format_count(result["calls"], "paid call")
+        print_message(f"moot: {result['run_id']}: {calls}, {result['cached_calls']} replies reused")
     raise SystemExit(outcome.exit_code)

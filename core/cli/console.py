@@ -1,4 +1,4 @@
-"""What the command line says, and where: one JSON object last on stdout, everything else on stderr."""
+"""Shared parts of the commands: messages on stderr, JSON on stdout, options, exit codes, and opening a project."""
 
 from __future__ import annotations
 
@@ -18,64 +18,80 @@ import orjson
 
 from core.debate.events import Event, RunStatus
 from core.errors import MootError, StorageFull
+from core.formatting import format_eta, format_money
 
 T = TypeVar("T")
 
 OK, SOME_FAILED, BAD, INCOMPLETE = 0, 1, 2, 3
-"""Exit codes: every document has a verdict or is unresolved; some failed; bad usage, input or preflight; paused,
-stopped or budget spent."""
+"""Exit codes.
+
+0: every document has a verdict or is unresolved. 1: some failed. 2: bad usage, input or preflight. 3: paused, stopped
+or budget spent.
+"""
 
 LINE_SECONDS = 1.0
+"""Minimum seconds between progress lines that are not written to a terminal."""
 
 
-def say(text: str) -> None:
-    """A line for the person, on stderr."""
+def print_message(text: str) -> None:
+    """Print a line on stderr."""
     click.echo(text, err=True)
 
 
 def print_json(result: Any) -> None:
-    """The one object on stdout, as its last line."""
+    """Print the result object as the last line of stdout."""
     click.echo(orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode())
 
 
-class Dollars(click.FloatRange):
-    """An amount of money above zero, and no more than there is: ``nan`` and ``inf`` would bound nothing."""
+class DollarAmount(click.FloatRange):
+    """An amount of money above zero; ``nan`` and ``inf`` are refused because they would limit nothing."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A float. Fails as click does."""
+        """Return a finite float."""
         amount = super().convert(value, param, ctx)
         if not math.isfinite(amount):
-            self.fail(f"{value} is no amount of money.", param, ctx)
+            self.fail(f"{value} is not an amount of money.", param, ctx)
         return amount
 
 
-DOLLARS = Dollars(min=0, min_open=True)
+DOLLARS = DollarAmount(min=0, min_open=True)
+PROJECT_PATH = click.Path(dir_okay=False, path_type=Path)
 
 
-class Explaining(click.Group):
-    """Commands of which each is run ``explained``."""
+def project_option(required: bool) -> Callable[[Any], Any]:
+    return click.option("--project", type=PROJECT_PATH, required=required, help="Project file (.duckdb).")
+
+
+def json_option(command: Any) -> Any:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object as the last line of stdout.")(
+        command
+    )
+
+
+class ErrorReportingGroup(click.Group):
+    """Command group that reports errors as messages."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named."""
-        with explained():
+        """Run the given command."""
+        with error_messages():
             return super().invoke(ctx)
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turns errors that a person can act on into a message on stderr and exit code 2, Ctrl-C outside a run into 3."""
+def error_messages() -> Iterator[None]:
+    """Turn errors into a message on stderr and exit code 2, and Ctrl-C outside a run into exit code 3."""
     try:
         yield
     except KeyboardInterrupt:
-        say("moot: interrupted")
+        print_message("moot: interrupted")
         raise SystemExit(INCOMPLETE) from None
     except MootError as error:
-        say(f"moot: {error}")
+        print_message(f"moot: {error}")
         raise SystemExit(BAD) from error
 
 
 class ProgressLines:
-    """Says where a run stands: on a terminal in one line that changes, elsewhere at most one line a second."""
+    """Progress of a run: one line that is updated on a terminal, else at most one line per second."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
@@ -83,7 +99,7 @@ class ProgressLines:
         self._guard = threading.Lock()
 
     def __call__(self, event: Event) -> None:
-        """Hear an event; called from the engine's thread."""
+        """Print an event's progress. Called from the engine's thread."""
         if not isinstance(event, RunStatus):
             return
         with self._guard:
@@ -92,26 +108,26 @@ class ProgressLines:
             if not ended and now - self._last < (0.1 if self._terminal else LINE_SECONDS):
                 return
             self._last = now
-            line = describe(event)
+            line = format_progress(event)
             if self._terminal:
                 click.echo(f"\r\033[K{line}", err=True, nl=ended)
             else:
-                say(line)
+                print_message(line)
 
 
-def describe(status: RunStatus) -> str:
-    """One line on where a run stands."""
+def format_progress(status: RunStatus) -> str:
+    """Return the progress of a run in one line."""
     decided = status.verdicts + status.unresolved + status.failed
     parts = [f"{status.run_id} {status.state}: {decided} of {status.documents}"]
     parts += [
         f"{count} {name}" for name, count in (("unresolved", status.unresolved), ("failed", status.failed)) if count
     ]
     if status.state == "running":
-        parts.append(f"{status.rate:.0f} a minute")
+        parts.append(f"{status.rate:.0f} per minute")
         if status.eta_seconds is not None:
-            parts.append(f"{_duration(status.eta_seconds)} left")
+            parts.append(format_eta(status.eta_seconds))
     if status.cached_calls:
-        parts.append(f"{status.cached_calls} of {status.calls + status.cached_calls} calls from the store")
+        parts.append(f"{status.cached_calls} of {status.calls + status.cached_calls} replies reused")
     parts.append(_cost(status, decided))
     if status.message:
         parts.append(status.message)
@@ -119,22 +135,21 @@ def describe(status: RunStatus) -> str:
 
 
 def _cost(status: RunStatus, decided: int) -> str:
-    """What was spent, and while it runs what the whole should cost at the average so far."""
+    """Return the cost so far, and while the run is active the projected total."""
     if status.cost_usd is None:
-        return "cost unknown"
+        return format_money(None)
     projected = status.cost_usd / decided * status.documents if status.state == "running" and decided else 0.0
-    return f"${status.cost_usd:.4f}" + (f" of about ${projected:.4f}" if projected > status.cost_usd else "")
+    return format_money(status.cost_usd) + (
+        f" of about {format_money(projected)}" if projected > status.cost_usd else ""
+    )
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
+    """Wait for a future and return its result.
 
-
-def wait(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
-    """Wait for a future. The first Ctrl-C (or SIGTERM) calls ``on_interrupt(1)``, the second ``on_interrupt(2)``, and
-    so on; waiting goes on, as what was asked for takes its moment."""
+    The first Ctrl-C (or SIGTERM) calls ``on_interrupt(1)``, the second ``on_interrupt(2)``, and so on. Waiting
+    continues, because pausing and stopping take a moment.
+    """
     interrupts = 0
 
     def interrupted(_signal: int, _frame: Any) -> None:
@@ -148,7 +163,7 @@ def wait(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
             try:
                 return future.result(timeout=0.2)
             except TimeoutError:
-                if future.done():  # it ended in this very moment, or with a TimeoutError of its own
+                if future.done():  # it has just ended, or raised a TimeoutError itself
                     return future.result()
     finally:
         for number, handler in before.items():
@@ -157,26 +172,28 @@ def wait(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
 
 @contextmanager
 def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
-    """A workspace with these connections, closed at the end. A disk without room for the project's checkpoint is told,
-    and changes nothing else: what was acknowledged is in its log."""
+    """Open a workspace with these connections and close it at the end.
+
+    A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log.
+    """
     from core.services.pipeline import parse_pairs
     from core.services.workspace import Workspace
 
-    places = parse_pairs(connections, "--connection")
+    urls = parse_pairs(connections, "--connection")
     workspace = Workspace()
     try:
-        for name, url in places.items():
+        for name, url in urls.items():
             workspace.use_connection(name, url)
         yield workspace
     finally:
         try:
             workspace.close()
         except StorageFull as full:
-            say(f"moot: {full}")
+            print_message(f"moot: {full}")
 
 
 @contextmanager
 def open_session(project: Path) -> Iterator[Any]:
-    """The desk of a project that is there already."""
+    """Open an existing project."""
     with open_workspace() as workspace:
         yield workspace.open(project, create=False)

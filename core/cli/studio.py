@@ -1,4 +1,4 @@
-"""``moot studio``: open the project, find a port, serve, and show the browser the way in."""
+"""The ``moot studio`` command: open the project, choose a port, serve, and open the browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import urllib.request
 import webbrowser
 from pathlib import Path
 
-from core.cli.console import say
+from core.cli.console import print_message
 from core.errors import ProjectLocked, UsageError
 
 ADDRESS = "127.0.0.1"
@@ -22,15 +22,15 @@ START_SECONDS = 60.0
 
 
 def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
-    """Serve the studio until it is stopped. Without a project, the one opened last, or the sample project.
+    """Serve the studio until it is stopped, with this project, the one opened last, or the sample project.
 
-    When another Moot has the project open, shows that one instead. Raises UsageError for a port that is taken and
+    If another Moot process has the project open, show that one instead. Raises UsageError for a port in use and
     ProjectError for a file that cannot be opened.
     """
     from app import context
     from core.services import projects, workspace
 
-    port = _port(port)
+    port = _choose_port(port)
     url = f"http://{ADDRESS}:{port}"
     studio = workspace.start(url=url)
     try:
@@ -42,7 +42,7 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
         workspace.stop()
         if locked.url is None:
             raise
-        say(f"moot: this project is open already, at {locked.url}")
+        print_message(f"moot: this project is already open at {locked.url}")
         if browser:
             webbrowser.open(locked.url)
         return
@@ -50,12 +50,12 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
         workspace.stop()
         raise
     entrance = f"{url}{context.access().entrance}"
-    say(f"moot: open {entrance}")
-    say("moot: stop with Ctrl-C; runs under way are kept and go on next time")
+    print_message(f"moot: open {entrance}")
+    print_message("moot: stop with Ctrl-C; active runs are saved and can be resumed")
     if browser:
-        threading.Thread(target=_show, args=(url, entrance), daemon=True).start()
+        threading.Thread(target=_open_browser, args=(url, entrance), daemon=True).start()
     try:
-        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how a studio is meant to end
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop the studio
             _serve(port)
     finally:
         workspace.stop()
@@ -69,18 +69,18 @@ def _serve(port: int) -> None:
     main.asgi.run(config={"server.address": ADDRESS, "server.port": port, "server.headless": True})
 
 
-def _port(wanted: int | None) -> int:
+def _choose_port(wanted: int | None) -> int:
     if wanted is not None:
-        if not _free(wanted):
-            raise UsageError(f"Port {wanted} is taken.", "Leave --port out to take the next free one.")
+        if not _is_free(wanted):
+            raise UsageError(f"Port {wanted} is in use.", "Omit --port to use the next free port.")
         return wanted
     for port in range(FIRST_PORT, LAST_PORT + 1):
-        if _free(port):
+        if _is_free(port):
             return port
-    raise UsageError(f"No port from {FIRST_PORT} to {LAST_PORT} is free.", "Name one with --port.")
+    raise UsageError(f"No port from {FIRST_PORT} to {LAST_PORT} is free.", "Choose another port with --port.")
 
 
-def _free(port: int) -> bool:
+def _is_free(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         if os.name == "posix":  # elsewhere it would let two servers have one port
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -91,8 +91,8 @@ def _free(port: int) -> bool:
     return True
 
 
-def _show(url: str, entrance: str) -> None:
-    """Open the browser once the server answers."""
+def _open_browser(url: str, entrance: str) -> None:
+    """Open the browser when the server answers."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{url}/_stcore/health"):

@@ -1,7 +1,7 @@
-"""A case: one document before one codebook, and how a protocol asks about it.
+"""The context of a debate: one document and one codebook, and how a protocol asks roles about them.
 
-A protocol is a function ``DebateContext -> Step[Verdict]``. It reads like the algorithm in its paper; asking, asking
-again when a reply could not be read, and giving up on a provider fault live here, once for all protocols.
+A protocol is a function ``DebateContext -> Step[Verdict]`` that reads like the algorithm in its paper. Requests, second
+attempts after unreadable replies, and ending a debate after a provider error are implemented here for all protocols.
 """
 
 from __future__ import annotations
@@ -22,70 +22,74 @@ from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Req
 from core.documents import Document, Value
 from core.hashing import digest
 from core.prompts.messages import Message
-from core.runs import RunSettings
+from core.runs import RunSettings, Template
 
 Protocol: TypeAlias = "Callable[[DebateContext], Step[Verdict]]"
-Heard: TypeAlias = Reply | Sequence[AttributedReply]
-"""What a role is told of others: one reply, or who said what in which round."""
+Replies: TypeAlias = Reply | Sequence[AttributedReply]
+"""Replies of other roles as a variable of a template: one reply, or several with their roles and rounds."""
 
-FORMS: Mapping[Kind, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
-"""The form of a decision on each kind of codebook."""
+DECISION_FORMS: Mapping[Kind, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
+"""The form of a decision for each kind of codebook."""
 
 
-class _GaveUp(Exception):
-    """A reply that a protocol cannot do without has a fault. Never leaves ``conduct``."""
+class _DebateFailed(Exception):
+    """An error in a reply that the protocol cannot do without. Never leaves ``run_protocol``."""
 
-    def __init__(self, fault: ReplyError) -> None:
-        self.error = fault
+    def __init__(self, error: ReplyError) -> None:
+        self.error = error
 
 
 @dataclass(frozen=True)
 class DebateContext:
-    """One document in one run, as a protocol sees it. ``item`` narrows it to one label or dimension, ``left_out`` is a
-    label that it is without."""
+    """One document in one run, as a protocol sees it.
+
+    ``item`` narrows the context to one label or dimension. ``excluded_label`` is a label that the codebook leaves out.
+    """
 
     document: Document
     settings: RunSettings
     precedents: Precedents = field(default_factory=dict)
     item: str = ""
-    left_out: str = ""
+    excluded_label: str = ""
 
     @cached_property
     def codebook(self) -> Codebook:
-        """The codebook the run was started with, or the part of it that the case is narrowed to."""
+        """The codebook of the run, or the part of it that this context is narrowed to."""
         whole = self.settings.codebook
         if self.item:
             return whole.only(self.item)
-        return whole.without(self.left_out) if self.left_out else whole
+        return whole.without(self.excluded_label) if self.excluded_label else whole
 
     @property
     def form(self) -> ReplyForm:
-        """What a reply that decides must hold."""
-        return FORMS[self.settings.codebook.kind]
+        """The form of a reply that decides on the codebook."""
+        return DECISION_FORMS[self.settings.codebook.kind]
 
     @property
     def params(self) -> Mapping[str, Any]:
-        """The protocol's parameters, parsed: a value for each that its card declares."""
+        """The parsed parameters of the protocol: a value for each declared parameter."""
         return self.settings.params
 
     @cached_property
     def rng(self) -> random.Random:
-        """Randomness that is the same whenever this document of this run is debated again."""
+        """Random numbers that are the same every time this document of this run is debated."""
         return random.Random(digest([self.settings.seed, self.settings.iteration, self.document.id]))
 
     def about(self, item: str) -> DebateContext:
-        """This case narrowed to one label or dimension."""
+        """Return this context narrowed to one label or dimension."""
         return replace(self, item=item)
 
     def without(self, label_id: str) -> DebateContext:
-        """This case before the codebook without one label; the whole codebook for an empty id."""
-        return replace(self, left_out=label_id)
+        """Return this context with one label left out of the codebook; with the whole codebook for an empty id."""
+        return replace(self, excluded_label=label_id)
 
-    def nearest(self, item: str, value: Value, most: int) -> tuple[Precedent, ...]:
-        """At most this many precedents in which the item has this value, the most similar first. Empty where there are
-        none; the document itself is never among them."""
+    def nearest(self, item: str, value: Value, count: int) -> tuple[Precedent, ...]:
+        """Return at most ``count`` precedents in which the item has this value, the most similar first.
+
+        Empty if there are none. The document itself is never among them.
+        """
         found = self.precedents.get((item, value), ())
-        return tuple(one for one in found if one.document_id != self.document.id)[: max(0, most)]
+        return tuple(precedent for precedent in found if precedent.document_id != self.document.id)[: max(0, count)]
 
     def ask(
         self,
@@ -96,37 +100,33 @@ class DebateContext:
         round: int = 0,
         replies_to: Sequence[str] = (),
         extra: Mapping[str, Any] | None = None,
-        **heard: Heard,
+        **replies: Replies,
     ) -> Step[Reply]:
-        """Ask one role, who has heard the given replies; a reply without the decision it owes is asked for once more.
+        """Ask one role and return its reply; the parameters are those of ``request``.
 
-        Gives the last reply, whose ``reading.problem`` tells whether it can be read. A fault ends the debate.
+        A reply without a required decision is asked for once more. ``reading.problem`` of the returned reply says
+        whether it is readable. A provider error ends the debate.
         """
-        ask = self.compose(role, template=template, form=form, round=round, replies_to=replies_to, extra=extra, **heard)
-        (reply,) = yield from self.ask_all((ask,))
-        return self.needed(reply)
+        request = self.request(
+            role, template=template, form=form, round=round, replies_to=replies_to, extra=extra, **replies
+        )
+        (reply,) = yield from self.ask_all((request,))
+        return self.require(reply)
 
-    def ask_all(self, asks: Iterable[Request]) -> Step[tuple[Reply, ...]]:
-        """Ask in parallel; replies come in the order of the asks. Those that cannot be read are asked for once more,
-        again in parallel. Faults are handed to the protocol as replies."""
-        asked = tuple(asks)
-        if not asked:
-            return ()
-        replies = list((yield asked))
-        again = [i for i, (ask, reply) in enumerate(zip(asked, replies, strict=True)) if owes_decision(ask, reply)]
-        if again:
-            seconds = yield tuple(self._again(asked[i], replies[i]) for i in again)
-            for i, second in zip(again, seconds, strict=True):
-                replies[i] = second
-        return tuple(replies)
+    def ask_all(self, requests: Iterable[Request]) -> Step[tuple[Reply, ...]]:
+        """Send requests in parallel and return their replies in the same order.
 
-    def needed(self, reply: Reply) -> Reply:
-        """The reply, when the debate cannot go on without it: a fault in it ends the debate as ``failed``."""
+        Unreadable replies are asked for once more, again in parallel. Errors are returned as replies.
+        """
+        return (yield from ask_with_retry(requests, _missing_decision, self.settings.templates[prompts.REASK]))
+
+    def require(self, reply: Reply) -> Reply:
+        """Return a reply that the debate cannot do without; an error in it ends the debate as ``failed``."""
         if reply.error is not None:
-            raise _GaveUp(reply.error)
+            raise _DebateFailed(reply.error)
         return reply
 
-    def compose(
+    def request(
         self,
         role: str,
         *,
@@ -135,34 +135,33 @@ class DebateContext:
         round: int = 0,
         replies_to: Sequence[str] = (),
         extra: Mapping[str, Any] | None = None,
-        **heard: Heard,
+        **replies: Replies,
     ) -> Request:
-        """The ask for a role who has heard the given replies, rendered from the run's frozen templates.
+        """Return a request to a role, rendered from the run's frozen templates.
 
-        ``template`` is that of the role's family when it is not given; ``extra`` are further variables of it, which
-        must be delimited already where they hold foreign words.
+        ``template`` defaults to the template of the role's family. ``replies`` are replies of other roles by the name
+        of their template variable. ``extra`` are further variables; foreign text in them must be delimited already.
         """
         values = prompts.variables(self.codebook, self.document, self.settings.templates)
-        for name, words in heard.items():
-            values[name] = _told(words)
+        values |= {name: _render_replies(given) for name, given in replies.items()}
         values |= extra or {}
         return Request(
             role=role,
             messages=prompts.render(self.settings.templates[template or family(role)], values),
-            inputs={**heard, **(extra or {})},
+            inputs={**replies, **(extra or {})},
             form=form,
             round=round,
             replies_to=tuple(dict.fromkeys(replies_to)),
             item=self.item,
-            without=self.left_out,
+            without=self.excluded_label,
         )
 
     def verdict(self, ruling: Reply, *, among: tuple[Reply, ...] = ()) -> Verdict:
-        """The verdict that ``ruling`` holds.
+        """Return the verdict in ``ruling``.
 
-        With ``among``, what none of these replies names cannot be decided for: a label is left absent and noted, a
-        choice is unresolved; ratings stand as they are. The rule needs to know what was named, so it is not applied
-        when the first of them could not be read.
+        With ``among``, labels that none of these replies names cannot be decided for: a label becomes absent, with a
+        note, and a choice unresolved. Ratings stay as they are. The rule does not apply if the first of these replies
+        is unreadable, because the named labels are then unknown.
         """
         reading = ruling.reading
         if not reading.readable:
@@ -175,29 +174,30 @@ class DebateContext:
         }
         notes = [f"'{name}' is not in the codebook" for name in reading.unknown]
         if among and among[0].reading.readable:
-            self._keep_to(self._named(among), values, reasons, notes)
+            named = frozenset().union(*(self._named_labels(reply) for reply in among))
+            self._restrict_to(named, values, reasons, notes)
         return Verdict(values=values, reasons=reasons, notes=tuple(notes))
 
     def merged(self, parts: Mapping[str, Verdict]) -> Verdict:
-        """One verdict from those on single labels, by item; a fault in one of them is the whole's."""
+        """Merge verdicts on single labels, given by item; an error in one of them fails the merged verdict."""
         values: dict[str, Value | None] = {item: part.values.get(item) for item, part in parts.items()}
         reasons = {item: part.reasons[item] for item, part in parts.items() if item in part.reasons}
         notes = dict.fromkeys(note for part in parts.values() for note in part.notes)
-        fault = next((part.error for part in parts.values() if part.error is not None), None)
-        if fault is not None:
-            return self.failed(fault)
+        error = next((part.error for part in parts.values() if part.error is not None), None)
+        if error is not None:
+            return self.failed(error)
         return Verdict(values=values, reasons=reasons, notes=tuple(notes))
 
     def unresolved(self, reason: str) -> Verdict:
-        """A verdict in which nothing could be read."""
+        """Return a verdict in which no item could be read."""
         items = self.codebook.items
         return Verdict(values=dict.fromkeys(items), reasons=dict.fromkeys(items, reason))
 
-    def failed(self, fault: ReplyError) -> Verdict:
-        """A verdict after a provider fault."""
-        return replace(self.unresolved(fault.message), error=fault)
+    def failed(self, error: ReplyError) -> Verdict:
+        """Return a verdict after a provider error."""
+        return replace(self.unresolved(error.message), error=error)
 
-    def _keep_to(
+    def _restrict_to(
         self, named: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
     ) -> None:
         match self.codebook.kind:
@@ -213,73 +213,79 @@ class DebateContext:
             case "rating":
                 pass
 
-    def _named(self, analyses: Iterable[Reply]) -> frozenset[str]:
-        """What the analyses name: their lists or choices, and for one without a decision every label that its text
-        mentions."""
-        return frozenset().union(*(self._names(reply) for reply in analyses))
-
-    def _names(self, reply: Reply) -> Iterable[str]:
+    def _named_labels(self, reply: Reply) -> Iterable[str]:
+        """Return the labels that a reply selects, or all that its text mentions if it has no decision."""
         if not reply.reading.readable:
             return parse.mentions(reply.text, self.codebook)
         return reply.reading.selected
 
-    def _again(self, ask: Request, reply: Reply) -> Request:
-        request = prompts.render_text(self.settings.templates[prompts.REASK], {"problem": reply.reading.problem})
-        said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-        return replace(ask, messages=(*ask.messages, *said, Message("user", request)), retry=ask.retry + 1)
 
-
-def _told(words: Heard) -> str:
-    """What others said as a prompt shows it: delimited, without their thinking."""
-    if isinstance(words, Reply):
-        return prompts.delimited(spoken(words.text), "analysis")
-    rounds = max((said.round for said in words), default=0)
+def _render_replies(replies: Replies) -> str:
+    """Return replies of other roles as a prompt shows them: delimited, without their reasoning."""
+    if isinstance(replies, Reply):
+        return prompts.delimit(spoken(replies.text), "analysis")
+    rounds = max((entry.round for entry in replies), default=0)
     lines: list[str] = []
     heading = -1
-    for said in words:
-        if rounds and said.round != heading:
-            heading = said.round
+    for entry in replies:
+        if rounds and entry.round != heading:
+            heading = entry.round
             lines.append(f"Round {heading + 1}:")
-        lines.append(f"{said.speaker}:\n{prompts.delimited(spoken(said.reply.text), 'analysis')}")
+        lines.append(f"{entry.speaker}:\n{prompts.delimit(spoken(entry.reply.text), 'analysis')}")
     return "\n\n".join(lines)
 
 
-def owes_decision(ask: Request, reply: Reply) -> bool:
-    """Whether the reply lacks the decision that the ask expects and may be asked for again."""
-    return ask.form != "text" and reply.error is None and not reply.reading.readable and ask.retry == 0
+def ask_with_retry(
+    requests: Iterable[Request], problem_of: Callable[[Request, Reply], str], template: Template
+) -> Step[tuple[Reply, ...]]:
+    """Send requests in parallel and return their replies in the same order.
 
-
-def conduct(protocol: Protocol, case: DebateContext) -> Step[Verdict]:
-    """A protocol on a case, to its verdict; a fault in a reply it cannot do without makes the verdict ``failed``."""
-    try:
-        return (yield from protocol(case))
-    except _GaveUp as gave_up:
-        return case.failed(gave_up.error)
-
-
-def interpret(ask: Request, reply: Reply, codebook: Codebook, document: Document) -> Reply:
-    """The reply with its reading and evidence. Drivers call this on every reply before they send it on.
-
-    Where the ask is about a part of the codebook the reply is read as if there were no other labels; evidence is looked
-    for in the document under debate alone, so words on a precedent offer none.
+    Each reply with a problem is asked for once more, in parallel, with the problem rendered by ``template``.
     """
-    if reply.error is not None:
-        return reply
-    codebook = ask.narrow(codebook)
-    reading = parse.read(reply.text, reading_form(ask, codebook), codebook, finish=reply.finish)
-    quotes = evidence.gather(reply.text, codebook, document.fields) if ask.document is None else ()
-    return replace(reply, reading=reading, evidence=quotes)
+    sent = tuple(requests)
+    if not sent:
+        return ()
+    replies = list((yield sent))
+    problems = {index: problem_of(sent[index], reply) for index, reply in enumerate(replies)}
+    again = [index for index, problem in problems.items() if problem]
+    if again:
+        second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in again)
+        for index, reply in zip(again, second_replies, strict=True):
+            replies[index] = reply
+    return tuple(replies)
 
 
-def reading_form(ask: Request, codebook: Codebook) -> ReplyForm:
-    """What to look for in a reply: what the ask expects, and for plain text the codebook's own form, as a list in it is
-    welcome."""
-    return ask.form if ask.form != "text" else FORMS[codebook.kind]
+def _retry(request: Request, reply: Reply, problem: str, template: Template) -> Request:
+    before = (Message("assistant", reply.text),) if reply.text.strip() else ()
+    text = prompts.render_text(template, {"problem": problem})
+    messages = (*request.messages, *before, Message("user", text))
+    return replace(request, messages=messages, retry=request.retry + 1)
 
 
-def together(*steps: Step[T]) -> Step[tuple[T, ...]]:
-    """Child protocols in parallel, stage by stage: the asks of all that still speak go out as one, results come back in
-    the order of the steps."""
+def needs_retry(request: Request, reply: Reply) -> bool:
+    """Return True if the reply lacks its required decision and may be asked for again."""
+    return bool(_missing_decision(request, reply))
+
+
+def _missing_decision(request: Request, reply: Reply) -> str:
+    if request.form == "text" or reply.error is not None or request.retry:
+        return ""
+    return reply.reading.problem
+
+
+def run_protocol(protocol: Protocol, context: DebateContext) -> Step[Verdict]:
+    """Run a protocol to its verdict; the verdict is ``failed`` after an error in a required reply."""
+    try:
+        return (yield from protocol(context))
+    except _DebateFailed as failure:
+        return context.failed(failure.error)
+
+
+def run_parallel(*steps: Step[T]) -> Step[tuple[T, ...]]:
+    """Run child protocols in parallel, stage by stage, and return their results in the order of the steps.
+
+    The pending requests of all unfinished children are yielded together.
+    """
     results: dict[int, T] = {}
     waiting: dict[int, tuple[Request, ...]] = {}
 
@@ -294,7 +300,26 @@ def together(*steps: Step[T]) -> Step[tuple[T, ...]]:
         advance(index, None)
     while waiting:
         stage = dict(waiting)
-        replies = iter((yield tuple(ask for asks in stage.values() for ask in asks)))
-        for index, asks in stage.items():
-            advance(index, tuple(next(replies) for _ in asks))
+        replies = iter((yield tuple(request for requests in stage.values() for request in requests)))
+        for index, requests in stage.items():
+            advance(index, tuple(next(replies) for _ in requests))
     return tuple(results[index] for index in range(len(steps)))
+
+
+def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Document) -> Reply:
+    """Return the reply with its reading and evidence. Engines call this on every reply before they pass it on.
+
+    A reply about a part of the codebook is read as if there were no other labels. Evidence is located in the debated
+    document alone, so a reply about a precedent has none.
+    """
+    if reply.error is not None:
+        return reply
+    codebook = request.narrow(codebook)
+    reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish=reply.finish)
+    quotes = evidence.gather(reply.text, codebook, document.fields) if request.document is None else ()
+    return replace(reply, reading=reading, evidence=quotes)
+
+
+def decision_form(request: Request, codebook: Codebook) -> ReplyForm:
+    """Return the form to read a reply with: the required form; for plain text the form of the codebook's decisions."""
+    return request.form if request.form != "text" else DECISION_FORMS[codebook.kind]

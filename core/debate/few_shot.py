@@ -1,4 +1,4 @@
-"""Precedents as a prompt shows them: labelled documents, delimited, with what is right for each of them."""
+"""Few-shot examples: labelled documents (precedents) as a prompt shows them, delimited, with their labels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from core.debate.context import DebateContext
 from core.documents import Value
 
 
-def stated(codebook: Codebook, values: Mapping[str, Value]) -> str:
-    """What is right for a document, in the words of a decision: names of labels, one name, or a number a dimension."""
+def format_labels(codebook: Codebook, values: Mapping[str, Value]) -> str:
+    """Return the labels of a document in the words of a decision: names, one name, or a number per dimension."""
     match codebook.kind:
         case "multilabel":
             return ", ".join(label.name for label in codebook.labels if values.get(label.id) is True) or "none"
@@ -24,25 +24,28 @@ def stated(codebook: Codebook, values: Mapping[str, Value]) -> str:
             return ", ".join(f"{label.name}: {values[label.id]:g}" for label in codebook.labels if label.id in values)
 
 
-def examples(case: DebateContext, shots: int) -> tuple[Precedent, ...]:
-    """Up to ``shots`` precedents for each label (of a rating: for both ends of each dimension's scale), each once, in
-    the order of the codebook, the nearest first. Empty where there are none."""
+def select_examples(context: DebateContext, shots: int) -> tuple[Precedent, ...]:
+    """Return up to ``shots`` precedents for each label, each document once, in codebook order, the nearest first.
+
+    For ratings they are taken for both ends of each dimension's scale. Empty if there are none.
+    """
     found: dict[str, Precedent] = {}
-    for item, value in _shown_values(case):
-        for precedent in case.nearest(item, value, shots):
+    for item, value in _example_values(context):
+        for precedent in context.nearest(item, value, shots):
             found.setdefault(precedent.document_id, precedent)
     return tuple(found.values())
 
 
-def rows(codebook: Codebook, precedents: Iterable[Precedent]) -> list[dict[str, Any]]:
-    """What a template shows of precedents: ``label`` and ``text`` of each."""
+def template_rows(codebook: Codebook, precedents: Iterable[Precedent]) -> list[dict[str, Any]]:
+    """Return what a template shows of precedents: ``label`` and ``text`` of each."""
     return [
-        {"label": stated(codebook, one.values), "text": prompts.delimited(one.text, "precedent")} for one in precedents
+        {"label": format_labels(codebook, precedent.values), "text": prompts.delimit(precedent.text, "precedent")}
+        for precedent in precedents
     ]
 
 
-def _shown_values(case: DebateContext) -> list[tuple[str, Value]]:
-    codebook = case.codebook
+def _example_values(context: DebateContext) -> list[tuple[str, Value]]:
+    codebook = context.codebook
     match codebook.kind:
         case "multilabel":
             return [(label.id, True) for label in codebook.labels]
@@ -50,7 +53,7 @@ def _shown_values(case: DebateContext) -> list[tuple[str, Value]]:
             return [(CHOICE_ITEM, label.id) for label in codebook.labels]
         case "rating":
             present: dict[str, set[float]] = {label.id: set() for label in codebook.labels}
-            for item, value in case.precedents:
+            for item, value in context.precedents:
                 if item in present and not isinstance(value, str):
                     present[item].add(float(value))
             return [

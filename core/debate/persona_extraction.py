@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from core import prompts
 from core.codebook import normalise
+from core.debate.context import ask_with_retry
 from core.debate.evidence import Haystack
 from core.debate.personas import Group, Persona, PersonaSet, Quote
 from core.debate.reading.json_blocks import blocks_in, lookup
 from core.debate.reading.markers import spoken
 from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
-from core.prompts.messages import Message
 from core.runs import Template
 
 SCOUT, MERGER, AUTHOR = "scout", "merger", "author"
@@ -89,7 +89,7 @@ def make(
     """The cast that these sources give for a task. UsageError when no stakeholder is found in any of them."""
     notes: list[str] = []
     pieces = [(source, text) for source in sources for text in pieces_of(source.text)]
-    heard = yield from _asked(tuple(_scout(text, task, templates) for _, text in pieces), templates)
+    heard = yield from _ask_for_json(tuple(_scout(text, task, templates) for _, text in pieces), templates)
     found: list[Found] = []
     for (source, _), reply in zip(pieces, heard, strict=True):
         stakeholders = _entries(reply, "stakeholders")
@@ -104,7 +104,7 @@ def make(
         )
     kept = _as_found(found)
     if len({normalise(one.stakeholder) for one in found}) > 1:
-        (reply,) = yield from _asked((_merger(found, task, templates, groups, dimensions),), templates)
+        (reply,) = yield from _ask_for_json((_merger(found, task, templates, groups, dimensions),), templates)
         merged = list(_merged(reply, found))
         if merged:
             kept = merged
@@ -136,28 +136,17 @@ def pieces_of(text: str) -> Iterator[str]:
         yield piece
 
 
-def _asked(asks: tuple[Request, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:
-    """Replies in the order of the asks; one without JSON is asked for once more."""
-    if not asks:
-        return ()
-    replies = list((yield asks))
-    again = [n for n, reply in enumerate(replies) if reply.error is None and _json(reply) is None]
-    if again:
-        seconds = yield tuple(_again(asks[n], replies[n], templates) for n in again)
-        for n, second in zip(again, seconds, strict=True):
-            replies[n] = second
-    return tuple(replies)
+def _ask_for_json(requests: tuple[Request, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:
+    """Return the replies in the order of the requests; one without JSON is asked for once more."""
+    return (yield from ask_with_retry(requests, _missing_json, templates[prompts.REASK]))
 
 
-def _again(ask: Request, reply: Reply, templates: Mapping[str, Template]) -> Request:
-    problem = "there is no JSON of that shape in it"
-    request = prompts.render_text(templates[prompts.REASK], {"problem": problem})
-    said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-    return replace(ask, messages=(*ask.messages, *said, Message("user", request)), retry=ask.retry + 1)
+def _missing_json(_request: Request, reply: Reply) -> str:
+    return "there is no JSON of that shape in it" if reply.error is None and _json(reply) is None else ""
 
 
 def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
-    values = {"assignment": prompts.delimited(task), "document": prompts.delimited(text)}
+    values = {"assignment": prompts.delimit(task), "document": prompts.delimit(text)}
     return Request(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
 
 
@@ -169,8 +158,8 @@ def _merger(
         for number, one in enumerate(found, 1)
     )
     values = {
-        "assignment": prompts.delimited(task),
-        "found": prompts.delimited(listed),
+        "assignment": prompts.delimit(task),
+        "found": prompts.delimit(listed),
         "most_groups": groups,
         "most_dimensions": dimensions,
     }
@@ -179,11 +168,11 @@ def _merger(
 
 def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
     values = {
-        "assignment": prompts.delimited(task),
+        "assignment": prompts.delimit(task),
         "group": kept.group,
         "characteristics": kept.characteristics,
-        "dimension": prompts.delimited(kept.dimension),
-        "evidence": prompts.delimited("\n".join(quote.words for quote in kept.evidence)),
+        "dimension": prompts.delimit(kept.dimension),
+        "evidence": prompts.delimit("\n".join(quote.words for quote in kept.evidence)),
         "taken": tuple(taken),
     }
     inputs = {"group": kept.group, "dimension": kept.dimension, "taken": tuple(taken)}
@@ -192,13 +181,13 @@ def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str
 
 def _personas(kept: Sequence[_Kept], task: str, templates: Mapping[str, Template]) -> Step[tuple[Persona, ...]]:
     """One persona each, with names of their own. One that could not be written has its dimension and a plain name."""
-    first = yield from _asked(tuple(_author(one, task, (), templates) for one in kept), templates)
+    first = yield from _ask_for_json(tuple(_author(one, task, (), templates) for one in kept), templates)
     made = [_persona(one, reply) for one, reply in zip(kept, first, strict=True)]
     twice = [n for n, one in enumerate(made) if normalise(one.name) in {normalise(o.name) for o in made[:n]}]
     if twice:
         taken = list(dict.fromkeys(one.name for one in made))
-        asks = tuple(_author(kept[n], task, taken, templates) for n in twice)
-        for n, reply in zip(twice, (yield from _asked(asks, templates)), strict=True):
+        requests = tuple(_author(kept[n], task, taken, templates) for n in twice)
+        for n, reply in zip(twice, (yield from _ask_for_json(requests, templates)), strict=True):
             made[n] = _persona(kept[n], reply)
     return tuple(_distinct(made))
 

@@ -1,7 +1,7 @@
-"""What is declared of a protocol: its roles, parameters, presets, number of asks, and the kinds of label it does.
+"""The declaration of a protocol: roles, parameters, presets, number of requests, and supported kinds of label.
 
-The setup form, the seating table, the estimates, ``--param`` and the board are all drawn from a card; nothing about a
-protocol is said a second time elsewhere.
+The setup form, the table of role models, the estimates, ``--param`` and the live page all read this declaration, so
+that no fact about a protocol is stated twice.
 """
 
 from __future__ import annotations
@@ -19,77 +19,97 @@ from core.debate.turns import Role, family
 from core.errors import UsageError
 from core.runs import Template
 
-__all__ = ["Asks", "Form", "Param", "Params", "Preset", "ProtocolSpec", "Role", "Treatment", "exactly", "family"]
+__all__ = [
+    "DecisionRule",
+    "Layout",
+    "Param",
+    "Params",
+    "Preset",
+    "ProtocolSpec",
+    "RequestCount",
+    "Role",
+    "exactly",
+    "family",
+]
 
 ParamValue: TypeAlias = bool | int | float | str
 Params: TypeAlias = Mapping[str, Any]
-"""Parsed parameters of a protocol: a value for every one that it declares."""
+"""Parsed parameters of a protocol: a value for every declared parameter."""
 
-Form: TypeAlias = Literal["chain", "round", "court", "panels"]
-"""What a debate looks like: one after another, around a table, before a court, in groups."""
+Layout: TypeAlias = Literal["chain", "round", "court", "panels"]
+"""Layout of a debate on the live page: a chain of roles, a round table, a court, or groups."""
 
 PRESET = "preset"
-"""The parameter that every protocol with presets takes besides its own."""
+"""The parameter that every protocol with presets has in addition to its own."""
 
 _TRUE, _FALSE = ("true", "yes", "1", "on"), ("false", "no", "0", "off")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
-    """How many asks, all replies readable: from ``least`` (the debate ends as early as it can) to ``most``."""
+class RequestCount:
+    """The number of requests if all replies are readable, from ``minimum`` (shortest debate) to ``maximum``."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
-    def __add__(self, other: Asks) -> Asks:
-        return Asks(self.least + other.least, self.most + other.most)
+    def __add__(self, other: RequestCount) -> RequestCount:
+        return RequestCount(self.minimum + other.minimum, self.maximum + other.maximum)
 
     def __str__(self) -> str:
-        return f"{self.most}" if self.least == self.most else f"{self.least} to {self.most}"
+        return f"{self.maximum}" if self.minimum == self.maximum else f"{self.minimum} to {self.maximum}"
 
 
-def exactly(count: int) -> Asks:
-    """The same number whatever is said."""
-    return Asks(count, count)
+def exactly(count: int) -> RequestCount:
+    """Return a count that does not depend on the replies."""
+    return RequestCount(count, count)
 
 
 @dataclass(frozen=True, slots=True)
-class Treatment:
-    """How a protocol does one kind of label: what a consensus is about, how it votes, and what a tie becomes."""
+class DecisionRule:
+    """How a protocol decides one kind of label.
+
+    ``unit`` is the unit of a consensus, ``vote`` the voting rule, ``tie`` the result of a tie; all in words.
+    """
 
     unit: str
     vote: str
     tie: str
 
 
-PER_LABEL = Treatment(
+PER_LABEL = DecisionRule(
     "all labels together: identical lists", "the majority, label by label", "that label is unresolved"
 )
-PER_CHOICE = Treatment("the chosen label", "the label that more chose than any other", "unresolved")
-PER_DIMENSION = Treatment(
+PER_CHOICE = DecisionRule("the chosen label", "the label that more chose than any other", "unresolved")
+PER_DIMENSION = DecisionRule(
     "each dimension: ratings within a set distance", "the median, dimension by dimension", "the mean of the middle two"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter: its type is that of ``default``. ``choices`` map a value to what it is called; ``matters`` says
-    whether it does anything given the others (a form hides it otherwise)."""
+    """A parameter of a protocol; its type is that of ``default``.
+
+    ``choices`` map each value to its title. ``is_relevant`` returns False if the parameter has no effect given the
+    others; the form hides it then.
+    """
 
     name: str
     title: str
     default: ParamValue
     help: str
     choices: Mapping[str, str] = field(default_factory=dict)
-    least: float | None = None
-    most: float | None = None
-    matters: Callable[[Params], bool] = lambda _params: True
+    minimum: float | None = None
+    maximum: float | None = None
+    is_relevant: Callable[[Params], bool] = lambda _params: True
     hidden: bool = False
-    """Whether a form leaves it out, as something else on the page sets it."""
+    """True if the form leaves the parameter out because another control of the page sets it."""
 
     def read(self, value: object, where: str) -> ParamValue:
-        """``value``, which may be text, as this parameter's type. UsageError naming what there is."""
+        """Return ``value``, which may be text, converted to this parameter's type.
+
+        Raises UsageError, naming the allowed values, for a value that does not fit.
+        """
         text = str(value).strip()
         if isinstance(self.default, bool):
             if text.lower() not in (*_TRUE, *_FALSE):
@@ -106,28 +126,30 @@ class Param:
             number = int(text) if isinstance(self.default, int) else float(text)
         except ValueError:
             what = "a whole number" if isinstance(self.default, int) else "a number"
-            raise UsageError(f"{where}: {self.name} is {what}, not '{text}'.", f"{self.span}.") from None
-        below = self.least is not None and not number >= self.least
-        if below or (self.most is not None and not number <= self.most):
-            raise UsageError(f"{where}: {self.name} cannot be {text}.", f"{self.span}.")
+            raise UsageError(f"{where}: {self.name} is {what}, not '{text}'.", f"{self.allowed_values}.") from None
+        below = self.minimum is not None and not number >= self.minimum
+        if below or (self.maximum is not None and not number <= self.maximum):
+            raise UsageError(f"{where}: {self.name} cannot be {text}.", f"{self.allowed_values}.")
         return number
 
     @property
-    def span(self) -> str:
-        """What it can be, in words."""
+    def allowed_values(self) -> str:
+        """The allowed values, in words."""
         if self.choices:
             return f"One of: {', '.join(self.choices)}"
         if isinstance(self.default, bool):
             return "Yes or no"
-        if self.least is not None and self.most is not None:
-            return f"From {self.least:g} to {self.most:g}"
-        return f"At least {self.least:g}" if self.least is not None else "Any"
+        if self.minimum is not None and self.maximum is not None:
+            return f"From {self.minimum:g} to {self.maximum:g}"
+        return f"At least {self.minimum:g}" if self.minimum is not None else "Any"
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Parameters and temperatures under a name. ``temperature`` maps a family of roles (or ``""`` for all) to the
-    temperature of its seats, where a seat does not set its own."""
+    """Parameters and temperatures under one name.
+
+    ``temperature`` maps a family of roles (or ``""`` for all) to a temperature for roles whose model sets none.
+    """
 
     title: str
     params: Mapping[str, ParamValue] = field(default_factory=dict)
@@ -136,47 +158,47 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolSpec:
-    """What the rooms, the command line and the engine need to know of a protocol.
+    """Everything that pages, command line and engine need to know about a protocol.
 
-    ``asks`` gives for each role the number of asks on a document, all replies readable, and ``breakdown`` says in
-    words what they are made of. ``decides`` names the role whose list becomes the verdict, or ``VERDICT`` when no
-    single one's does.
-    ``kinds`` says how each kind of label is done; of the others ``refuses`` says why not. ``check`` gives what is wrong
-    with parameters for a codebook, in words, or nothing. ``temperature`` is the protocol's own temperature by family,
-    below a preset's and a seat's. ``shots`` is the number of precedents wanted for each label.
+    ``request_counts`` returns the number of requests per document for each role if all replies are readable;
+    ``breakdown`` describes them in words. ``deciding_role`` names the role whose list becomes the verdict, or
+    ``VERDICT`` if no single role decides. ``kinds`` maps the supported kinds of label to their decision rules,
+    ``unsupported`` the others to the reason. ``check`` returns the problem with parameters for a codebook in words, or
+    an empty string. ``temperature`` is the protocol's own temperature by family; a preset and a role's model override
+    it. ``shots`` is the number of precedents wanted for each label.
     """
 
     name: str
     title: str
     summary: str
     source: str
-    form: Form
+    layout: Layout
     roles: Callable[[Params], tuple[Role, ...]]
-    asks: Callable[[Params, Codebook], Mapping[str, Asks]]
+    request_counts: Callable[[Params, Codebook], Mapping[str, RequestCount]]
     breakdown: str
-    kinds: Mapping[Kind, Treatment]
+    kinds: Mapping[Kind, DecisionRule]
     debate: Protocol
     params: tuple[Param, ...] = ()
     presets: Mapping[str, Preset] = field(default_factory=dict)
-    refuses: Mapping[Kind, str] = field(default_factory=dict)
-    decides: Callable[[Params], str] = lambda _params: VERDICT
+    unsupported: Mapping[Kind, str] = field(default_factory=dict)
+    deciding_role: Callable[[Params], str] = lambda _params: VERDICT
     check: Callable[[Params, Codebook], str] = lambda _params, _codebook: ""
-    temperature: Callable[[Params], Mapping[str, float]] = lambda _params: _NOTHING
+    temperature: Callable[[Params], Mapping[str, float]] = lambda _params: _EMPTY
     shots: Callable[[Params], int] = lambda _params: 0
     templates: Callable[[], Mapping[str, Template]] | None = None
 
-    def settled(self, given: Mapping[str, object] = _NOTHING) -> dict[str, Any]:
-        """Every declared parameter with its value: as given, else the preset's, else the default.
+    def parse_params(self, given: Mapping[str, object] = _EMPTY) -> dict[str, Any]:
+        """Return every declared parameter with its value: the given one, else the preset's, else the default.
 
-        ``given`` may hold text (``KEY=VALUE``) or parsed values. UsageError for an unknown parameter or preset and for
-        a value that does not fit, naming what there is.
+        ``given`` may hold text (``KEY=VALUE``) or parsed values. Raises UsageError, naming the allowed names or
+        values, for an unknown parameter or preset and for a value that does not fit.
         """
         known = {param.name: param for param in self.params}
-        strangers = [name for name in given if name not in known and not (name == PRESET and self.presets)]
-        if strangers:
+        unknown = [name for name in given if name not in known and not (name == PRESET and self.presets)]
+        if unknown:
             names = [*known, *([PRESET] if self.presets else [])]
             raise UsageError(
-                f"{self.name} has no parameter '{strangers[0]}'.",
+                f"{self.name} has no parameter '{unknown[0]}'.",
                 f"Its parameters are: {', '.join(names)}." if names else "It has none.",
             )
         preset = self._preset(given)
@@ -185,20 +207,20 @@ class ProtocolSpec:
             values |= {PRESET: str(given[PRESET]).strip(), **preset.params}
         return values | {name: known[name].read(value, self.name) for name, value in given.items() if name != PRESET}
 
-    def total(self, params: Params, codebook: Codebook) -> Asks:
-        """The number of asks on one document, over all roles."""
-        return sum(self.asks(params, codebook).values(), Asks(0, 0))
+    def total_requests(self, params: Params, codebook: Codebook) -> RequestCount:
+        """Return the number of requests per document over all roles."""
+        return sum(self.request_counts(params, codebook).values(), RequestCount(0, 0))
 
     def temperatures(self, params: Params) -> Mapping[str, float]:
-        """The temperature of each role whose seat does not set one; a role that is left out has none."""
+        """Return the temperature of each role whose model sets none; roles without any temperature are left out."""
         preset = self.presets.get(params.get(PRESET, ""))
         wanted = preset.temperature if preset and preset.temperature else self.temperature(params)
         found = {role.name: wanted.get(role.family, wanted.get("")) for role in self.roles(params)}
         return {role: temperature for role, temperature in found.items() if temperature is not None}
 
-    def texts(self) -> dict[str, Template]:
-        """The templates that a run of it is frozen with, by name, the shared ones included. PromptError."""
-        return dict(self.templates()) if self.templates is not None else prompts.shipped(self.name)
+    def load_templates(self) -> dict[str, Template]:
+        """Return the templates, by name, that a run is frozen with, the shared ones included. Raises PromptError."""
+        return dict(self.templates()) if self.templates is not None else prompts.shipped_templates(self.name)
 
     def _preset(self, given: Mapping[str, object]) -> Preset | None:
         name = str(given.get(PRESET, "")).strip()

@@ -182,6 +182,11 @@ class Reply:
         """True if there is no text because the provider failed."""
         return self.error is not None
 
+    @property
+    def readable(self) -> bool:
+        """True if there is text and it contains a decision."""
+        return self.error is None and self.reading.readable
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:

@@ -1,4 +1,4 @@
-"""Consensus and vote: what several annotations of one document come to together. Pure.
+"""Consensus and vote over several annotations of one document. Pure.
 
 The unit is an item of the codebook: each label of a multilabel codebook, the one choice, each dimension of a rating.
 """
@@ -15,83 +15,87 @@ from core.debate.context import DebateContext
 from core.debate.turns import Reply, Verdict
 from core.documents import Value
 
-Ballot: TypeAlias = Mapping[str, Value]
-"""What one voter says of each item; one that is missing is an abstention."""
+Vote: TypeAlias = Mapping[str, Value]
+"""One annotator's value for each item; a missing item is an abstention."""
 
-Middle: TypeAlias = Literal["median", "mean"]
-
-
-def in_consensus(ballots: Sequence[Ballot], codebook: Codebook, within: float = 0) -> bool:
-    """Whether all ballots say the same of every item: identical lists of labels, the same choice, ratings that lie at
-    most ``within`` points apart. An item that one of them leaves open is no consensus, and nobody's silence is none."""
-    return bool(ballots) and all(_same([ballot.get(item) for ballot in ballots], within) for item in codebook.items)
+RatingAverage: TypeAlias = Literal["median", "mean"]
 
 
-def elect(
-    ballots: Sequence[Ballot], codebook: Codebook, middle: Middle = "median"
+def in_consensus(votes: Sequence[Vote], codebook: Codebook, within: float = 0) -> bool:
+    """Return True if all votes agree on every item.
+
+    They agree on identical lists of labels, the same choice, and ratings at most ``within`` points apart. An item that
+    one of them leaves open prevents a consensus, and so does the absence of any vote.
+    """
+    return bool(votes) and all(_agree([vote.get(item) for vote in votes], within) for item in codebook.items)
+
+
+def count_votes(
+    votes: Sequence[Vote], codebook: Codebook, average: RatingAverage = "median"
 ) -> tuple[dict[str, Value | None], dict[str, str]]:
-    """(value, reason) by item. A label is present or absent, and a choice made, by more votes than any other value has;
-    a tie is None with the reason. Ratings are the median (of an even number the mean of the middle two), or the mean.
+    """Return (values, reasons) by item.
+
+    The value of a label or choice is the one with more votes than any other; a tie is None, with a reason. Ratings
+    take the median (of an even number the mean of the middle two) or the mean.
     """
     values: dict[str, Value | None] = {}
     reasons: dict[str, str] = {}
     for item in codebook.items:
-        said = [ballot[item] for ballot in ballots if item in ballot]
-        values[item], reason = _elected(said, codebook, middle)
+        values[item], reason = _result([vote[item] for vote in votes if item in vote], codebook, average)
         if reason:
             reasons[item] = reason
     return values, reasons
 
 
-def council(case: DebateContext, replies: Sequence[Reply], middle: Middle = "median") -> Verdict:
-    """The verdict of several who were asked for one each.
+def majority_verdict(context: DebateContext, replies: Sequence[Reply], average: RatingAverage = "median") -> Verdict:
+    """Return the verdict of several roles that were asked for a decision each.
 
-    It stands when more than half of them gave a readable decision; those vote. Otherwise the document is failed if one
-    of the missing met a provider fault (asking again may help), else unresolved.
+    More than half of the replies must be readable; those vote. Otherwise the document fails if one of the others met a
+    provider error (a new attempt may help), else it is unresolved.
     """
-    heard = [reply for reply in replies if reply.error is None and reply.reading.readable]
-    if not quorum(len(heard), len(replies)):
+    readable = [reply for reply in replies if reply.readable]
+    if not is_majority(len(readable), len(replies)):
         for reply in replies:
             if reply.error is not None:
-                return case.failed(reply.error)
+                return context.failed(reply.error)
         problems = dict.fromkeys(reply.reading.problem for reply in replies if reply.reading.problem)
-        return case.unresolved(f"{len(heard)} of {len(replies)} could be read: {'; '.join(problems)}")
-    values, reasons = elect([reply.reading.values for reply in heard], case.codebook, middle)
-    notes = [f"'{name}' is not in the codebook" for reply in heard for name in reply.reading.unknown]
-    if len(heard) < len(replies):
-        notes.append(f"{len(heard)} of {len(replies)} voted; the others gave nothing that can be read")
+        return context.unresolved(f"{len(readable)} of {len(replies)} could be read: {'; '.join(problems)}")
+    values, reasons = count_votes([reply.reading.values for reply in readable], context.codebook, average)
+    notes = [f"'{name}' is not in the codebook" for reply in readable for name in reply.reading.unknown]
+    if len(readable) < len(replies):
+        notes.append(f"{len(readable)} of {len(replies)} voted; the others gave nothing that can be read")
     return Verdict(values=values, reasons=reasons, notes=tuple(dict.fromkeys(notes)))
 
 
-def quorum(heard: int, asked: int) -> bool:
-    """Whether those that were heard may decide: they are more than half."""
-    return 2 * heard > asked
+def is_majority(count: int, total: int) -> bool:
+    """Return True if ``count`` is more than half of ``total``."""
+    return 2 * count > total
 
 
-def _same(said: Sequence[Value | None], within: float) -> bool:
-    if None in said:
+def _agree(values: Sequence[Value | None], within: float) -> bool:
+    if None in values:
         return False
-    numbers = [value for value in said if isinstance(value, int | float) and not isinstance(value, bool)]
-    if len(numbers) == len(said):
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) == len(values):
         return max(numbers) - min(numbers) <= within
-    return len(set(said)) == 1
+    return len(set(values)) == 1
 
 
-def _elected(said: Sequence[Value], codebook: Codebook, middle: Middle) -> tuple[Value | None, str]:
-    if not said:
+def _result(values: Sequence[Value], codebook: Codebook, average: RatingAverage) -> tuple[Value | None, str]:
+    if not values:
         return None, "nobody decided it"
     if codebook.kind == "rating":
-        numbers = [float(value) for value in said if not isinstance(value, str)]
-        value = statistics.median(numbers) if middle == "median" else statistics.fmean(numbers)
-        return int(value) if value == int(value) else round(value, 4), ""
-    votes = Counter(said).most_common()
-    if len(votes) > 1 and votes[0][1] == votes[1][1]:
-        best = [_written(value, codebook) for value, count in votes if count == votes[0][1]]
-        return None, f"a tie: {' and '.join(f'{votes[0][1]} for {name}' for name in best)}"
-    return votes[0][0], ""
+        numbers = [float(value) for value in values if not isinstance(value, str)]
+        rating = statistics.median(numbers) if average == "median" else statistics.fmean(numbers)
+        return int(rating) if rating == int(rating) else round(rating, 4), ""
+    counts = Counter(values).most_common()
+    if len(counts) > 1 and counts[0][1] == counts[1][1]:
+        best = [_name(value, codebook) for value, count in counts if count == counts[0][1]]
+        return None, f"a tie: {' and '.join(f'{counts[0][1]} for {name}' for name in best)}"
+    return counts[0][0], ""
 
 
-def _written(value: Value, codebook: Codebook) -> str:
+def _name(value: Value, codebook: Codebook) -> str:
     if isinstance(value, bool):
         return "present" if value else "absent"
     return codebook.label(str(value)).name

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from core.annotations import Precedents
 from core.debate import protocols
-from core.debate.context import DebateContext, conduct, interpret
+from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.turns import Reply, Request, Step, Turn, Verdict
 from core.documents import Document, storable
 from core.engine.interfaces import Models, ReplyStore
@@ -138,7 +138,9 @@ class Debate:
         self._step.close()
 
     def _start(self, document: Document) -> Step[Verdict]:
-        return conduct(protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents))
+        return run_protocol(
+            protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents)
+        )
 
     def _advance(self, replies: tuple[Reply, ...] | None) -> None:
         try:
@@ -188,15 +190,15 @@ async def look_up(
         stored = await store.fetch(key) if store.contains(key) else None
         if stored is None:
             break
-        reply = parse_reply(stored, pending, settings)
+        reply = read_reply(stored, pending, settings)
         if retry == retries or pending.request.form == "text" or reply.reading.readable:
             return key, reply
     return key, None
 
 
-def parse_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:
+def read_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:
     """Return a stored reply with its reading and its located quotes."""
-    return interpret(pending.request, reply, settings.codebook, pending.document)
+    return parse_reply(pending.request, reply, settings.codebook, pending.document)
 
 
 MAX_CUTS = 6

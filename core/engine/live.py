@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
 from core.engine.budget import BudgetSpent
-from core.engine.debate import PendingTurn, look_up, parse_reply
+from core.engine.debate import PendingTurn, look_up, read_reply
 from core.engine.engine import Engine
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
@@ -75,6 +75,6 @@ class LiveEngine(Engine):
                 reply, cached = await self._caller.call(key, pending)
             except ModelError as error:
                 return Reply(error=ReplyError(error.kind, str(error)))
-            reply = parse_reply(reply, pending, self.settings)
+            reply = read_reply(reply, pending, self.settings)
         self._record_turn(pending, reply, cached=cached)
         return reply

@@ -6,7 +6,7 @@ import asyncio
 
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
-from core.engine.debate import PendingTurn, look_up, parse_reply
+from core.engine.debate import PendingTurn, look_up, read_reply
 from core.engine.engine import Engine
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
@@ -57,7 +57,7 @@ class ReplayingEngine(Engine):
             if called is None:
                 return key
             reply, cached = called
-            reply = parse_reply(reply, pending, self.settings)
+            reply = read_reply(reply, pending, self.settings)
         self._used(reply)
         self._fresh.discard(reply.key)
         if (reply.key, pending.document.id) not in self._recorded:

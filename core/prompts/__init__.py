@@ -1,9 +1,9 @@
-"""Prompt templates: find the shipped ones, render them, refuse what a template may not do.
+"""Prompt templates: find the shipped ones and render them.
 
 A template is one Markdown file ``prompts/<protocol>/<role>.v<n>.md`` with a ``## system`` and a ``## user`` part;
-``prompts/shared/`` holds what all of them use. A released file is never edited: the next version stands beside it. The
-unchanging part (role, labels, guideline) comes first and is byte-identical across documents, so that servers' prefix
-caches hit; the document comes last.
+``prompts/shared/`` holds the texts that all templates use. A released file is never edited: a new version is a new
+file. The constant part (role, labels, guideline) comes first and is byte-identical across documents, so that servers'
+prefix caches hit; the document comes last.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from core.codebook import Codebook
 from core.documents import Document
 from core.errors import PromptError
 from core.hashing import digest
-from core.prompts import isolation, rendering
-from core.prompts.messages import Message, Speaker
-from core.prompts.rendering import Parts, Trouble
+from core.prompts import rendering, sandbox
+from core.prompts.messages import Message, MessageRole
+from core.prompts.rendering import Parts, RenderError
 from core.runs import Template as FrozenTemplate
 
 SHARED = "shared"
 OWN = "own"
-"""Begins the names of versions that were saved in a project; no shipped template's name begins so."""
+"""Prefix of the names of versions saved in a project; shipped templates never have it."""
 DRAFT = "draft"
-"""What the name of a template ends in that was tried before it was saved."""
+"""Suffix of the name of a template that was tried before it was saved."""
 DEFINITIONS, REASK = "definitions", "reask"
 BLOCKS = ("definitions", "task", "rules", "decision", "final_decision")
-"""Shared texts that every template may use as a variable; each says for each kind of label what it says."""
+"""Shared texts that every template may use as a variable; their text depends on the kind of codebook."""
 
 _THINGS = {"multilabel": ("aspect", "aspects"), "choice": ("label", "labels"), "rating": ("dimension", "dimensions")}
 
@@ -39,36 +39,43 @@ _VERSION = re.compile(rf"\.(?:v\d+|{DRAFT})$")
 _TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis|precedent)\b)", re.IGNORECASE)
 
 
-def shipped(protocol: str) -> dict[str, FrozenTemplate]:
-    """The newest shipped template of each role of a protocol, and of the shared texts, by role or shared name.
+def shipped_templates(protocol: str) -> dict[str, FrozenTemplate]:
+    """Return the newest shipped template of each role of a protocol and of the shared texts, by role or shared name.
 
-    Raises PromptError when there are none.
+    Raises PromptError if there are none.
     """
-    own = _newest(protocol)
+    own = _latest_versions(protocol)
     if not own:
         raise PromptError(f"There are no prompts for the protocol '{protocol}'.", "Install Moot again.")
-    return own | shared()
+    return own | shared_templates()
 
 
-def shared() -> dict[str, FrozenTemplate]:
-    """The newest of the texts that all protocols use, by name."""
-    return _newest(SHARED)
+def shared_templates() -> dict[str, FrozenTemplate]:
+    """Return the newest version of each text that all protocols use, by name."""
+    return _latest_versions(SHARED)
 
 
-def slot(name: str) -> str:
-    """What a template's name in a run is a version of: 'ecj/judge' of 'ecj/judge.v1', 'own/ecj/judge.v2' and
-    'ecj/judge.draft'."""
+def slot_name(name: str) -> str:
+    """Return the slot that a template is a version of.
+
+    The slot of 'ecj/judge.v1', 'own/ecj/judge.v2' and 'ecj/judge.draft' is 'ecj/judge'.
+    """
     return _VERSION.sub("", name.removeprefix(f"{OWN}/"))
 
 
-def replaced(templates: Mapping[str, FrozenTemplate], own: Mapping[str, FrozenTemplate]) -> dict[str, FrozenTemplate]:
-    """The templates with those of ``own`` (by slot) in the place of what they are versions of."""
-    return {key: own.get(slot(template.name), template) for key, template in templates.items()}
+def replace_templates(
+    templates: Mapping[str, FrozenTemplate], own: Mapping[str, FrozenTemplate]
+) -> dict[str, FrozenTemplate]:
+    """Return the templates with those of ``own`` (by slot) in place of the versions with the same slot."""
+    return {key: own.get(slot_name(template.name), template) for key, template in templates.items()}
 
 
-def delimited(text: str, tag: str = "document") -> str:
-    """``text`` between tags that it cannot close: the tag carries a hash of the text, and anything in the text that
-    looks like one of our tags loses its angle bracket. Deterministic, so that the same document gives the same ask."""
+def delimit(text: str, tag: str = "document") -> str:
+    """Return ``text`` between tags that the text cannot close.
+
+    The tag contains a hash of the text, and anything in the text that looks like one of our tags loses its angle
+    bracket. Deterministic, so that the same document gives the same request.
+    """
     mark = digest(text, size=4)
     return f"<{tag} {mark}>\n{_TAG_LIKE.sub('‹', text)}\n</{tag} {mark}>"
 
@@ -76,59 +83,63 @@ def delimited(text: str, tag: str = "document") -> str:
 def variables(
     codebook: Codebook, document: Document, templates: Mapping[str, FrozenTemplate] | None = None
 ) -> dict[str, Any]:
-    """What every template may use: ``labels`` (name, description, include, exclude, keywords, code), ``kind``,
-    ``thing`` and ``things`` (what a label of this kind is called), ``unit``, ``domain``, ``guideline``, ``scale`` (min,
-    max; of a rating), and ``document``, delimited, with the names of its fields when there are several.
+    """Return the variables that every template may use.
 
-    With the run's ``templates`` also the shared ``BLOCKS``, which are the same for every document of a run.
+    These are ``labels`` (name, description, include, exclude, keywords, code), ``kind``, ``thing`` and ``things`` (the
+    word for a label of this kind), ``unit``, ``domain``, ``guideline``, ``scale`` (min, max; for ratings), and
+    ``document``, delimited, with the names of its fields if there are several. With the run's ``templates`` also the
+    shared ``BLOCKS``, which are the same for every document of a run.
     """
-    return _of_codebook(codebook) | _blocks(codebook, templates or {}) | {"document": shown(document)}
+    return (
+        _codebook_variables(codebook)
+        | _render_blocks(codebook, templates or {})
+        | {"document": format_document(document)}
+    )
 
 
-def shown(document: Document) -> str:
-    """The document as a prompt shows it: each field delimited, under its name when there are several."""
+def format_document(document: Document) -> str:
+    """Return the document as a prompt shows it: each field delimited, under its name if there are several."""
     fields = document.fields
     if len(fields) == 1:
-        return delimited(document.text)
-    return "\n".join(f"{name}:\n{delimited(text)}" for name, text in fields.items())
+        return delimit(document.text)
+    return "\n".join(f"{name}:\n{delimit(text)}" for name, text in fields.items())
 
 
-def definitions(template: FrozenTemplate, codebook: Codebook) -> str:
-    """The block that explains the labels, the same for every document of a run."""
-    return _block(template, codebook)
+def render_definitions(template: FrozenTemplate, codebook: Codebook) -> str:
+    """Return the block that explains the labels, which is the same for every document of a run."""
+    return _render_block(template, codebook)
 
 
 def render_text(template: FrozenTemplate, values: Mapping[str, Any]) -> str:
-    """The text that a template without parts gives for these variables. Raises PromptError."""
-    return "".join(text for _, text in _filled(template, values, parts=False))
+    """Render a template without parts. Raises PromptError."""
+    return "".join(text for _, text in _render(template, values, parts=False))
 
 
 def render(template: FrozenTemplate, values: Mapping[str, Any]) -> tuple[Message, ...]:
-    """The messages that a template with parts gives for these variables.
+    """Render a template with parts to chat messages.
 
     Raises PromptError for bad syntax, unknown variables, forbidden access, a template without a user message, and one
     that takes too long or grows too large.
     """
-    messages = tuple(Message(cast(Speaker, who), text) for who, text in _filled(template, values, parts=True))
+    messages = tuple(Message(cast(MessageRole, role), text) for role, text in _render(template, values, parts=True))
     if not any(message.role == "user" for message in messages):
         raise PromptError(f"{template.name}: there is no '## user' part, or it is empty.", "A model needs one.")
     return messages
 
 
-def _filled(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool) -> Parts:
-    """A shipped template is filled in here; whatever else it is called, any other text goes to a process that can be
-    ended."""
-    fill = rendering.fill if template.text in _shipped_texts() else isolation.fill
+def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool) -> Parts:
+    """Render a shipped template in this process, any other text in a sandboxed process, whatever its name is."""
+    fill = rendering.render_parts if template.text in _shipped_texts() else sandbox.render_parts
     try:
         return fill(template.text, values, parts=parts)
-    except Trouble as trouble:
+    except RenderError as trouble:
         where = f"{template.name}, line {trouble.line}" if trouble.line else template.name
         raise PromptError(
-            f"{where}: {trouble.message}.", "Mend it in the Lab, or go back to the shipped one.", line=trouble.line
+            f"{where}: {trouble.message}.", "Fix it in the Lab, or restore the shipped version.", line=trouble.line
         ) from trouble
 
 
-def _newest(folder: str) -> dict[str, FrozenTemplate]:
+def _latest_versions(folder: str) -> dict[str, FrozenTemplate]:
     newest: dict[str, tuple[int, FrozenTemplate]] = {}
     for path in (resources.folder("prompts") / folder).glob("*.md"):
         match = _FILE.match(path.name)
@@ -146,7 +157,7 @@ def _shipped_texts() -> frozenset[str]:
     return frozenset(path.read_text(encoding="utf-8") for path in resources.folder("prompts").rglob("*.md"))
 
 
-def _of_codebook(codebook: Codebook) -> dict[str, Any]:
+def _codebook_variables(codebook: Codebook) -> dict[str, Any]:
     thing, things = _THINGS[codebook.kind]
     return {
         "labels": codebook.labels,
@@ -160,10 +171,10 @@ def _of_codebook(codebook: Codebook) -> dict[str, Any]:
     }
 
 
-def _blocks(codebook: Codebook, templates: Mapping[str, FrozenTemplate]) -> dict[str, str]:
-    return {name: _block(templates[name], codebook) for name in BLOCKS if name in templates}
+def _render_blocks(codebook: Codebook, templates: Mapping[str, FrozenTemplate]) -> dict[str, str]:
+    return {name: _render_block(templates[name], codebook) for name in BLOCKS if name in templates}
 
 
 @lru_cache(maxsize=1024)
-def _block(template: FrozenTemplate, codebook: Codebook) -> str:
-    return render_text(template, _of_codebook(codebook))
+def _render_block(template: FrozenTemplate, codebook: Codebook) -> str:
+    return render_text(template, _codebook_variables(codebook))

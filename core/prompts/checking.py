@@ -1,4 +1,4 @@
-"""What is wrong with a template before it is used: syntax, unknown variables, and what it no longer says. Pure."""
+"""Checks of a template before use: syntax, unknown variables, and missing variables. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from jinja2.meta import find_undeclared_variables
 
 from core.prompts.rendering import environment, split
 
-Weight: TypeAlias = Literal["error", "warning"]
-LONGEST_TEMPLATE = 100_000
+Severity: TypeAlias = Literal["error", "warning"]
+MAX_TEMPLATE_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong in a line (0: in the whole). With an ``error`` the template cannot be used."""
+    """A problem in a line of a template (0: the whole template). With an ``error`` the template cannot be used."""
 
     line: int
     message: str
-    weight: Weight = "error"
+    severity: Severity = "error"
 
 
-def used(text: str, *, parts: bool = True) -> frozenset[str]:
-    """The variables that a template takes from outside; empty for one that cannot be read."""
+def used_variables(text: str, *, parts: bool = True) -> frozenset[str]:
+    """Return the variables that a template uses; empty for an unreadable template."""
     try:
         bodies = [body for _, body in split(text)] if parts else [text]
         return frozenset().union(*(find_undeclared_variables(environment().parse(body)) for body in bodies))
@@ -36,13 +36,13 @@ def used(text: str, *, parts: bool = True) -> frozenset[str]:
 def check(
     text: str, known: Collection[str], *, wanted: Collection[str] = (), needed: Collection[str] = (), parts: bool = True
 ) -> tuple[Problem, ...]:
-    """The problems of a template in the order of its lines.
+    """Return the problems of a template in the order of its lines.
 
-    ``known`` are the variables there are; one of ``needed`` that is missing is an error, one of ``wanted`` a warning.
-    Only its text is looked at: what comes up when it is filled in shows then.
+    ``known`` are the existing variables. A missing variable of ``needed`` is an error, one of ``wanted`` a warning.
+    Only the text is checked; problems that depend on values show when the template is rendered.
     """
-    if len(text) > LONGEST_TEMPLATE:
-        return (Problem(0, f"a template may have {LONGEST_TEMPLATE:,} characters, this one has {len(text):,}"),)
+    if len(text) > MAX_TEMPLATE_CHARACTERS:
+        return (Problem(0, f"a template may have {MAX_TEMPLATE_CHARACTERS:,} characters, this one has {len(text):,}"),)
     found: list[Problem] = []
     bodies = split(text) if parts else [("", text)]
     if parts and not any(speaker == "user" and body.strip() for speaker, body in bodies):
@@ -54,12 +54,12 @@ def check(
         try:
             tree = environment().parse(body)
             seen |= find_undeclared_variables(tree)
-            found += _unknown(tree, find_undeclared_variables(tree) - set(known))
+            found += _unknown_variables(tree, find_undeclared_variables(tree) - set(known))
         except TemplateSyntaxError as error:
             found.append(Problem(error.lineno, error.message or "this cannot be read"))
         except RecursionError:
             found.append(Problem(0, "it is nested too deeply"))
-    if not any(problem.weight == "error" for problem in found):
+    if not any(problem.severity == "error" for problem in found):
         found += [Problem(0, f"{{{{ {name} }}}} is missing") for name in needed if name not in seen]
         found += [
             Problem(0, f"{{{{ {name} }}}} is left out", "warning")
@@ -69,9 +69,9 @@ def check(
     return tuple(sorted(found, key=lambda problem: (problem.line == 0, problem.line)))
 
 
-def _unknown(tree: nodes.Template, strangers: Collection[str]) -> Iterator[Problem]:
-    told: set[tuple[str, int]] = set()
+def _unknown_variables(tree: nodes.Template, unknown: Collection[str]) -> Iterator[Problem]:
+    seen: set[tuple[str, int]] = set()
     for name in tree.find_all(nodes.Name):
-        if name.name in strangers and (name.name, name.lineno) not in told:
-            told.add((name.name, name.lineno))
+        if name.name in unknown and (name.name, name.lineno) not in seen:
+            seen.add((name.name, name.lineno))
             yield Problem(name.lineno, f"there is no variable '{name.name}'")

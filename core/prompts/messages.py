@@ -1,16 +1,16 @@
-"""What a template is filled in to: the messages of a chat."""
+"""Chat messages, the result of rendering a template."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Speaker: TypeAlias = Literal["system", "user", "assistant"]
+MessageRole: TypeAlias = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One chat message."""
 
-    role: Speaker
+    role: MessageRole
     content: str

@@ -1,8 +1,8 @@
-"""Filling a template in, within limits. Stands alone (Jinja and the standard library): it is imported for the shipped
-templates and run as a process of its own for all others.
+"""Rendering of a template within limits, in this process or as a worker process.
 
-The process reads one request a line and answers with one line, both JSON. It bounds its own memory, and the processor
-time of each request; whoever started it bounds the time on the clock and ends it (``core.prompts.isolation``).
+This module imports only Jinja and the standard library: it is imported for the shipped templates and run as a separate
+process for all others. The process reads one request per line and answers with one line, both JSON. It limits its own
+memory and the processor time of each request. Its parent (``core.prompts.sandbox``) enforces the timeout.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 Parts: TypeAlias = list[tuple[str, str]]
-"""(speaker, text) in order; a template without parts has one, whose speaker is empty."""
+"""(role, text) in order; a template without parts has one entry with an empty role."""
 
 CPU_SECONDS = 1.0
-"""Processor time that filling in one template may take. Ours take under a hundredth."""
+"""Processor time for rendering one template. The shipped ones take under a hundredth."""
 MEMORY_BYTES = 512 * 1024 * 1024
-LONGEST = 400_000
-"""Characters that one prompt may have beyond those that it is given: a document may be long, a loop must not be."""
+MAX_CHARACTERS = 400_000
+"""Characters of a prompt beyond its variables: a document may be long, a loop may not."""
 
 _PART = re.compile(r"^## (system|user)[ \t]*\n", re.MULTILINE)
 _GLOBALS = ("range", "dict", "cycler", "joiner", "namespace")
 
 
-class Trouble(Exception):
-    """Why a template could not be filled in, and in which line (0 where no line is to blame)."""
+class RenderError(Exception):
+    """A template cannot be rendered: the reason, and the line (0 if no line is the cause)."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -41,28 +41,30 @@ class Trouble(Exception):
         self.line = line
 
 
-def fill(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
-    """The template's messages, or with ``parts`` False its whole text as one. Raises Trouble."""
+def render_parts(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
+    """Return the template's messages, or with ``parts`` False its whole text as one. Raises RenderError."""
     try:
         pieces = _compiled(text, parts)
-        longest = LONGEST + _length(values)
-        filled = [(speaker, _written(piece, values, longest)) for speaker, piece in pieces]
+        longest = MAX_CHARACTERS + _length(values)
+        filled = [(role, _render_within(piece, values, longest)) for role, piece in pieces]
     except TemplateSyntaxError as error:
-        raise Trouble(f"{error.message}", error.lineno) from error
+        raise RenderError(f"{error.message}", error.lineno) from error
     except RecursionError as error:
-        raise Trouble("it is nested too deeply") from error
+        raise RenderError("it is nested too deeply") from error
     except MemoryError as error:
-        raise Trouble("it grew beyond the memory that a prompt may take") from error
-    except Trouble:
+        raise RenderError("it grew beyond the memory that a prompt may take") from error
+    except RenderError:
         raise
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-        raise Trouble(str(error) or type(error).__name__, _line_of(error)) from error
-    return [(speaker, said) for speaker, said in filled if said or not parts]
+        raise RenderError(str(error) or type(error).__name__, _line_of(error)) from error
+    return [(role, content) for role, content in filled if content or not parts]
 
 
 def split(text: str) -> list[tuple[str, str]]:
-    """The parts of a template as (speaker, body), each body on the lines that it has in the file: line numbers in what
-    goes wrong are the file's."""
+    """Return the parts of a template as (role, body).
+
+    Each body keeps the line numbers of the file, so that errors name the right line.
+    """
     found = list(_PART.finditer(text))
     ends = [match.start() for match in found[1:]] + [len(text)] * bool(found)
     return [
@@ -73,7 +75,7 @@ def split(text: str) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def environment() -> ImmutableSandboxedEnvironment:
-    """Where templates are compiled: no attribute of Python's own, no change to a value, no unknown variable."""
+    """Return the Jinja environment: no Python attributes, no changes to values, no unknown variables."""
     made = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
     )
@@ -84,11 +86,11 @@ def environment() -> ImmutableSandboxedEnvironment:
 @lru_cache(maxsize=256)
 def _compiled(text: str, parts: bool) -> list[tuple[str, Template]]:
     pieces = split(text) if parts else [("", text)]
-    return [(speaker, environment().from_string(body)) for speaker, body in pieces]
+    return [(role, environment().from_string(body)) for role, body in pieces]
 
 
 def _length(value: Any) -> int:
-    """The characters of all texts in a value, however deep in lists and mappings."""
+    """Return the number of characters of all texts in a value, in nested lists and mappings too."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -96,18 +98,18 @@ def _length(value: Any) -> int:
     return sum(map(_length, value)) if isinstance(value, list | tuple) else 0
 
 
-def _written(template: Template, values: Mapping[str, Any], longest: int) -> str:
+def _render_within(template: Template, values: Mapping[str, Any], longest: int) -> str:
     pieces, length = [], 0
     for piece in template.generate(values):
         length += len(piece)
         if length > longest:
-            raise Trouble(f"it grew past {longest:,} characters")
+            raise RenderError(f"it grew past {longest:,} characters")
         pieces.append(piece)
     return "".join(pieces).strip()
 
 
 def _line_of(error: BaseException) -> int:
-    """The template's line in which an error came up: Jinja puts it into the traceback."""
+    """Return the template's line in which an error was raised; Jinja puts it into the traceback."""
     line, step = 0, error.__traceback__
     while step is not None:
         if step.tb_frame.f_code.co_filename in ("<template>", "<unknown>"):
@@ -121,11 +123,11 @@ def _line_of(error: BaseException) -> int:
 
 def serve() -> None:
     """Answer requests until standard input ends."""
-    _bound_memory()
+    _limit_memory()
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr
     for line in sys.stdin.buffer:
-        with _bound_time():
+        with _limit_time():
             answer = _answer(json.loads(line))
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
@@ -133,12 +135,12 @@ def serve() -> None:
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        return {"parts": fill(request["text"], request["values"], parts=request["parts"])}
-    except Trouble as trouble:
-        return {"trouble": trouble.message, "line": trouble.line}
+        return {"parts": render_parts(request["text"], request["values"], parts=request["parts"])}
+    except RenderError as error:
+        return {"error": error.message, "line": error.line}
 
 
-def _bound_memory() -> None:
+def _limit_memory() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError):  # not every system knows these bounds
         import resource
 
@@ -148,8 +150,8 @@ def _bound_memory() -> None:
 
 
 @contextlib.contextmanager
-def _bound_time() -> Any:
-    """The system ends the process when it has worked too long, whatever Python is busy with just then."""
+def _limit_time() -> Any:
+    """Let the system kill the process when it has used its processor time, whatever Python is doing."""
     if not hasattr(signal, "setitimer"):
         yield
         return

@@ -172,7 +172,7 @@ def with_personas(
         if plan.protocol == PANEL and plan.params.get("personas"):
             session.store.personas.save(personas.read(str(plan.params["personas"])), note="from the command line")
         return plan, []
-    params = protocols.find(PANEL).settled({name: plan.params[name] for name in LIMITS if name in plan.params})
+    params = protocols.find(PANEL).parse_params({name: plan.params[name] for name in LIMITS if name in plan.params})
     making = make(
         session,
         read_sources(sources),
@@ -192,7 +192,7 @@ def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
         protocol=persona_extraction.TEMPLATES,
         codebook=codebook,
         role_models=dict.fromkeys(ROLE_MODELS, role_model),
-        templates=prompts.shipped(persona_extraction.TEMPLATES),
+        templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
     )
 
 

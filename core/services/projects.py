@@ -12,6 +12,7 @@ from typing import BinaryIO, Literal, TypeAlias
 from core.codebook import Label
 from core.debate import protocols
 from core.errors import ProjectError, ProjectLocked, UsageError
+from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
 from core.services import bundle, preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
@@ -187,7 +188,7 @@ def overview(session: ProjectSession) -> Overview:
     labels = version.codebook.labels if version else ()
     plan = planning.load_plan(session)
     card = protocols.find(plan.protocol, plan.params)
-    roles = [role.name for role in card.roles(card.settled(plan.for_protocol().params))]
+    roles = [role.name for role in card.roles(card.parse_params(plan.for_protocol().params))]
     last, state = _last(session)
     reviewed = _reviewed(session)
     return Overview(
@@ -239,14 +240,14 @@ def _steps(rows: tuple[tuple[StepPage, str, bool, str], ...]) -> tuple[Step, ...
 def _data_words(documents: int, rejected: int) -> str:
     if not documents:
         return "Bring a file of texts."
-    out = f", {_count(rejected, 'row')} rejected" if rejected else ""
-    return f"{_count(documents, 'document')}{out}"
+    out = f", {format_count(rejected, 'row')} rejected" if rejected else ""
+    return f"{format_count(documents, 'document')}{out}"
 
 
 def _codebook_words(version: CodebookVersion | None, *, draft: bool) -> str:
     if version is not None and version.codebook.labels:
         noun = "dimension" if version.codebook.kind == "rating" else "label"
-        count = _count(len(version.codebook.labels), noun)
+        count = format_count(len(version.codebook.labels), noun)
         return f"{count}, v{version.version}{', and a draft' if draft else ''}"
     return "A draft, not saved yet." if draft else "Say what to look for."
 
@@ -255,7 +256,8 @@ def _role_model_words(role_models: Sequence[RoleModel]) -> str:
     if not all(role_model.model for role_model in role_models):
         return "A role has no model yet."
     specs = {role_model.spec for role_model in role_models}
-    who = f"{_count(len(role_models), 'role')}, {next(iter(specs)) if len(specs) == 1 else _count(len(specs), 'model')}"
+    models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
+    who = f"{format_count(len(role_models), 'role')}, {models}"
     return f"{who}, a word-list baseline" if specs == {f"{BUILTIN}/lexical"} else who
 
 
@@ -266,13 +268,13 @@ def _run_words(run: RunRow | None, state: State | None) -> str:
     if state == "done":
         left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
         left += f", {run.failed:,} failed" if run.failed else ""
-        return f"{_count(ended, 'document')} debated{left}"
+        return f"{format_count(ended, 'document')} debated{left}"
     return f"{ended:,} of {run.documents:,} debated, {state}"
 
 
 def _review_words(run: RunRow | None, reviewed: int) -> str:
     if reviewed:
-        return f"{_count(reviewed, 'document')} reviewed"
+        return f"{format_count(reviewed, 'document')} reviewed"
     return "Correct the verdicts and see what they are worth." if run else "Comes after the first run."
 
 
@@ -285,10 +287,6 @@ def _last(session: ProjectSession) -> tuple[RunRow | None, State | None]:
 def _reviewed(session: ProjectSession) -> int:
     counts = session.store.reviews.status_counts()
     return counts.get("Submitted", 0) + counts.get("Discarded", 0)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _files(folder: Path) -> list[Path]:

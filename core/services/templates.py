@@ -12,7 +12,7 @@ from core.debate import protocols
 from core.documents import Document
 from core.errors import PromptError
 from core.prompts import checking
-from core.prompts.checking import LONGEST_TEMPLATE, Problem
+from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
 from core.runs import RunRow, RunSettings, Template
 from core.services.session import ProjectSession
 from core.store.prompts import SavedPrompt
@@ -117,7 +117,7 @@ class TemplateStatus:
     @property
     def usable(self) -> bool:
         """True if a run could use the text."""
-        return not any(problem.weight == "error" for problem in self.problems)
+        return not any(problem.severity == "error" for problem in self.problems)
 
     @property
     def template(self) -> Template:
@@ -133,9 +133,9 @@ def slots(protocol: str) -> tuple[Slot, ...]:
     Raises UsageError for an unknown protocol.
     """
     spec = protocols.find(protocol)
-    shipped = spec.texts()
+    shipped = spec.load_templates()
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
-    speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.settled())))
+    speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.parse_params())))
     found = [_make_slot(key, template, values) for key, template in shipped.items()]
     return tuple(sorted(found, key=lambda slot: (slot.shared, _speaking_order(slot.key, speaking))))
 
@@ -146,10 +146,10 @@ def _speaking_order(key: str, speaking: Sequence[str]) -> int:
 
 
 def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
-    slot = prompts.slot(template.name)
+    slot = prompts.slot_name(template.name)
     shared = slot.startswith(f"{prompts.SHARED}/")
     parts = "## user" in template.text
-    used = checking.used(template.text, parts=parts)
+    used = checking.used_variables(template.text, parts=parts)
     known = tuple(dict.fromkeys([*(name for name in values if parts or name not in prompts.BLOCKS), *sorted(used)]))
     silent = {"unit", "domain", "kind", "thing", "things", "scale", "guideline"}
     return Slot(
@@ -169,7 +169,7 @@ def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[Versio
 
 
 def _shipped_version(slot: Slot, protocol: str) -> Version:
-    template = protocols.find(protocol).texts()[slot.key]
+    template = protocols.find(protocol).load_templates()[slot.key]
     match = _NUMBER.search(template.name)
     return Version(
         template.name, slot.slot, int(match[1]) if match else 1, template.text, note="as shipped", shipped=True
@@ -205,7 +205,7 @@ def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
 
 def save_draft(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
     """Store a text as the draft of a slot, started from ``base``; drop the draft if it equals the default version."""
-    text = text.replace("\r\n", "\n")[:LONGEST_TEMPLATE]
+    text = text.replace("\r\n", "\n")[:MAX_TEMPLATE_CHARACTERS]
     promoted = session.store.prompts.promoted().get(slot.slot)
     is_default = base.name == promoted.name if promoted else base.shipped
     if text == base.text and is_default:
@@ -226,7 +226,7 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     """
     now = template_status(session, slot, protocol)
     if not now.usable:
-        problem = next(each for each in now.problems if each.weight == "error")
+        problem = next(each for each in now.problems if each.severity == "error")
         raise PromptError(_format_problem(problem), "Fix it first; the draft is kept.", line=problem.line)
     if not now.changed:
         raise PromptError(f"{slot.title}: nothing has changed since {now.base.label}.", "Edit it first.")
@@ -253,7 +253,7 @@ def with_template(settings: RunSettings, key: str, template: Template) -> RunSet
 def cited_versions(settings: RunSettings) -> tuple[str, ...]:
     """Return the project's own prompts that a run was made with, such as "judge v2"."""
     own = (each.name for each in settings.templates.values() if each.name.startswith(f"{prompts.OWN}/"))
-    return tuple(f"{prompts.slot(name).rpartition('/')[2]} {name.rpartition('.')[2]}" for name in own)
+    return tuple(f"{prompts.slot_name(name).rpartition('/')[2]} {name.rpartition('.')[2]}" for name in own)
 
 
 def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
@@ -289,8 +289,8 @@ def import_template(session: ProjectSession, slot: Slot, protocol: str, content:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise PromptError(f"{name} is not UTF-8 text.", "Save the template as UTF-8 Markdown.") from error
-    if len(text) > LONGEST_TEMPLATE:
-        raise PromptError(f"{name} has {len(text):,} characters.", f"A template may have {LONGEST_TEMPLATE:,}.")
+    if len(text) > MAX_TEMPLATE_CHARACTERS:
+        raise PromptError(f"{name} has {len(text):,} characters.", f"A template may have {MAX_TEMPLATE_CHARACTERS:,}.")
     save_draft(session, slot, text, template_status(session, slot, protocol).base)
 
 

@@ -42,7 +42,7 @@ def test_a_step_leads_to_its_room(workspace: Workspace) -> None:
     projects.create_project(workspace, "empty")
     at = open_room("home")
     at.button(key="go-data").click().run()
-    assert "Bring your texts" in html(at)
+    assert "Import your texts" in html(at)
 
 
 def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspace) -> None:
@@ -51,7 +51,7 @@ def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspa
     at.file_uploader[0].set_value(("my soups.csv", b"text,good\nhot soup,1\ncold soup,0\n", "text/csv")).run()
     shown = html(at)
     assert "my soups.csv, not imported yet" in shown
-    assert "Read 2, kept 2, rejected 0" in shown
+    assert "Rows read: 2, kept: 2, rejected: 0" in shown
     assert at.text_input(key="data_new_project").value == "my soups"
     button(at, "Import 2")
     until_shown(at, "2 documents imported from my soups.csv")
@@ -77,7 +77,7 @@ def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
     button(at, "Create")
     shown = html(at)
     assert at.sidebar.selectbox[0].value.stem == "letters"
-    assert "What happens next" in shown  # in Data, where its documents come in
+    assert "Next steps" in shown  # in Data, where its documents come in
 
 
 def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_out_of_documents_to_a_saved_panel(session: ProjectSession) -> None:
     plan = planning.load_plan(session)
     card = protocols.find(plan.protocol)
     assert card.name == "panel"
-    assert card.roles(card.settled(plan.params))[0].title == "Nuria"
+    assert card.roles(card.parse_params(plan.params))[0].title == "Nuria"
 
 
 def test_a_persona_is_added_and_taken_out_and_the_last_one_stays(session: ProjectSession) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.prompts.checking import LONGEST_TEMPLATE, check, used
+from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, check, used_variables
 
 KNOWN = ("document", "unit", "extraction")
 HEAD = "## system\nYou label a {{ unit }}.\n\n## user\n"
@@ -12,7 +12,7 @@ HEAD = "## system\nYou label a {{ unit }}.\n\n## user\n"
 
 def told(text: str) -> list[tuple[int, str, str]]:
     found = check(text, KNOWN, wanted=("extraction",), needed=("document",))
-    return [(problem.line, problem.weight, problem.message) for problem in found]
+    return [(problem.line, problem.severity, problem.message) for problem in found]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def told(text: str) -> list[tuple[int, str, str]]:
         (HEAD + "{% set x = unit %}{{ x }}{{ document }}{{ extraction }}", []),
         ("## system\n{{ unit }}", [(0, "error", "there is no '## user' part, or it is empty")]),
         ("Hello\n" + HEAD + "{{ document }}{{ extraction }}", [(1, "warning", "'Hello' stands before the first part")]),
-        ("x" * (LONGEST_TEMPLATE + 1), [(0, "error", "a template may have 100,000 characters")]),
+        ("x" * (MAX_TEMPLATE_CHARACTERS + 1), [(0, "error", "a template may have 100,000 characters")]),
     ],
 )
 def test_problems_and_their_lines(text: str, problems: list[tuple[int, str, str]]) -> None:
@@ -40,6 +40,10 @@ def test_every_stranger_is_told_once_a_line() -> None:
 
 
 def test_used_variables() -> None:
-    assert used(HEAD + "{% for x in labels %}{{ x }}{% endfor %}{{ document }}") == {"unit", "labels", "document"}
-    assert used("{{ broken") == frozenset()
-    assert used("{{ problem }}", parts=False) == {"problem"}
+    assert used_variables(HEAD + "{% for x in labels %}{{ x }}{% endfor %}{{ document }}") == {
+        "unit",
+        "labels",
+        "document",
+    }
+    assert used_variables("{{ broken") == frozenset()
+    assert used_variables("{{ problem }}", parts=False) == {"problem"}

@@ -12,7 +12,6 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import prepare_styles
 from app.widgets.label_editor import Fields, label_list
 from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
@@ -34,7 +33,6 @@ NOTE = "codebook-note"
 
 def main() -> None:
     """Draw the screen."""
-    prepare_styles()
     session = context.require_project()
     standing = codebooks.standing(session)
     fields = Fields(session)

@@ -13,7 +13,7 @@ from app.screens.data.import_preview import ImportPage, pending_import_notices, 
 from app.state import DataState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import prepare_styles, report_to
+from app.widgets.common import report_to
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
 from core.errors import MootError
@@ -29,7 +29,6 @@ TYPES = sorted({suffix.removeprefix(".") for suffix in importing.SUFFIXES})
 
 def main() -> None:
     """Draw the page."""
-    prepare_styles()
     session = context.current_project()
     pending = context.pending_import()
     if pending is not None and pending.job is not None:

@@ -8,13 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from app.widgets.common import styles
 from app.widgets.layout import panel
 
 
 def beside(report: Mapping[str, Any]) -> None:
     """The tables that a report of ``evaluate`` has cause for; nothing for one rater and one field."""
-    styles()
     if "raters" in report:
         with panel("Against each rater", "Spearman's correlation", key="evaluate-raters"):
             _raters(report)
@@ -55,7 +53,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table of cells that are html already."""
     head = "".join(f"<th>{cell}</th>" for cell in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    st.html(f'<div class="moot-scroll"><table class="moot-sum"><tr>{head}</tr>{body}</table></div>')
+    st.html(f'<div class="moot-scroll"><table class="moot-table"><tr>{head}</tr>{body}</table></div>')
 
 
 def _number(value: float | None) -> str:

@@ -14,7 +14,7 @@ from app.pages import open_page
 from app.screens.home import sections
 from app.state import DataState, state
 from app.widgets.alerts import error_box
-from app.widgets.common import heading, prepare_styles, report_to
+from app.widgets.common import heading, report_to
 from app.widgets.layout import panel
 from core.errors import MootError
 from core.services import bundle, projects
@@ -92,7 +92,6 @@ def go(step: Step) -> None:
 
 def main() -> None:
     """Draw the screen."""
-    prepare_styles()
     session, workspace = context.current_project(), context.workspace()
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -11,6 +10,7 @@ import streamlit as st
 
 from app.widgets.alerts import Tone, badge_html
 from app.widgets.labels import colour_name, tag_html, tags, tile_html
+from core.formatting import format_bytes, format_date, format_percent
 from core.services.data.sample_projects import SampleCard
 from core.services.projects import Overview, Recent, Step
 
@@ -80,7 +80,7 @@ def recent_table(rows: Sequence[Recent], here: Path | None, chosen: Callable[[Pa
             cells[1].html(_number(row.documents))
             cells[2].html(_number(row.reviewed))
             cells[3].html(f'<div class="moot-cell">{_run(row)}</div>')
-            cells[4].html(f'<div class="moot-cell">{_when(row.changed_at)}</div>')
+            cells[4].html(f'<div class="moot-cell">{format_date(row.changed_at)}</div>')
             if row.path == here:
                 cells[5].html('<div class="moot-cell">open</div>')
             else:
@@ -93,29 +93,16 @@ def _number(number: int | None) -> str:
 
 def _run(row: Recent) -> str:
     if not row.open:
-        return f"not open, {_size(row.size)}"
+        return f"not open, {format_bytes(row.size)}"
     if row.last_run is None or row.last_state is None:
         return "none yet"
     run = row.last_run
     words: str = row.last_state
     if row.last_state == "running" and run.documents:
-        words = f"running {(run.verdicts + run.unresolved + run.failed) / run.documents:.0%}"
+        words = f"running {format_percent((run.verdicts + run.unresolved + run.failed) / run.documents)}"
     elif row.last_state == "paused" and run.stop_code == "budget":
         words = "paused at budget"
     return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3)):,} kB"
-
-
-def _when(at: float) -> str:
-    then, now = time.localtime(at), time.localtime()
-    if then[:3] == now[:3]:
-        return time.strftime("today %H:%M", then)
-    if 0 <= time.time() - at < 6 * 86_400:
-        return time.strftime("%A", then)
-    return f"{then.tm_mday} {time.strftime('%B' if then.tm_year == now.tm_year else '%B %Y', then)}"
 
 
 def steps(overview: Overview, go: Callable[[Step], None]) -> None:

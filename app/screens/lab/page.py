@@ -11,9 +11,7 @@ from app import context
 from app.pages import open_page
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
-from app.widgets import common
 from app.widgets.alerts import error_box
-from app.widgets.common import prepare_styles
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words
@@ -34,8 +32,6 @@ SIZES = {size: f"{size} stratified" for size in samples.SIZES}
 
 def main() -> None:
     """Draw the screen."""
-    prepare_styles()
-    common.styles()
     session = context.require_project()
     if not begun(session):
         return

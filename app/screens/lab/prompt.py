@@ -145,7 +145,7 @@ def _problems(now: TemplateStatus) -> None:
     for problem in now.problems:
         where = f"Line {problem.line}: " if problem.line else ""
         words = f"{where}{problem.message}"
-        kind = "error" if problem.weight == "error" else "warn"
+        kind = "error" if problem.severity == "error" else "warn"
         notice(kind, f"{words[:1].upper()}{words[1:]}.")
 
 

@@ -11,11 +11,10 @@ from app.pages import open_page
 from app.screens.lab import components, definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import money
 from app.widgets.empty_state import empty
 from app.widgets.layout import panel
 from core.errors import MootError
-from core.formatting import format_count
+from core.formatting import format_count, format_price
 from core.runs import BUILTIN, RunRow
 from core.services import templates
 from core.services.lab import samples
@@ -70,7 +69,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
         told = forecast_trial(session, change, sample)
     except MootError:
         return ""  # the editor says what is wrong
-    return f"at most {told.calls:,} calls, {money(told.cost_usd)}; {told.reused:,} turns come from the store"
+    return f"at most {told.calls:,} calls, {format_price(told.cost_usd)}; {told.reused:,} turns come from the store"
 
 
 def _shown(session: ProjectSession, subject: str) -> Trial | None:
@@ -93,7 +92,7 @@ def _told(trial: Trial | None) -> str:
 
 def _cost(tried: TrialStatus) -> str:
     paid = f"{tried.calls:,} call{'' if tried.calls == 1 else 's'}"
-    return f"{paid}, {money(tried.cost_usd)}, {tried.reused:,} turns reused"
+    return f"{paid}, {format_price(tried.cost_usd)}, {tried.reused:,} turns reused"
 
 
 @st.fragment(run_every=0.5)

@@ -9,10 +9,11 @@ import streamlit as st
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box
 from app.widgets.codebook_versions import pieces
-from app.widgets.common import heading, money
+from app.widgets.common import heading
 from app.widgets.labels import swatch_html
 from app.widgets.run_picker import run_words
 from core.errors import MootError
+from core.formatting import format_price
 from core.services.codebooks.codebook import CodebookStatus
 from core.services.lab import rewrite
 from core.services.lab import suggestions as suggesting
@@ -115,7 +116,7 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
 
 def _proposal(session: ProjectSession, proposal: Proposal) -> None:
     changes = proposal.changes
-    cost = "from the store" if proposal.cached else money(proposal.cost_usd)
+    cost = "from the store" if proposal.cached else format_price(proposal.cost_usd)
     st.html(
         f'<div class="moot-line"><b>{escape(proposal.before.name)}</b>, {escape(proposal.spec)}, {cost}'
         f'<div class="moot-why">{escape(proposal.why)}</div></div>'

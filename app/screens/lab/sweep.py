@@ -10,9 +10,9 @@ import streamlit as st
 
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import money
 from core.debate import protocols
 from core.errors import MootError, UsageError
+from core.formatting import format_price
 from core.runs import RoleModel
 from core.services import templates
 from core.services.lab.sweeps import (
@@ -164,7 +164,7 @@ def _ranking(places: Sequence[RankedCell]) -> None:
     head = "".join(f'<th class="l">{escape(name)}</th>' for name in varied)
     body = "".join(_line(place, varied) for place in places)
     st.html(
-        f'<table class="moot-sum"><tr><th></th>{head}<th>macro F1</th><th>95% interval</th><th>n</th><th>cost</th>'
+        f'<table class="moot-table"><tr><th></th>{head}<th>macro F1</th><th>95% interval</th><th>n</th><th>cost</th>'
         f'<th class="l"></th></tr>{body}</table>'
     )
 
@@ -192,6 +192,6 @@ def _line(place: RankedCell, varied: Sequence[str]) -> str:
     note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
     return (
         f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{value}</b></td><td>{span}</td>"
-        f"<td>{place.score.n if place.score else 0}</td><td>{money(place.cost_usd)}</td>"
+        f"<td>{place.score.n if place.score else 0}</td><td>{format_price(place.cost_usd)}</td>"
         f'<td class="l">{escape(note)}</td></tr>'
     )

@@ -11,9 +11,10 @@ import streamlit as st
 
 from app.screens.models.role_models import learned
 from app.state import state
-from app.widgets.alerts import badge_html, error_box, notice
+from app.widgets.alerts import badge_html, error_box, notice, probe_notice
 from app.widgets.common import line
 from core.errors import MootError, UsageError
+from core.formatting import format_bytes, format_count
 from core.runs import BUILTIN, RoleModel
 from core.services import models
 from core.services.models import ConnectionEntry, Listing, Probe
@@ -78,7 +79,7 @@ def connections(workspace: Workspace, places: Sequence[ConnectionEntry], plan: P
     first = True
     for place in places:
         if place.name != BUILTIN:
-            with st.container(key="place-first" if first else f"place-{place.name}", gap="small"):
+            with st.container(key="connection-first" if first else f"connection-{place.name}", gap="small"):
                 _connection(workspace, place, plan)
             first = False
 
@@ -88,7 +89,7 @@ def _connection(workspace: Workspace, place: ConnectionEntry, plan: Plan) -> Non
     badges = badge_html(DIALECTS.get(place.dialect, place.dialect)) + (badge_html("yours", "run") if place.own else "")
     held = limit_words(workspace, place)
     about.html(
-        f'<div class="moot-place"><b>{escape(place.name)}{badges}</b>'
+        f'<div class="moot-connection"><b>{escape(place.name)}{badges}</b>'
         f'<span class="moot-mono">{escape(place.base_url)}</span>'
         + (f'<span class="moot-line q xs">At most {escape(held)}</span>' if held else "")
         + "</div>"
@@ -165,14 +166,14 @@ def _told(workspace: Workspace, place: ConnectionEntry, told: Tested) -> None:
     elif not listed.cards:
         notice("warn", f"{place.name} answers, but lists no model", "Load one there, or type a model's name on a seat.")
     if told.probe is not None:
-        probed(told.probe)
+        probe_notice(told.probe)
         known = models.known(workspace, told.probe.role_model)
         if known is not None and (words := learned(known)):
             st.html(
                 f'<div class="moot-line q">{escape(told.probe.role_model.model)}: {escape(", ".join(words))}.</div>'
             )
     elif listed.cards:
-        counted = _models(len(listed.cards))
+        counted = format_count(len(listed.cards), "model")
         notice("ok", f"{place.name} answers and lists {counted}", "Choose one to ask it for one line.")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         names = list(listed.names)
@@ -213,46 +214,18 @@ def _told(workspace: Workspace, place: ConnectionEntry, told: Tested) -> None:
         _table(place, listed)
 
 
-def probed(probe: Probe, head: str = "") -> None:
-    """What one request to a seat told, as a box."""
-    who = head or probe.role_model.spec
-    several = bool(head) and len(probe.roles) > 1
-    if probe.error is not None:
-        kind = "error" if probe.stops else "warn"
-        notice(kind, f"{who}: {probe.error.kind}", f"{probe.error.message} {probe.error.remedy}".strip())
-        return
-    refused = f" It refuses {', '.join(probe.dropped)}, which is left out." if probe.dropped else ""
-    if probe.in_format:
-        verb = "are" if several else "is"
-        notice("ok", f"{who} {verb} ready", f"Answered in the expected format in {probe.seconds:.1f} s.{refused}")
-    else:
-        notice(
-            "warn",
-            f"{who} {'answer' if several else 'answers'}, but not in the expected format",
-            f"It took {probe.seconds:.1f} s. A run is possible; replies that cannot be read stay unresolved.{refused}",
-        )
-
-
 def _table(place: ConnectionEntry, listed: Listing) -> None:
     import pandas as pd
 
     cards = listed.cards[:MOST_LISTED]
     columns: dict[str, list[str]] = {"Model": [card.name for card in cards]}
     if any(card.size_bytes or card.family or card.parameters for card in cards):
-        columns["Size"] = [_size(card.size_bytes) for card in cards]
+        columns["Size"] = [format_bytes(card.size_bytes) if card.size_bytes else "" for card in cards]
         columns["Family"] = [card.family for card in cards]
         columns["Parameters"] = [card.parameters for card in cards]
         columns["In memory"] = ["yes" if card.loaded else "" for card in cards]
     height: int | Literal["auto"] = "auto" if len(cards) <= 6 else 250
     st.dataframe(pd.DataFrame(columns), hide_index=True, height=height, key=f"models-{place.name}")
-
-
-def _size(size: int | None) -> str:
-    return "" if not size else f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
-
-
-def _models(count: int) -> str:
-    return "1 model" if count == 1 else f"{count:,} models"
 
 
 def add_form(workspace: Workspace) -> None:

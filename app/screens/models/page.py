@@ -11,18 +11,17 @@ from app.screens.models import price_list
 from app.screens.models.connections import add_form, connections
 from app.screens.models.role_models import Offers, advice, presets, seating
 from app.state import state, with_value
-from app.widgets.common import heading, line, saved, styles
+from app.widgets.common import heading, line, saved
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
 from core.services.evaluation import model_recommendations
 from core.services.runs import planning, prices
 
-styles()
 workspace, session = context.workspace(), context.require_project()
 plan = planning.load_plan(session)
 card = protocols.find(plan.protocol, plan.params)
-roles = card.roles(card.settled(plan.for_protocol().params))
+roles = card.roles(card.parse_params(plan.for_protocol().params))
 places = models.places(workspace)
 
 

@@ -76,7 +76,7 @@ def _table(known: Sequence[ModelRecord]) -> str:
         for record in known
     )
     heads = "<th>Model, speaking first</th><th>Runs</th><th>Documents</th><th>Recall</th><th>Precision</th><th>F1</th>"
-    return f'<table class="moot-sum"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<table class="moot-table"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], None]) -> None:
@@ -145,12 +145,12 @@ def seating(
     save: Save,
 ) -> None:
     """Draw the table; each change is given to ``save`` as a new plan at once."""
-    with st.container(key="seating", gap="small"):
+    with st.container(key="role-models", gap="small"):
         for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
             column.html(f'<div class="moot-th">{head}</div>')
         for role in roles:
             _row(plan, role, places, offers, save, alone=len(roles) == 1)
-            with st.container(key=f"seatnote-{role.name}"):
+            with st.container(key=f"role-note-{role.name}"):
                 st.html(_note(plan.role_model(role.name), places, offers))
 
 

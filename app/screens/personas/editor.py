@@ -10,9 +10,9 @@ import streamlit as st
 
 from app.state import state, with_value
 from app.widgets.codebook_versions import when
-from app.widgets.common import money
 from core.debate.personas import Persona, PersonaSet, Quote
 from core.errors import MootError
+from core.formatting import format_price
 from core.services import personas
 from core.services.session import ProjectSession
 
@@ -111,7 +111,7 @@ def cost_table(costs: Sequence[personas.GroupCost]) -> None:
     """Turns, tokens and dollars of each group."""
     rows = "".join(
         f'<div class="moot-version"><b>{one.turns:,}</b><span>{escape(one.name)}, {one.per_document:,.0f} tokens a '
-        f"document</span><time>{one.tokens:,} tokens, {escape(money(one.cost_usd))}</time></div>"
+        f"document</span><time>{one.tokens:,} tokens, {escape(format_price(one.cost_usd))}</time></div>"
         for one in costs
     )
     st.html(rows)

@@ -12,7 +12,6 @@ from app.pages import open_page
 from app.screens.personas import editor as views
 from app.state import PersonasState, reset_widgets, state, with_value
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import prepare_styles
 from app.widgets.layout import header, panel
 from core.debate.personas import PersonaSet
 from core.errors import MootError
@@ -33,7 +32,6 @@ AT_ONCE = 0.4
 
 def main() -> None:
     """Draw the screen."""
-    prepare_styles()
     session = context.require_project()
     job = state.personas.job
     if job is not None and job.wait(AT_ONCE):

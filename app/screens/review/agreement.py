@@ -8,7 +8,6 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import empty_state, highlighted_text, layout
-from app.widgets.common import styles
 from core.codebook import Codebook
 from core.errors import MootError
 from core.runs import RunRow
@@ -35,7 +34,6 @@ def people(session: ProjectSession, run: RunRow, actor: str) -> None:
         )
         return
     codebook = run.settings.codebook
-    styles()
     _numbers(found, codebook)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         show = st.segmented_control(
@@ -74,7 +72,7 @@ def _numbers(found: use.Panel, codebook: Codebook) -> None:
     sub = f"{found.documents:,} document{'' if found.documents == 1 else 's'} with two readers or more: {names}"
     with layout.panel("Agreement", sub, key="people-agree"):
         st.html(
-            f'<table class="moot-sum"><tr><th class="l">{item}</th><th>documents</th><th>all say the same</th>'
+            f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>all say the same</th>'
             f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
         )
 

@@ -9,15 +9,14 @@ import streamlit as st
 
 from app import context
 from app.pages import open_page, page_link
-from app.screens.models.connections import probed
 from app.screens.run import setup, status
 from app.screens.run import setup as views_comparison
 from app.screens.run.setup import ask_first, long_documents
 from app.screens.run.status import saved_strip
 from app.state import state, with_value
 from app.widgets import layout
-from app.widgets.alerts import error_box, notice
-from app.widgets.common import heading, saved, styles
+from app.widgets.alerts import error_box, notice, probe_notice
+from app.widgets.common import heading, saved
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.live_run import board
@@ -134,7 +133,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             if pressed is not None and state.run.is_first_click():
                 begin(session, [settings], lambda: start(session, settings, plan, ids[:pressed]))
             for probe in state.run.probes:
-                probed(probe, _who(protocols.roles_of(settings), probe.roles))
+                probe_notice(probe, _who(protocols.roles_of(settings), probe.roles))
             if any(probe.stops for probe in state.run.probes):
                 page_link("models", "Nothing was spent. Mend it on Models")
             st.button("Add to a comparison", icon=":material/playlist_add:", key="compare-add", on_click=compare_too,
@@ -261,7 +260,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
     if boxed:
         last, talking = session.store.finished_debates.last_reply(run_id)
         status.stop_notice(
-            now, last, talking, go_on=lambda: steer("go_on"), stop=lambda: steer("stop"), raise_to=raise_to
+            now, last, talking, go_on=lambda: steer("resume"), stop=lambda: steer("stop"), raise_to=raise_to
         )
     if now.state not in ("running", "queued"):
         told = preview.describe_truncation(run, session.store.finished_debates.truncated_replies(run_id))
@@ -297,7 +296,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         slots=max(8, min(20, 2 * run.settings.concurrency)),
         told=boxed,
         groups={role.name: role.group for role in protocols.roles_of(run.settings)},
-        form=protocols.of(run.settings).form,
+        form=protocols.of(run.settings).layout,
         key="board",
         on_state=follow,
     )
@@ -324,7 +323,7 @@ def buttons(now: control.RunOverview, steer: Callable[..., None], *, boxed: bool
     elif state_now == "queued":
         st.button("Take out of the queue", key="unqueue", on_click=steer, args=("stop",))
     elif not boxed and now.left and state_now in ("paused", "stopped", "failed"):
-        st.button("Go on", icon=":material/play_arrow:", type="primary", key="go-on", on_click=steer, args=("go_on",))
+        st.button("Go on", icon=":material/play_arrow:", type="primary", key="go-on", on_click=steer, args=("resume",))
         if state_now == "paused":
             st.button("Stop here", key="stop-here", on_click=steer, args=("stop",))
     if state_now not in ("running", "queued"):
@@ -336,17 +335,16 @@ def buttons(now: control.RunOverview, steer: Callable[..., None], *, boxed: bool
         if run.failed:
             st.button(
                 f"Retry {run.failed:,} failed", icon=":material/replay:", key="retry-failed", on_click=steer,
-                args=("go_on",), kwargs={"retry_failed": True},
+                args=("resume",), kwargs={"retry_failed": True},
             )  # fmt: skip
         if run.unresolved:
             st.button(
                 f"Retry {run.unresolved:,} unresolved", icon=":material/replay:", key="retry-unresolved",
-                on_click=steer, args=("go_on",), kwargs={"retry_unresolved": True},
+                on_click=steer, args=("resume",), kwargs={"retry_unresolved": True},
                 help="Ask again where the decision could not be read; what could be read is not asked again",
             )  # fmt: skip
 
 
-styles()
 here = context.require_project()
 known = here.store.runs.all()
 if state.run.setup_open or not known:

@@ -56,7 +56,7 @@ def parameters(
                 on_change=chosen,
                 help="Rounds, repetitions and temperatures as a paper has them. A seat's own temperature stands.",
             )
-        shown = [param for param in card.params if not param.hidden and param.matters(params)]
+        shown = [param for param in card.params if not param.hidden and param.is_relevant(params)]
         for start in range(0, len(shown), 2):
             for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
                 _widget(column, param, params[param.name], key(param.name), changed)
@@ -115,8 +115,8 @@ def _widget(column: Any, param: Param, value: Any, key: str, changed: Callable[[
         column.number_input(
             param.title,
             value=None,
-            min_value=None if param.least is None else number(param.least),
-            max_value=None if param.most is None else number(param.most),
+            min_value=None if param.minimum is None else number(param.minimum),
+            max_value=None if param.maximum is None else number(param.maximum),
             step=number(1) if number is int else 0.05,
             **options,
         )

@@ -13,11 +13,12 @@ from app.pages import open_page, page_link
 from app.screens.run.protocol_params import parameters
 from app.state import with_value
 from app.widgets.alerts import notice, raw_text
-from app.widgets.common import heading, line, money
+from app.widgets.common import heading, line
 from app.widgets.labels import tags, tile_html
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.spec import Params, ProtocolSpec
+from core.formatting import format_price
 from core.runs import BUILTIN, EngineSettings, RunSettings
 from core.services.runs.comparison import Comparison, Member
 from core.services.runs.costs import Estimate
@@ -87,7 +88,7 @@ def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
     if pilot.cost_usd is None:
         return "What it costs is not known: a pilot tells how many tokens it takes."
     if pilot.cost_usd > 0:
-        cost = money(pilot.cost_usd)
+        cost = format_price(pilot.cost_usd)
         about = cost if cost.startswith("under") else f"about {cost}"
         return f"A pilot of {few:,} costs {about} and tells what the rest will cost."
     if builtin and plan.pace > 0:
@@ -131,7 +132,7 @@ def settings(
         on_change=change_protocol,
     )
     card = protocols.find(plan.protocol, plan.params)
-    params = card.settled(plan.for_protocol().params)
+    params = card.parse_params(plan.for_protocol().params)
     line(_protocol_words(card, params, codebook), "q")
     parameters(plan, card, params, codebook, save)
     left, right = st.columns(2, wrap=False)
@@ -181,8 +182,8 @@ def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Callable[[Plan], None
 def _protocol_words(card: ProtocolSpec, params: Params, codebook: Codebook) -> str:
     if codebook.kind not in card.kinds:
         return card.summary
-    asks = card.total(params, codebook)
-    calls = "1 call a document" if asks.most == 1 else f"{asks} calls a document: {card.breakdown}"
+    asks = card.total_requests(params, codebook)
+    calls = "1 call a document" if asks.maximum == 1 else f"{asks} calls a document: {card.breakdown}"
     return f"{card.summary} {calls}."
 
 
@@ -192,7 +193,7 @@ def estimate_table(estimate: Estimate) -> None:
         f'<tr><td><span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span></td>'
         f'<td class="l">{escape(role.role_model.spec)}</td><td>{role.calls:,}</td>'
         f"<td>{_tokens(role.prompt_tokens)}</td><td>{_tokens(role.completion_tokens)}</td>"
-        f"<td>{escape(money(role.cost_usd))}</td></tr>"
+        f"<td>{escape(format_price(role.cost_usd))}</td></tr>"
         for role in estimate.roles
     ]
     if len(estimate.roles) > 1:
@@ -200,12 +201,12 @@ def estimate_table(estimate: Estimate) -> None:
             f'<tr class="total"><td>Together</td><td></td><td>{estimate.calls:,}</td>'
             f"<td>{_tokens(sum(role.prompt_tokens for role in estimate.roles))}</td>"
             f"<td>{_tokens(sum(role.completion_tokens for role in estimate.roles))}</td>"
-            f"<td>{escape(money(estimate.cost_usd))}</td></tr>"
+            f"<td>{escape(format_price(estimate.cost_usd))}</td></tr>"
         )
     times = f", {estimate.iterations} times" if estimate.iterations > 1 else ""
     heading(f"All {estimate.documents:,} documents{times}")
     st.html(
-        '<table class="moot-sum"><thead><tr><th>Role</th><th class="l">Model</th><th>Calls</th><th>Tokens in</th>'
+        '<table class="moot-table"><thead><tr><th>Role</th><th class="l">Model</th><th>Calls</th><th>Tokens in</th>'
         f"<th>Tokens out</th><th>Cost</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
     line(f"{estimate.basis} A reply that cannot be read is asked for once more.", "q xs")
@@ -256,7 +257,10 @@ def comparison(shown: Comparison, few: int, take_out: Callable[[int], None], cle
         line("Change the protocol, a parameter or a seat and add it, too. Two or more run on the same documents.", "q")
         return None
     shared = f", about {shown.shared:,} of them asked alike and paid once" if shown.shared else ""
-    line(f"All on {shown.documents:,} documents: at most {shown.calls:,} calls{shared}; {money(shown.cost_usd)}.", "q")
+    line(
+        f"All on {shown.documents:,} documents: at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}.",
+        "q",
+    )
     pressed = None
     with st.container(horizontal=True, gap="small"):
         ready = shown.ready
@@ -288,8 +292,8 @@ def _words(member: Member) -> str:
 def _cost(member: Member) -> str:
     if member.estimate is None or member.settings is None:
         return ""
-    asks = protocols.of(member.settings).total(member.settings.params, member.settings.codebook)
-    return f"{asks} a document, {money(member.estimate.cost_usd)}"
+    asks = protocols.of(member.settings).total_requests(member.settings.params, member.settings.codebook)
+    return f"{asks} a document, {format_price(member.estimate.cost_usd)}"
 
 
 ON_LONG = {"fail": "fails", "cut": "is cut to what fits", "skip": "is skipped, for you to label"}

@@ -9,9 +9,9 @@ from html import escape
 import streamlit as st
 
 from app.widgets.alerts import Tone, error_box, notice
-from app.widgets.common import money
 from core.debate import protocols
 from core.errors import MootError
+from core.formatting import format_money
 from core.runs import RunRow, State
 from core.services import templates
 from core.services.runs.control import RunOverview, suggest_budget
@@ -80,7 +80,9 @@ def stop_notice(
         case "budget":
             budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
             rest = spent / overview.ended * overview.left if overview.ended else None
-            cost = f" The last {overview.left:,} should cost {money(rest)}, measured on this run." if rest else ""
+            cost = (
+                f" The last {overview.left:,} should cost {format_money(rest)}, measured on this run." if rest else ""
+            )
             notice("warn", f"Paused at ${spent:,.2f} of ${budget:,.2f}", f"{at} done.{cost}")
             _raise(run, raise_to, stop)
             return True
@@ -170,7 +172,7 @@ def saved_strip(run: RunRow, store: FromStore, adaptive: AdaptiveSavings | None)
 def _from_store(store: FromStore) -> str:
     if not store.replies:
         return ""
-    worth = f", worth {escape(money(store.cost_usd))}" if store.cost_usd else ""
+    worth = f", worth {escape(format_money(store.cost_usd))}" if store.cost_usd else ""
     return (
         f"<b>{store.replies:,}</b> replies came from the store instead of being asked for again "
         f"({store.tokens:,} tokens{worth})."
@@ -189,7 +191,7 @@ def _adaptive(left_out: AdaptiveSavings | None) -> str:
         return ""
     spared = f" That spared about <b>{left_out.calls_saved:,}</b> calls" if left_out.calls_saved else ""
     if spared and left_out.cost_saved_usd:
-        spared += f", {escape(money(left_out.cost_saved_usd))}"
+        spared += f", {escape(format_money(left_out.cost_saved_usd))}"
     lost = " Nothing was audited yet."
     if left_out.audited and left_out.interval is not None:
         low, high = left_out.interval.low, left_out.interval.high

@@ -1,27 +1,26 @@
-"""The courtroom (*Courtroom-LLM: An Innovative Courtroom-Analogous Framework for Text Classification*, section 3).
+"""Courtroom (*Courtroom-LLM: An Innovative Courtroom-Analogous Framework for Text Classification*, section 3).
 
-Preliminary hearing (3.1): the magistrate gives the first and the second answer, A1 and A2; where there are only two
-answers, A2 is the other one. Argument stage (3.2): the prosecutor argues for A1, the defender for A2, neither hearing
-the other, within a length that is checked. Precedents (3.3.1): for each of the two answers the most similar labelled
-documents are shown to the judges, each with a reason that a clerk wrote once. Deliberation (3.3.2): judges in
-parallel, whose majority counts, or in sequence, each hearing those before it, the last of whom decides. A judge may
-name any label.
+Preliminary hearing (3.1): the magistrate gives a first and a second answer, A1 and A2; with only two possible answers
+A2 is the other one. Argument stage (3.2): the prosecutor argues for A1 and the defender for A2, independently and
+within a length limit. Precedents (3.3.1): for each of the two answers the judges see the most similar labelled
+documents, each with a reason that a clerk wrote once. Deliberation (3.3.2): judges decide in parallel by majority, or
+in sequence, where each sees the rulings before and the last judge decides. A judge may name any label.
 
-Asks for one trial: h + 2 + q + J, with h = 1 for two answers and 2 for more, q precedents, J judges. One more for each
-decision that cannot be read and each argument over length. One judge in sequence is one judge in parallel: the asks
-are the same. Temperature 0.5.
-Multilabel: the hearing gives two lists (h = 2), and each label in which they differ has a trial of its own on whether
-it is present; the others stand as the first list has them. With ``trials=all`` there is one list (h = 1) and a trial
-for every label. That makes h + c(2 + q + J) asks for c contested labels. Ratings are refused: a scale has no two
-answers.
-Deviations: three judges unless told otherwise (the paper's main tables have five). Similarity is that of ``likeness``
-(the paper: spaCy's small English vectors). The second answer has an ask of its own, without the first among the labels.
-The length is checked by sentences (and 60 words for each); an argument over it is asked for once more and then cut. A
-label that an argument ends with is not counted as its speaker's opinion, as the position was given. A tie of parallel
-judges is unresolved. Where the second answer cannot be read, the next label of the codebook is defended, and that is
-noted. The clerk's ask is the same wherever the precedent is shown, so its reply is paid for once. A fault of hearing or
-counsel fails the document; a reason that fails is left out; judges in parallel decide if more than half of them can be
-read.
+Requests for one trial: h + 2 + q + J, with h = 1 for two answers and 2 for more, q precedents, J judges. One more for
+each unreadable decision and each argument over the length limit. One judge in sequence is one judge in parallel: the
+requests are the same. Temperature 0.5.
+Multilabel: the hearing gives two lists (h = 2). Each label in which the lists differ has its own trial on whether the
+label is present; the other labels are as in the first list. With ``trials=all`` there is one list (h = 1) and a trial
+for every label. That makes h + c(2 + q + J) requests for c contested labels. Ratings are not supported, because a
+scale has more than two answers.
+Deviations: three judges by default (five in the paper's main tables). Similarity is set by ``likeness`` (the paper:
+spaCy's small English vectors). The second answer has its own request, without the first answer among the labels. The
+length is checked by sentences (and 60 words for each); an argument over the limit is requested once more and then cut.
+A label at the end of an argument does not count as its role's opinion, because the position was assigned. A tie of
+parallel judges is unresolved. If the second answer is unreadable, the next label of the codebook is defended, with a
+note. The clerk's request is the same wherever the precedent is shown, so its reply is paid for once. An error of the
+hearing or of an argument fails the document; a reason that fails is left out; parallel judges decide if more than half
+of the rulings are readable.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from functools import partial
 from core import prompts
 from core.annotations import Precedent
 from core.codebook import CHOICE_ITEM, Codebook
-from core.debate.context import DebateContext, conduct, together
-from core.debate.few_shot import stated
-from core.debate.spec import PER_CHOICE, Asks, Param, Params, Preset, ProtocolSpec, Treatment, exactly
+from core.debate.context import DebateContext, run_parallel, run_protocol
+from core.debate.few_shot import format_labels, template_rows
+from core.debate.spec import PER_CHOICE, DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
-from core.debate.votes import council
+from core.debate.votes import majority_verdict
 from core.documents import Document, Value
 from core.prompts.messages import Message
 
@@ -47,170 +46,182 @@ DISPUTED, ALL = "disputed", "all"
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
-    """What a trial is about: one item, and the two answers to it."""
+class _Dispute:
+    """The two answers on one item that a trial decides between."""
 
     item: str
     first: Value
     second: Value
 
 
-def debate(case: DebateContext) -> Step[Verdict]:
-    """The hearing, and a trial on what it leaves in doubt."""
-    first = yield from case.ask("magistrate", form=case.form)
+def debate(context: DebateContext) -> Step[Verdict]:
+    """Hold the hearing, then a trial on each disputed answer."""
+    first = yield from context.ask("magistrate", form=context.form)
     if not first.reading.readable:
-        return case.verdict(first)
-    return (yield from (_choice(case, first) if case.codebook.kind == "choice" else _labels(case, first)))
+        return context.verdict(first)
+    return (yield from (_choice(context, first) if context.codebook.kind == "choice" else _labels(context, first)))
 
 
-def _choice(case: DebateContext, first: Reply) -> Step[Verdict]:
-    labels = [label.id for label in case.codebook.labels]
+def _choice(context: DebateContext, first: Reply) -> Step[Verdict]:
+    labels = [label.id for label in context.codebook.labels]
     chosen = first.reading.values.get(CHOICE_ITEM)
     if chosen is None or len(labels) == 1:
-        return case.verdict(first)
+        return context.verdict(first)
     others = [label for label in (*labels, *labels) if label != chosen]
-    following = others[labels.index(str(chosen)) % len(others)]
-    second: Value = following
+    next_label = others[labels.index(str(chosen)) % len(others)]
+    second: Value = next_label
     notes: tuple[str, ...] = ()
     if len(labels) > 2:
-        answer = (yield from case.ask_all((_second(case, first, str(chosen)),)))[0]
-        second = case.needed(answer).reading.values.get(CHOICE_ITEM) or following
+        (answer,) = yield from context.ask_all((_second_answer(context, first, str(chosen)),))
+        second = context.require(answer).reading.values.get(CHOICE_ITEM) or next_label
         if CHOICE_ITEM not in answer.reading.values:
-            notes = (f"the hearing gave no second answer: '{case.codebook.label(following).name}' was defended",)
-    verdict = yield from _trial(case, _Sides(CHOICE_ITEM, str(chosen), second))
+            notes = (f"the hearing gave no second answer: '{context.codebook.label(next_label).name}' was defended",)
+    verdict = yield from _trial(context, _Dispute(CHOICE_ITEM, str(chosen), second))
     return replace(verdict, notes=(*notes, *verdict.notes))
 
 
-def _labels(case: DebateContext, first: Reply) -> Step[Verdict]:
-    said = dict(first.reading.values)
-    contested = list(case.codebook.items)
-    if case.params["trials"] == DISPUTED:
-        answer = case.needed((yield from case.ask_all((_second(case, first, ""),)))[0])
-        other = answer.reading.values if answer.reading.readable else said
-        contested = [item for item in case.codebook.items if item not in said or other.get(item) != said[item]]
-    sides = [_Sides(item, said.get(item, True), not said.get(item, True)) for item in contested]
-    verdicts = yield from together(*(conduct(partial(_trial, sides=side), case.about(side.item)) for side in sides))
-    whole = case.verdict(first)
-    tried = case.merged(dict(zip(contested, verdicts, strict=True)))
+def _labels(context: DebateContext, first: Reply) -> Step[Verdict]:
+    values = dict(first.reading.values)
+    contested = list(context.codebook.items)
+    if context.params["trials"] == DISPUTED:
+        (answer,) = yield from context.ask_all((_second_answer(context, first, ""),))
+        second = context.require(answer).reading.values if answer.reading.readable else values
+        contested = [item for item in context.codebook.items if item not in values or second.get(item) != values[item]]
+    disputes = [_Dispute(item, values.get(item, True), not values.get(item, True)) for item in contested]
+    verdicts = yield from run_parallel(
+        *(run_protocol(partial(_trial, dispute=dispute), context.about(dispute.item)) for dispute in disputes)
+    )
+    hearing = context.verdict(first)
+    tried = context.merged(dict(zip(contested, verdicts, strict=True)))
     if tried.error is not None:
-        return case.failed(tried.error)
-    names = ", ".join(f"'{case.codebook.label(item).name}'" for item in contested)
+        return context.failed(tried.error)
+    names = ", ".join(f"'{context.codebook.label(item).name}'" for item in contested)
     return Verdict(
-        values={**whole.values, **tried.values},
-        reasons={item: why for item, why in whole.reasons.items() if item not in contested} | dict(tried.reasons),
-        notes=(f"tried: {names or 'nothing, as the hearing left no doubt'}", *whole.notes, *tried.notes),
+        values={**hearing.values, **tried.values},
+        reasons={item: why for item, why in hearing.reasons.items() if item not in contested} | dict(tried.reasons),
+        notes=(f"tried: {names or 'nothing, as the hearing left no doubt'}", *hearing.notes, *tried.notes),
     )
 
 
-def _trial(case: DebateContext, sides: _Sides) -> Step[Verdict]:
-    """Both sides argue and the clerk writes reasons, all at once; then the judges."""
-    shown = [
+def _trial(context: DebateContext, dispute: _Dispute) -> Step[Verdict]:
+    """Collect both arguments and the reasons of precedents in parallel, then the rulings."""
+    precedents = [
         precedent
-        for answer in (sides.first, sides.second)
-        for precedent in case.nearest(sides.item, answer, case.params["shots"])
+        for answer in (dispute.first, dispute.second)
+        for precedent in context.nearest(dispute.item, answer, context.params["shots"])
     ]
-    positions = _position(case.codebook, sides.item, sides.first), _position(case.codebook, sides.item, sides.second)
-    counsel = [
-        _argument(case, role, position) for role, position in zip(("prosecutor", "defender"), positions, strict=True)
+    positions = (
+        _position(context.codebook, dispute.item, dispute.first),
+        _position(context.codebook, dispute.item, dispute.second),
+    )
+    argue = [
+        _argument(context, role, position) for role, position in zip(("prosecutor", "defender"), positions, strict=True)
     ]
-    replies = yield from case.ask_all([*counsel, *(_reason(case, one) for one in shown)])
-    arguments = yield from _within_length(case, counsel, [case.needed(reply) for reply in replies[:2]])
-    bench = _Bench(case, positions, arguments, _rows(case, shown, replies[2:]))
-    if case.params["bench"] == PARALLEL:
-        rulings = yield from case.ask_all(bench.ask(number, ()) for number in range(case.params["judges"]))
-        return council(case, rulings)
-    return (yield from _in_sequence(case, bench))
+    replies = yield from context.ask_all([*argue, *(_reason(context, precedent) for precedent in precedents)])
+    arguments = yield from _within_length(context, argue, [context.require(reply) for reply in replies[:2]])
+    record = _TrialRecord(positions, arguments, _template_rows(context, precedents, replies[2:]))
+    if context.params["bench"] == PARALLEL:
+        rulings = yield from context.ask_all(
+            _ruling(context, record, number) for number in range(context.params["judges"])
+        )
+        return majority_verdict(context, rulings)
+    return (yield from _judges_in_sequence(context, record))
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    """What every judge of a trial is shown."""
+class _TrialRecord:
+    """The material that every judge of a trial sees."""
 
-    case: DebateContext
     positions: tuple[str, str]
     arguments: Sequence[Reply]
     precedents: list[dict[str, str]]
 
-    def ask(self, number: int, earlier: Sequence[AttributedReply]) -> Request:
-        """The ask for one judge, who has heard those before."""
-        prosecution, defence = self.arguments
-        ask = self.case.compose(
-            f"judge_{number + 1}",
-            form=self.case.form,
-            replies_to=("prosecutor", "defender", *(said.role for said in earlier)),
-            extra={
-                "position_prosecutor": self.positions[0],
-                "position_defender": self.positions[1],
-                "precedents": self.precedents,
-            },
-            prosecution=prosecution,
-            defence=defence,
-            earlier=tuple(earlier),
-        )
-        return replace(ask, sample=number)
 
+def _judges_in_sequence(context: DebateContext, record: _TrialRecord) -> Step[Verdict]:
+    """Return the verdict of the last judge.
 
-def _in_sequence(case: DebateContext, bench: _Bench) -> Step[Verdict]:
-    """The last judge decides; one before it who fails or cannot be read is not heard by those after."""
+    Rulings that failed or are unreadable are not shown to the judges after them.
+    """
     earlier: list[AttributedReply] = []
     ruling = Reply()
-    for number in range(case.params["judges"]):
-        (ruling,) = yield from case.ask_all((bench.ask(number, earlier),))
-        if ruling.error is None and ruling.reading.readable:
+    for number in range(context.params["judges"]):
+        (ruling,) = yield from context.ask_all((_ruling(context, record, number, earlier),))
+        if ruling.readable:
             earlier.append(AttributedReply(f"judge_{number + 1}", f"Judge {number + 1}", ruling))
-    return case.verdict(case.needed(ruling))
+    return context.verdict(context.require(ruling))
 
 
-def _second(case: DebateContext, first: Reply, chosen: str) -> Request:
-    ask = case.without(chosen).compose("magistrate", template="magistrate_second", form=case.form, round=1, first=first)
-    return replace(ask, assigned=True)
+def _second_answer(context: DebateContext, first: Reply, chosen: str) -> Request:
+    request = context.without(chosen).request(
+        "magistrate", template="magistrate_second", form=context.form, round=1, first=first
+    )
+    return replace(request, assigned=True)
 
 
-def _argument(case: DebateContext, role: str, position: str) -> Request:
-    return replace(case.compose(role, extra={"position": position, "length": _length(case)}), assigned=True)
+def _argument(context: DebateContext, role: str, position: str) -> Request:
+    return replace(context.request(role, extra={"position": position, "length": _length(context)}), assigned=True)
 
 
-def _within_length(case: DebateContext, asks: Sequence[Request], replies: Sequence[Reply]) -> Step[list[Reply]]:
-    """The arguments as the judges hear them: what is too long is asked for once more, then cut."""
-    most = case.params["sentences"]
-    heard = list(replies)
-    long = [place for place, reply in enumerate(heard) if not fits(reply.text, most)]
-    again = yield from case.ask_all(_shorter(case, asks[place], heard[place]) for place in long)
-    for place, reply in zip(long, again, strict=True):
-        text = case.needed(reply).text
-        heard[place] = reply if fits(text, most) else replace(reply, text=cut(text, most))
-    return heard
+def _ruling(
+    context: DebateContext, record: _TrialRecord, number: int, earlier: Sequence[AttributedReply] = ()
+) -> Request:
+    """Return the request to one judge, with the rulings of the judges before."""
+    prosecution, defence = record.arguments
+    request = context.request(
+        f"judge_{number + 1}",
+        form=context.form,
+        replies_to=("prosecutor", "defender", *(ruling.role for ruling in earlier)),
+        extra={
+            "position_prosecutor": record.positions[0],
+            "position_defender": record.positions[1],
+            "precedents": record.precedents,
+        },
+        prosecution=prosecution,
+        defence=defence,
+        earlier=tuple(earlier),
+    )
+    return replace(request, sample=number)
 
 
-def _shorter(case: DebateContext, ask: Request, reply: Reply) -> Request:
-    counted = {
-        "sentences": len(sentences(reply.text)), "words": len(reply.text.split()), "length": _length(case)
+def _within_length(context: DebateContext, requests: Sequence[Request], replies: Sequence[Reply]) -> Step[list[Reply]]:
+    """Return the arguments for the judges; one over the limit is requested once more, then cut."""
+    maximum = context.params["sentences"]
+    arguments = list(replies)
+    long = [index for index, reply in enumerate(arguments) if not fits(reply.text, maximum)]
+    again = yield from context.ask_all(_shorter(context, requests[index], arguments[index]) for index in long)
+    for index, reply in zip(long, again, strict=True):
+        text = context.require(reply).text
+        arguments[index] = reply if fits(text, maximum) else replace(reply, text=cut(text, maximum))
+    return arguments
+
+
+def _shorter(context: DebateContext, request: Request, reply: Reply) -> Request:
+    values = {
+        "sentences": len(sentences(reply.text)), "words": len(reply.text.split()), "length": _length(context)
     }  # fmt: skip
-    request = prompts.render_text(case.settings.templates["shorter"], counted)
-    more = (Message("assistant", reply.text), Message("user", request))
-    return replace(ask, messages=(*ask.messages, *more), retry=ask.retry + 1)
+    text = prompts.render_text(context.settings.templates["shorter"], values)
+    messages = (*request.messages, Message("assistant", reply.text), Message("user", text))
+    return replace(request, messages=messages, retry=request.retry + 1)
 
 
-def _reason(case: DebateContext, precedent: Precedent) -> Request:
-    """Why a precedent is labelled as it is: an ask about that document and no other, the same in every debate."""
-    ask = case.compose(
+def _reason(context: DebateContext, precedent: Precedent) -> Request:
+    """Return the request for the reason of a precedent's labels, which is the same in every debate."""
+    request = context.request(
         "clerk",
         extra={
-            "precedent": prompts.delimited(precedent.text, "precedent"),
-            "answer": stated(case.codebook, precedent.values),
+            "precedent": prompts.delimit(precedent.text, "precedent"),
+            "answer": format_labels(context.codebook, precedent.values),
         },
     )
-    return replace(ask, document=Document(precedent.document_id, {"text": precedent.text}))
+    return replace(request, document=Document(precedent.document_id, {"text": precedent.text}))
 
 
-def _rows(case: DebateContext, precedents: Sequence[Precedent], reasons: Sequence[Reply]) -> list[dict[str, str]]:
+def _template_rows(
+    context: DebateContext, precedents: Sequence[Precedent], reasons: Sequence[Reply]
+) -> list[dict[str, str]]:
     return [
-        {
-            "label": stated(case.codebook, one.values),
-            "text": prompts.delimited(one.text, "precedent"),
-            "reason": "" if reason.error is not None else prompts.delimited(cut(reason.text, 2), "analysis"),
-        }
-        for one, reason in zip(precedents, reasons, strict=True)
+        {**row, "reason": "" if reason.error is not None else prompts.delimit(cut(reason.text, 2), "analysis")}
+        for row, reason in zip(template_rows(context.codebook, precedents), reasons, strict=True)
     ]
 
 
@@ -221,14 +232,14 @@ def _position(codebook: Codebook, item: str, answer: Value) -> str:
     return f"the label is {codebook.label(str(answer)).name}"
 
 
-def _length(case: DebateContext) -> str:
-    most = case.params["sentences"]
-    return "one sentence" if most == 1 else f"at most {most} sentences"
+def _length(context: DebateContext) -> str:
+    maximum = context.params["sentences"]
+    return "one sentence" if maximum == 1 else f"at most {maximum} sentences"
 
 
 def _roles(params: Params) -> tuple[Role, ...]:
     judges = params["judges"]
-    clerk = (Role("clerk", "Clerk", "writes once why a precedent is labelled as it is"),) if params["shots"] else ()
+    clerk = (Role("clerk", "Clerk", "writes the reason for a precedent's labels, once"),) if params["shots"] else ()
     return (
         Role("magistrate", "Magistrate", "gives the first and the second answer"),
         Role("prosecutor", "Prosecutor", "argues for the first answer"),
@@ -241,47 +252,48 @@ def _roles(params: Params) -> tuple[Role, ...]:
     )
 
 
-def _asks(params: Params, codebook: Codebook) -> Mapping[str, Asks]:
-    """For each role; trials of a multilabel codebook lie between none and one a label."""
+def _request_counts(params: Params, codebook: Codebook) -> Mapping[str, RequestCount]:
+    """Return the counts by role. A multilabel codebook has between no trial and one trial per label."""
     multi = codebook.kind == "multilabel"
     every = params["trials"] == ALL
     hearing = exactly(1) if (multi and every) or (not multi and len(codebook.labels) <= 2) else exactly(2)
-    most = len(codebook.labels) if multi else min(1, len(codebook.labels) - 1)
-    trials = Asks(most if every or not multi else 0, most)
-    asks = {"magistrate": hearing, "prosecutor": trials, "defender": trials}
+    most_trials = len(codebook.labels) if multi else min(1, len(codebook.labels) - 1)
+    trials = RequestCount(most_trials if every or not multi else 0, most_trials)
+    counts = {"magistrate": hearing, "prosecutor": trials, "defender": trials}
     if params["shots"]:
-        asks["clerk"] = Asks(0, 2 * params["shots"] * most)
-    return asks | {f"judge_{number}": trials for number in range(1, params["judges"] + 1)}
+        counts["clerk"] = RequestCount(0, 2 * params["shots"] * most_trials)
+    return counts | {f"judge_{number}": trials for number in range(1, params["judges"] + 1)}
 
 
-CARD = ProtocolSpec(
+SPEC = ProtocolSpec(
     name="courtroom",
     title="Courtroom",
-    summary="A hearing names two answers, one side argues for each, judges decide with precedents before them.",
+    summary="A hearing names two answers, one side argues for each, judges decide with precedents.",
     source="Courtroom-LLM, section 3",
-    form="court",
+    layout="court",
     roles=_roles,
-    decides=lambda params: "verdict" if params["bench"] == PARALLEL else f"judge_{params['judges']}",
-    asks=_asks,
-    breakdown="1 or 2 for the hearing, then for each label in doubt one each for prosecutor and defender, every "
-    "precedent and every judge",
+    deciding_role=lambda params: "verdict" if params["bench"] == PARALLEL else f"judge_{params['judges']}",
+    request_counts=_request_counts,
+    breakdown="1 or 2 for the hearing, then for each disputed label one each for prosecutor, defender, every precedent "
+    "and every judge",
     kinds={
-        "multilabel": Treatment("each contested label", "the majority of the judges, or the last judge",
+        "multilabel": DecisionRule("each contested label", "the majority of the judges, or the last judge",
                                 "that label is unresolved"),
         "choice": replace(PER_CHOICE, vote="the majority of the judges, or the last judge"),
     },
-    refuses={"rating": "a trial is between two answers, and a scale has more and no opposite"},
+    unsupported={"rating": "a trial decides between two answers, and a scale has more"},
     params=(
-        Param("judges", "Judges", 3, "How many judges sit on the bench.", least=1, most=5),
-        Param("bench", "Judges deliberate", SEQUENCE, "In sequence each hears those before it and the last decides; in "
-              "parallel the majority counts.", {SEQUENCE: "In sequence", PARALLEL: "In parallel"}),
-        Param("shots", "Precedents an answer", 1, "Similar labelled documents that are shown for each answer.",
-              least=0, most=3),
-        Param("sentences", "Sentences an argument", 1, "How long prosecutor and defender may argue.", least=1, most=10),
-        Param("trials", "Trials", DISPUTED, "Which labels of a multilabel codebook have a trial.",
-              {DISPUTED: "Labels in doubt", ALL: "Every label"}),
-        Param("likeness", "Precedents by", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
-              "connection/model of an endpoint for embeddings.", matters=lambda params: params["shots"] > 0),
+        Param("judges", "Judges", 3, "Number of judges.", minimum=1, maximum=5),
+        Param("bench", "Judges deliberate", SEQUENCE, "In sequence each judge sees the rulings before and the last "
+              "decides; in parallel the majority counts.", {SEQUENCE: "In sequence", PARALLEL: "In parallel"}),
+        Param("shots", "Precedents per answer", 1, "Similar labelled documents shown for each answer.",
+              minimum=0, maximum=3),
+        Param("sentences", "Sentences per argument", 1, "Length limit for prosecutor and defender.", minimum=1,
+              maximum=10),
+        Param("trials", "Trials", DISPUTED, "Labels of a multilabel codebook that have a trial.",
+              {DISPUTED: "Disputed labels", ALL: "Every label"}),
+        Param("likeness", "Similarity", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
+              "connection/model of an endpoint for embeddings.", is_relevant=lambda params: params["shots"] > 0),
     ),
     presets={
         "sequential-5": Preset("Five judges in sequence, one precedent, T = 0.5",
@@ -297,15 +309,18 @@ CARD = ProtocolSpec(
 
 
 WORDS_A_SENTENCE = 60
-"""Words that a sentence may have before it counts as another one: a limit of sentences must hold without full stops."""
+"""Words after which a sentence counts as another one, so that a limit holds for text without full stops."""
 
 _END = re.compile(r"(?<=[.!?…。！？])[\"'”’»)\]]*\s+|\n+")
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|approx|mr|mrs|ms|dr|prof|st)\.|\b[A-Z]\.)$")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text: they end at a full stop, a question or exclamation mark followed by white space, or at a
-    line's end, not after a common abbreviation or initial. Empty text has none."""
+    """Return the sentences of a text; empty text has none.
+
+    A sentence ends at a line's end, or at a full stop, question or exclamation mark followed by white space, except
+    after a common abbreviation or initial.
+    """
     found: list[str] = []
     start = 0
     for end in _END.finditer(text):
@@ -318,12 +333,12 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in found if any(character.isalnum() for character in sentence)]
 
 
-def fits(text: str, most: int) -> bool:
-    """Whether a text has at most ``most`` sentences, and no more words than so many sentences may have."""
-    return len(sentences(text)) <= most and len(text.split()) <= most * WORDS_A_SENTENCE
+def fits(text: str, maximum: int) -> bool:
+    """Return True if a text has at most ``maximum`` sentences and not more words than those may have."""
+    return len(sentences(text)) <= maximum and len(text.split()) <= maximum * WORDS_A_SENTENCE
 
 
-def cut(text: str, most: int) -> str:
-    """The first ``most`` sentences of a text, and of those no more words than they may have."""
-    words = " ".join(sentences(text)[:most]).split()
-    return " ".join(words[: most * WORDS_A_SENTENCE])
+def cut(text: str, maximum: int) -> str:
+    """Return the first ``maximum`` sentences of a text, without words over the limit."""
+    words = " ".join(sentences(text)[:maximum]).split()
+    return " ".join(words[: maximum * WORDS_A_SENTENCE])

@@ -1,28 +1,38 @@
-"""A protocol of one's own: a chain or a round of roles from a file (``core.debate.protocols.custom``), run by one
-generator.
+"""Custom protocols: a chain or rounds of roles, described in a YAML file and run by one generator.
 
-Asks: as many as the order names, a repeated stage up to its number of times; one more for each decision that cannot be
-read. What a role said in a reply that failed is not heard by others. The document is failed only when who decides alone
-has a fault in its last reply, or a vote lacks more than half of its voters because of faults.
+Requests: as many as the order names, a repeated stage up to its number of times; one more for each unreadable decision.
+Failed replies are not shown to other roles. The document fails only if the one deciding role has an error in its last
+reply, or if a vote lacks more than half of its voters because of errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NoReturn, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from core import prompts, yamltext
 from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext
-from core.debate.spec import PER_CHOICE, PER_DIMENSION, PER_LABEL, Asks, Param, Params, ProtocolSpec, Treatment
-from core.debate.turns import AttributedReply, Reply, Role, Step, Verdict, family
-from core.debate.votes import council, in_consensus
+from core.debate.spec import (
+    PER_CHOICE,
+    PER_DIMENSION,
+    PER_LABEL,
+    DecisionRule,
+    Layout,
+    Param,
+    Params,
+    ProtocolSpec,
+    RequestCount,
+)
+from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict, family
+from core.debate.votes import in_consensus, majority_verdict
 from core.errors import UsageError
 from core.prompts.checking import check
 from core.runs import Template
@@ -30,87 +40,97 @@ from core.runs import Template
 NAME, SCRIPT = "custom", "script"
 
 
-def debate(case: DebateContext) -> Step[Verdict]:
-    """Everybody speaks in the order that is described; then who is to decide has decided."""
-    told = read(str(case.params[SCRIPT]))
-    titles = {one.name: one.title for one in told.speakers}
-    said: list[AttributedReply] = []
-    last: dict[str, Reply] = {}
-    times: dict[str, int] = {}
-    for rounds in told.order:
-        for _ in range(rounds.times):
-            for stage in rounds.stages:
-                asks = [
-                    case.compose(
-                        role,
-                        form=case.form if role in told.bound else "text",
-                        round=times.get(role, 0),
-                        replies_to=[one.role for one in _heard(told, role, said)],
-                        heard=_heard(told, role, said),
-                    )
-                    for role in stage.roles
-                ]
-                replies = yield from case.ask_all(asks)
-                for role, reply in zip(stage.roles, replies, strict=True):
-                    number, times[role] = times.get(role, 0), times.get(role, 0) + 1
-                    if _readable(reply) or role not in last or not _readable(last[role]):
-                        last[role] = reply
+def debate(context: DebateContext) -> Step[Verdict]:
+    """Ask the roles in the described order, then take the verdict of the deciding role or of a vote."""
+    protocol = read(str(context.params[SCRIPT]))
+    titles = {role.name: role.title for role in protocol.spec_roles}
+    history: list[AttributedReply] = []
+    latest: dict[str, Reply] = {}
+    times: Counter[str] = Counter()
+    for loop in protocol.order:
+        for _ in range(loop.times):
+            for stage in loop.repeat:
+                replies = yield from context.ask_all(
+                    _request(context, protocol, role, times[role], history) for role in stage
+                )
+                for role, reply in zip(stage, replies, strict=True):
+                    if reply.readable or role not in latest or not latest[role].readable:
+                        latest[role] = reply
                     if reply.error is None:
-                        said.append(AttributedReply(role, titles[role], reply, number))
-            if rounds.until_agreed and _agreed(case, rounds, last):
+                        history.append(AttributedReply(role, titles[role], reply, times[role]))
+                    times[role] += 1
+            if loop.until == "agreed" and _agreed(context, loop, latest):
                 break
-    if len(told.decides) == 1:
-        return case.verdict(case.needed(last[told.decides[0]]))
-    return council(case, [last[role] for role in told.decides])
+    if len(protocol.deciding_roles) == 1:
+        return context.verdict(context.require(latest[protocol.deciding_roles[0]]))
+    return majority_verdict(context, [latest[role] for role in protocol.deciding_roles])
 
 
-def _heard(told: Description, role: str, said: Sequence[AttributedReply]) -> tuple[AttributedReply, ...]:
-    wanted = told.hears[role]
-    return tuple(one for one in said if wanted is None or one.role in wanted)
+def _request(
+    context: DebateContext, protocol: ProtocolDefinition, role: str, round: int, history: Sequence[AttributedReply]
+) -> Request:
+    sources = (protocol.hears or {}).get(role)
+    visible = tuple(entry for entry in history if sources is None or entry.role in sources)
+    return context.request(
+        role,
+        form=context.form if role in protocol.must_decide else "text",
+        round=round,
+        replies_to=[entry.role for entry in visible],
+        heard=visible,
+    )
 
 
-def _agreed(case: DebateContext, rounds: Rounds, last: dict[str, Reply]) -> bool:
-    readable = [last[role].reading.values for role in rounds.roles if _readable(last[role])]
-    return len(readable) == len(rounds.roles) and in_consensus(readable, case.codebook)
+def _agreed(context: DebateContext, loop: Loop, latest: Mapping[str, Reply]) -> bool:
+    readable = [latest[role].reading.values for role in loop.roles if latest[role].readable]
+    return len(readable) == len(loop.roles) and in_consensus(readable, context.codebook)
 
 
-def _readable(reply: Reply) -> bool:
-    return reply.error is None and reply.reading.readable
+def spec(script: str = "") -> ProtocolSpec:
+    """Return the specification of a described protocol, or an empty one without a description.
 
-
-def card(script: str = "") -> ProtocolSpec:
-    """The card of the protocol that a description makes; of none without one. UsageError for one that is wrong."""
-    told = read(script) if script.strip() else None
-    voted = told is not None and len(told.decides) > 1
-    treatments: dict[Kind, Treatment] = {"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION}
-    alone = Treatment("what it hears", "none, as one role decides", "none can arise")
-    able = told.kinds if told else tuple(treatments)
+    Raises UsageError for a description with mistakes.
+    """
+    protocol = read(script) if script.strip() else None
+    rules: dict[Kind, DecisionRule] = {"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION}
+    one_decides = DecisionRule("the deciding role's reply", "none, as one role decides", "none can arise")
+    title, summary = "Custom, from a file", "A chain or rounds of roles from a YAML file."
+    roles: tuple[Role, ...] = ()
+    layout: Layout = "chain"
+    deciding_role, kinds = VERDICT, tuple(rules)
+    if protocol is not None:
+        title, summary, roles = protocol.name, protocol.about or "A custom protocol.", protocol.spec_roles
+        layout = "round" if any(loop.times > 1 for loop in protocol.order) else "chain"
+        kinds = protocol.supported_kinds
+        if len(protocol.deciding_roles) == 1:
+            deciding_role = protocol.deciding_roles[0]
+    if protocol is None or len(protocol.deciding_roles) == 1:
+        rules = dict.fromkeys(rules, one_decides)
     return ProtocolSpec(
         name=NAME,
-        title=told.name if told else "Your own, from a file",
-        summary=(told.about or "A protocol of your own.") if told else "A chain or a round of roles from a YAML file.",
+        title=title,
+        summary=summary,
         source="a file",
-        form="round" if told and any(rounds.times > 1 for rounds in told.order) else "chain",
-        roles=lambda _params: tuple(Role(one.name, one.title, one.does) for one in told.speakers) if told else (),
-        decides=lambda _params: VERDICT if voted or told is None else told.decides[0],
-        asks=lambda _params, _codebook: _asks(told),
-        breakdown="as the file says",
-        kinds={kind: treatments[kind] if voted else alone for kind in able},
-        refuses={kind: "the file leaves it out" for kind in treatments if kind not in able},
+        layout=layout,
+        roles=lambda _params: roles,
+        deciding_role=lambda _params: deciding_role,
+        request_counts=lambda _params, _codebook: _request_counts(protocol),
+        breakdown="as described in the file",
+        kinds={kind: rules[kind] for kind in kinds},
+        unsupported={kind: "the file leaves it out" for kind in rules if kind not in kinds},
         params=(Param(SCRIPT, "Description", "", "The protocol as YAML.", hidden=True),),
         check=_check,
-        templates=lambda: _templates(told),
+        templates=lambda: _templates(protocol),
         debate=debate,
     )
 
 
-def _asks(told: Description | None) -> dict[str, Asks]:
-    counts: dict[str, Asks] = {}
-    for rounds in told.order if told else ():
-        each = Asks(1 if rounds.until_agreed else rounds.times, rounds.times)
-        for stage in rounds.stages:
-            for role in stage.roles:
-                counts[role] = counts.get(role, Asks(0, 0)) + each
+def _request_counts(protocol: ProtocolDefinition | None) -> dict[str, RequestCount]:
+    counts: dict[str, RequestCount] = {}
+    for loop in protocol.order if protocol else ():
+        each = RequestCount(1 if loop.until else loop.times, loop.times)
+        for stage in loop.repeat:
+            for role in stage:
+                counts[role] = counts.get(role, RequestCount(0, 0)) + each
     return counts
 
 
@@ -118,217 +138,185 @@ def _check(params: Params, _codebook: Codebook) -> str:
     return "" if str(params.get(SCRIPT, "")).strip() else "it needs a description: --protocol FILE.yaml, or a file here"
 
 
-def _templates(told: Description | None) -> dict[str, Template]:
-    own = {one.name: Template(name=f"{NAME}/{one.name}", text=one.prompt) for one in (told.speakers if told else ())}
-    return own | prompts.shared()
+def _templates(protocol: ProtocolDefinition | None) -> dict[str, Template]:
+    roles = protocol.roles if protocol else {}
+    own = {name: Template(name=f"{NAME}/{name}", text=role.prompt) for name, role in roles.items()}
+    return own | prompts.shared_templates()
 
 
-MOST_ROLES, MOST_TIMES = 12, 10
-DEEPEST = 6
-LONGEST = 200_000
-"""Characters that a description may have."""
+MAX_ROLES, MAX_TIMES = 12, 10
+MAX_DEPTH = 6
+MAX_CHARACTERS = 200_000
+"""Most characters of a description."""
 
 VARIABLES = ("labels", "kind", "thing", "things", "unit", "domain", "guideline", "scale", "document", "heard")
-_NAME = re.compile(r"^[a-z][a-z_]{0,30}$")
-_TAKEN = frozenset({"reask", "verdict", *prompts.BLOCKS})
-_KEYS = ("name", "about", "kinds", "roles", "order", "hears", "decides")
+_ROLE_NAME = re.compile(r"^[a-z][a-z_]{0,30}$")
+_RESERVED_NAMES = frozenset({"reask", "verdict", *prompts.BLOCKS})
+
+_Line: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True)]
+_Title: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Location: TypeAlias = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
-    """A role and the template it speaks from."""
-
-    name: str
-    title: str
-    does: str
-    prompt: str
+def _as_list(data: Any) -> Any:
+    return [data] if isinstance(data, str) else data
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """Roles that are asked in parallel."""
-
-    roles: tuple[str, ...]
+def _as_loop(data: Any) -> Any:
+    return data if isinstance(data, dict) else {"repeat": [data], "times": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Rounds:
-    """Stages one after another, ``times`` times, or with ``until_agreed`` until all that speak in them agree."""
+_Stage: TypeAlias = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_list)]
+"""Roles that are asked in parallel."""
 
-    stages: tuple[Stage, ...]
-    times: int
-    until_agreed: bool
+
+_Sources: TypeAlias = Annotated[tuple[str, ...] | None, BeforeValidator(lambda data: None if data == "all" else data)]
+
+
+class _Definition(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RoleDefinition(_Definition):
+    """A role and its template. An empty title becomes the role's name."""
+
+    title: _Title | None = None
+    does: _Line = ""
+    prompt: str = Field(min_length=1)
+
+
+class Loop(_Definition):
+    """Stages in order, ``times`` times, or with ``until`` at most so often until all roles in them agree."""
+
+    repeat: tuple[_Stage, ...] = Field(min_length=1)
+    times: int = Field(default=2, ge=1, le=MAX_TIMES, strict=True)
+    until: Literal["", "agreed"] = ""
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """All that speak in them, in order, each once."""
-        return tuple(dict.fromkeys(role for stage in self.stages for role in stage.roles))
+        """All roles of the stages, in order, each once."""
+        return tuple(dict.fromkeys(role for stage in self.repeat for role in stage))
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """A whole protocol. ``hears`` maps a role to those it hears, None to everybody. One of ``decides`` decides alone,
-    several vote."""
+class Vote(_Definition):
+    """A decision by vote of several roles."""
 
-    name: str
-    about: str
-    kinds: tuple[Kind, ...]
-    speakers: tuple[Speaker, ...]
-    order: tuple[Rounds, ...]
-    hears: Mapping[str, tuple[str, ...] | None]
-    decides: tuple[str, ...]
+    vote: tuple[str, ...]
+
+
+class ProtocolDefinition(_Definition):
+    """A protocol as described in a file. ``hears`` maps a role to the roles whose replies it sees; by default all."""
+
+    name: _Title
+    about: _Line = ""
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] | None = None
+    roles: dict[str, RoleDefinition] = Field(min_length=1, max_length=MAX_ROLES)
+    order: tuple[Annotated[Loop, BeforeValidator(_as_loop)], ...] = Field(min_length=1)
+    hears: dict[str, _Sources] | None = None
+    decides: str | Vote
 
     @property
-    def bound(self) -> frozenset[str]:
-        """The roles that owe a decision: who decides or votes, and who goes on until all agree."""
-        talking = (role for rounds in self.order if rounds.until_agreed for role in rounds.roles)
-        return frozenset((*self.decides, *talking))
+    def supported_kinds(self) -> tuple[Kind, ...]:
+        """The supported kinds of codebook; all if the file names none."""
+        return tuple(kind for kind in get_args(Kind) if self.kinds is None or kind in self.kinds)
+
+    @property
+    def deciding_roles(self) -> tuple[str, ...]:
+        """The role that decides, or the roles that vote."""
+        return (self.decides,) if isinstance(self.decides, str) else self.decides.vote
+
+    @property
+    def must_decide(self) -> frozenset[str]:
+        """Roles whose reply must contain a decision: deciding roles, and those that repeat until they agree."""
+        return frozenset((*self.deciding_roles, *(role for loop in self.order if loop.until for role in loop.roles)))
+
+    @property
+    def spec_roles(self) -> tuple[Role, ...]:
+        """The roles with their titles and descriptions."""
+        return tuple(
+            Role(name, role.title or name.replace("_", " ").capitalize(), role.does)
+            for name, role in self.roles.items()
+        )
 
 
 @lru_cache(maxsize=16)
-def read(text: str, where: str = "the protocol file") -> Description:
-    """The description that a YAML text holds. UsageError with the line of what is wrong."""
-    if len(text) > LONGEST:
-        raise UsageError(f"{where}: {len(text):,} characters.", f"A protocol has at most {LONGEST:,}.")
+def read(text: str, where: str = "the protocol file") -> ProtocolDefinition:
+    """Read a protocol definition from YAML. Raises UsageError with the line of the first mistake."""
+    if len(text) > MAX_CHARACTERS:
+        raise UsageError(f"{where}: {len(text):,} characters.", f"A protocol has at most {MAX_CHARACTERS:,}.")
     data, root = yamltext.parse(text, where, UsageError)
-    return _Reader(where, root).whole(data)
+    try:
+        definition = ProtocolDefinition.model_validate(data)
+        problem = next(_problems(definition), None)
+    except ValidationError as error:
+        problem = _first_problem(error)
+    if problem is None:
+        return definition
+    location, message, offset = problem
+    lines = _line_numbers(root)
+    while location and location not in lines:
+        location = location[:-1]
+    line = lines.get(location, 1) + offset
+    raise UsageError(f"{where}, line {line}: {message}.", "Correct the line and try again.")
 
 
-class _Reader:
-    """Checks plain data and knows on which line of the file each part of it stands."""
+def _first_problem(error: ValidationError) -> tuple[_Location, str, int]:
+    """Return (location, message, 0) of the first error; unknown keys come first, as they explain missing ones."""
+    errors = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    location = errors[0]["loc"]
+    if errors[0]["type"] == "extra_forbidden":
+        return location, f"'{location[-1]}' is not a known key here", 0
+    name = next((str(step) for step in reversed(location) if isinstance(step, str)), "")
+    message = errors[0]["msg"][:1].lower() + errors[0]["msg"][1:]
+    return location, f"{name}: {message}" if name else "expected a mapping with name, roles, order and decides", 0
 
-    def __init__(self, where: str, root: yaml.Node | None) -> None:
-        self._where = where
-        self._lines: dict[tuple[str | int, ...], int] = {}
-        if root is not None:
-            self._note((), root)
 
-    def whole(self, data: Any) -> Description:
-        data = self._mapping(data, (), _KEYS)
-        speakers = self._speakers(data.get("roles"))
-        names = tuple(one.name for one in speakers)
-        order = self._order(data.get("order"), names)
-        spoken = {role for rounds in order for stage in rounds.stages for role in stage.roles}
-        for name in names:
-            if name not in spoken:
-                self._wrong(("roles", name), f"'{name}' never speaks: it is not in the order")
-        return Description(
-            name=self._text(data.get("name"), ("name",), "a name"),
-            about=self._text(data.get("about", ""), ("about",), "a line of text", empty=True),
-            kinds=self._kinds(data.get("kinds")),
-            speakers=speakers,
-            order=order,
-            hears=self._hears(data.get("hears"), names),
-            decides=self._decides(data.get("decides"), names),
-        )
+def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, int]]:
+    """Yield (location, message, line offset) of each mistake that concerns several parts of a definition."""
+    names = definition.roles
 
-    def _speakers(self, data: Any) -> tuple[Speaker, ...]:
-        roles = self._mapping(data, ("roles",))
-        if not 0 < len(roles) <= MOST_ROLES:
-            self._wrong(("roles",), f"{len(roles)} roles; there must be 1 to {MOST_ROLES}")
-        return tuple(self._speaker(name, one) for name, one in roles.items())
+    def unknown(location: _Location, roles: Sequence[str]) -> Iterator[tuple[_Location, str, int]]:
+        for role in roles:
+            if role not in names:
+                yield location, f"there is no role '{role}'; the roles are: {', '.join(names)}", 0
 
-    def _speaker(self, name: Any, data: Any) -> Speaker:
-        at = ("roles", str(name))
-        if not isinstance(name, str) or not _NAME.match(name) or family(name) != name or name in _TAKEN:
-            self._wrong(at, f"'{name}' cannot be a role: use small letters and underscores, and no name of Moot's own")
-        one = self._mapping(data, at, ("title", "does", "prompt"))
-        prompt = self._text(one.get("prompt"), (*at, "prompt"), "a prompt with '## system' and '## user'")
-        for problem in check(prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
-            if problem.weight == "error":
-                self._wrong((*at, "prompt"), problem.message, problem.line)
-        title = self._text(one.get("title", name.replace("_", " ").capitalize()), (*at, "title"), "a title")
-        return Speaker(name, title, self._text(one.get("does", ""), (*at, "does"), "a line", empty=True), prompt)
+    for name, role in names.items():
+        if not _ROLE_NAME.match(name) or family(name) != name or name in _RESERVED_NAMES:
+            yield ("roles", name), f"'{name}' cannot be a role: use small letters and underscores, no reserved name", 0
+        for found in check(role.prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
+            if found.severity == "error":
+                yield ("roles", name, "prompt"), found.message, found.line
+    for index, loop in enumerate(definition.order):
+        yield from unknown(("order", index), loop.roles)
+        if any(len(set(stage)) < len(stage) for stage in loop.repeat):
+            yield ("order", index), "a stage has the same role twice", 0
+    asked = {role for loop in definition.order for role in loop.roles}
+    for name in names:
+        if name not in asked:
+            yield ("roles", name), f"'{name}' is never asked: it is not in the order", 0
+    for name, sources in (definition.hears or {}).items():
+        yield from unknown(("hears", name), (name, *(sources or ())))
+    yield from unknown(("decides",), definition.deciding_roles)
+    if isinstance(definition.decides, Vote) and len(set(definition.decides.vote)) < 2:
+        yield ("decides",), "a vote needs at least two different roles", 0
 
-    def _order(self, data: Any, names: tuple[str, ...]) -> tuple[Rounds, ...]:
-        if not isinstance(data, list) or not data:
-            self._wrong(("order",), "expected a list of roles")
-        return tuple(self._rounds(step, ("order", index), names) for index, step in enumerate(data))
 
-    def _rounds(self, step: Any, at: tuple[str | int, ...], names: tuple[str, ...]) -> Rounds:
-        if not isinstance(step, dict):
-            return Rounds((self._stage(step, at, names),), 1, until_agreed=False)
-        loop = self._mapping(step, at, ("repeat", "times", "until"))
-        stages = loop.get("repeat")
-        if not isinstance(stages, list) or not stages:
-            self._wrong(at, "'repeat' takes a list of roles")
-        times = loop.get("times", 2)
-        if not isinstance(times, int) or isinstance(times, bool) or not 1 <= times <= MOST_TIMES:
-            self._wrong((*at, "times"), f"'times' is a number from 1 to {MOST_TIMES}")
-        until = loop.get("until", "")
-        if until not in ("", "agreed"):
-            self._wrong((*at, "until"), "'until' can only be: agreed")
-        places = [(*at, "repeat", index) for index in range(len(stages))]
-        each = tuple(self._stage(stage, place, names) for stage, place in zip(stages, places, strict=True))
-        return Rounds(each, times, until_agreed=until == "agreed")
+def _line_numbers(root: yaml.Node | None) -> dict[_Location, int]:
+    """Return the line of every key and list entry of a YAML document."""
+    lines: dict[_Location, int] = {}
 
-    def _stage(self, stage: Any, at: tuple[str | int, ...], names: tuple[str, ...]) -> Stage:
-        roles = self._roles(stage if isinstance(stage, list) else [stage], at, names)
-        if not roles or len(set(roles)) < len(roles):
-            self._wrong(at, "a stage needs roles, each once")
-        return Stage(roles)
-
-    def _hears(self, data: Any, names: tuple[str, ...]) -> dict[str, tuple[str, ...] | None]:
-        given = self._mapping(data or {}, ("hears",), names)
-        found: dict[str, tuple[str, ...] | None] = dict.fromkeys(names)
-        for name, heard in given.items():
-            if heard != "all":
-                found[name] = self._roles(heard, ("hears", name), names)
-        return found
-
-    def _decides(self, data: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-        if isinstance(data, dict):
-            data = self._mapping(data, ("decides",), ("vote",)).get("vote")
-            voters = self._roles(data, ("decides", "vote"), names)
-            if len(set(voters)) < 2:
-                self._wrong(("decides",), "a vote needs at least two different roles")
-            return voters
-        return self._roles([data], ("decides",), names)
-
-    def _kinds(self, data: Any) -> tuple[Kind, ...]:
-        every: tuple[Kind, ...] = get_args(Kind)
-        if data is None:
-            return every
-        if not isinstance(data, list) or not data or any(kind not in every for kind in data):
-            self._wrong(("kinds",), f"expected a list of: {', '.join(every)}")
-        return tuple(kind for kind in every if kind in data)
-
-    def _roles(self, data: Any, at: tuple[str | int, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-        if not isinstance(data, list):
-            self._wrong(at, "expected a list of roles")
-        for name in data:
-            if name not in names:
-                self._wrong(at, f"there is no role '{name}'; the roles are: {', '.join(names)}")
-        return tuple(data)
-
-    def _mapping(self, data: Any, at: tuple[str | int, ...], known: tuple[str, ...] = ()) -> dict[Any, Any]:
-        if not isinstance(data, dict):
-            expected = f"with {', '.join(known)}" if known else "from names to what they are"
-            self._wrong(at, f"expected a mapping {expected}")
-        for key in data:
-            if known and key not in known:
-                self._wrong((*at, str(key)), f"'{key}' is not known here; there are: {', '.join(known)}")
-        return data
-
-    def _text(self, data: Any, at: tuple[str | int, ...], what: str, *, empty: bool = False) -> str:
-        if not isinstance(data, str) or not (empty or data.strip()):
-            self._wrong(at, f"expected {what}")
-        return data if "\n" in data else data.strip()
-
-    def _wrong(self, at: tuple[str | int, ...], message: str, below: int = 0) -> NoReturn:
-        while at and at not in self._lines:
-            at = at[:-1]
-        line = self._lines.get(at, 1) + below
-        raise UsageError(f"{self._where}, line {line}: {message}.", "Mend the line and try again.")
-
-    def _note(self, at: tuple[str | int, ...], node: yaml.Node) -> None:
-        if at in self._lines or len(at) > DEEPEST:
+    def visit(location: _Location, node: yaml.Node) -> None:
+        if location in lines or len(location) > MAX_DEPTH:
             return
-        self._lines[at] = node.start_mark.line + 1
+        lines[location] = node.start_mark.line + 1
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                self._note((*at, str(key.value)), value)
-                self._lines[(*at, str(key.value))] = key.start_mark.line + 1
+                visit((*location, str(key.value)), value)
+                lines[(*location, str(key.value))] = key.start_mark.line + 1
         elif isinstance(node, yaml.SequenceNode):
             for index, value in enumerate(node.value):
-                self._note((*at, index), value)
+                visit((*location, index), value)
+
+    if root is not None:
+        visit((), root)
+    return lines

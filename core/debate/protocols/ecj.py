@@ -2,20 +2,20 @@
 
     y_ext = f_ext(x);   y_crt = f_crt(x, y_ext);   y = f_judge(x, y_ext, y_crt)
 
-With e extra rounds extractor and critic speak e more times each, knowing all that was said. With ``scope=each`` every
-label is debated alone, as in the paper's single-interest experiments (section 5.1), all of them in parallel.
+With e extra rounds, extractor and critic reply e more times each and see all replies so far. With ``scope=each`` every
+label is debated alone, as in the paper's single-interest experiments (section 5.1), all labels in parallel.
 
-Asks: 3 + 2e, times |A| labels with ``scope=each``; one more for each of extractor and judge whose reply cannot be
-read.
-Temperature: what the server does; the paper has the default of its framework, which it does not name, and 1 for
+Requests: 3 + 2e, times |A| labels with ``scope=each``; one more for each of extractor and judge whose reply is
+unreadable.
+Temperature: the server's default. The paper uses the default of its framework, which it does not name, and 1 for
 reasoning models (appendix A).
 Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4). The
-extractor ends with its list instead of beginning with it, and may name a doubtful aspect when words of the text speak
-for it, as a critic follows. The critic is not told to disagree always, but to look for what is wrong, and knows that it
-answers an extractor and no user. The judge may give reasons before its one line; that it adds no label is enforced, not
-only asked (what was named in any round counts as named). In a choice the judge may only take a label that was chosen or
-named by an analysis; ratings are the judge's own. A fault in any reply fails the document. ``adaptive`` is our own
-(``core.debate.protocols.ecj``) and off unless it is asked for.
+extractor ends with its list instead of beginning with it. It may name a doubtful aspect if words of the text support
+it, because a critic follows. The critic is not asked to disagree always but to look for errors, and knows that it
+replies to an extractor and not to a user. The judge may give reasons before its one line. That the judge adds no label
+is enforced, not only requested (labels named in any round count as named). In a choice the judge may only take a label
+that an analysis chose or named; ratings are the judge's own. An error in any reply fails the document. ``adaptive`` is
+our addition and off by default.
 """
 
 from __future__ import annotations
@@ -25,139 +25,157 @@ from dataclasses import replace
 
 from core.annotations import VERDICT
 from core.codebook import CHOICE_ITEM, Codebook
-from core.debate.context import DebateContext, conduct, together
-from core.debate.spec import Asks, Param, Params, ProtocolSpec, Treatment, exactly
+from core.debate.context import DebateContext, run_parallel, run_protocol
+from core.debate.spec import DecisionRule, Param, Params, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, DecisionPath, Reply, Role, Step, Verdict
 
-SECOND = "extractor_b"
+SECOND_EXTRACTOR = "extractor_b"
 
-PARAMS = (
+_ADAPTIVE_PARAMS = (
     Param("adaptive", "Adaptive", False,
-          "Critic and judge are left out where the extractor is sure and its quotations are in the text."),
+          "Skip critic and judge if the extractor is sure and its quotes are in the text."),
     Param("second", "Two extractors", False,
-          "Two extractors, perhaps cheap ones, must say the same before a debate is left out.",
-          matters=lambda params: bool(params["adaptive"])),
+          "Skip a debate only if two extractors, perhaps cheap ones, agree.",
+          is_relevant=lambda params: bool(params["adaptive"])),
     Param("audit", "Audited share", 0.1,
-          "The random share of those documents that is debated in full, so that the loss is measured.",
-          least=0.0, most=1.0, matters=lambda params: bool(params["adaptive"])),
+          "Random share of the skipped documents that is debated in full, to measure what skipping loses.",
+          minimum=0.0, maximum=1.0, is_relevant=lambda params: bool(params["adaptive"])),
 )  # fmt: skip
 
 
-def roles(params: Params) -> tuple[Role, ...]:
-    """The seat that the parameters add."""
+def _adaptive_roles(params: Params) -> tuple[Role, ...]:
+    """Return the roles that the parameters add."""
     if not (params["adaptive"] and params["second"]):
         return ()
-    return (Role(SECOND, "Second extractor", "says the same, or there is a debate"),)
+    return (Role(SECOND_EXTRACTOR, "Second extractor", "must agree with the extractor, or there is a debate"),)
 
 
-def opening(case: DebateContext) -> Step[tuple[Reply, ...]]:
-    """What the extractor says, and beside it the second one if there is one; without the first there is no debate."""
-    names = ["extractor", *(role.name for role in roles(case.params))]
-    asks = [case.compose(name, template="extractor", form=case.form) for name in names]
-    first, *others = yield from case.ask_all(asks)
-    return (case.needed(first), *others)
+def open_debate(context: DebateContext) -> Step[tuple[Reply, ...]]:
+    """Return the first replies: of the extractor, and of the second extractor if there is one.
+
+    The debate fails without the extractor's reply.
+
+    """
+    names = ["extractor", *(role.name for role in _adaptive_roles(context.params))]
+    requests = [context.request(name, template="extractor", form=context.form) for name in names]
+    first, *others = yield from context.ask_all(requests)
+    return (context.require(first), *others)
 
 
-def decision_path(case: DebateContext, opened: Sequence[Reply]) -> DecisionPath:
-    """How far this debate goes. The draw is made whatever was said, so that it depends on nothing but the document."""
-    if not case.params["adaptive"]:
+def decision_path(context: DebateContext, first_replies: Sequence[Reply]) -> DecisionPath:
+    """Return the length of this debate.
+
+    The random number is drawn whatever the replies are, so that it depends on the document alone.
+
+    """
+    if not context.params["adaptive"]:
         return ""
-    drawn = case.rng.random() < case.params["audit"]
-    if doubt(opened, case.codebook):
+    drawn = context.rng.random() < context.params["audit"]
+    if doubt(first_replies, context.codebook):
         return "full"
     return "audited" if drawn else "short"
 
 
-def took(verdict: Verdict, path: DecisionPath) -> Verdict:
-    """The verdict with how far its debate went."""
+def with_path(verdict: Verdict, path: DecisionPath) -> Verdict:
+    """Return the verdict with the path of its debate."""
     return replace(verdict, path=path) if path else verdict
 
 
-def doubt(opened: Sequence[Reply], codebook: Codebook) -> str:
-    """Why what was said first does not decide, in words; empty when it does."""
-    for reply in opened:
+def doubt(first_replies: Sequence[Reply], codebook: Codebook) -> str:
+    """Return why the first replies do not decide, in words; empty if they decide."""
+    for reply in first_replies:
         reading = reply.reading
         if reply.error is not None or not reading.readable:
             return "a reply could not be read"
         if reading.undecided or any(item not in reading.values for item in codebook.items):
-            return "something was left open"
+            return "a label was left open"
         if reading.unknown:
             return "a name is not in the codebook"
-        if any(not found.supported for found in reply.evidence):
-            return "a quotation is not in the text"
-    if any(dict(reply.reading.values) != dict(opened[0].reading.values) for reply in opened[1:]):
+        if any(not quote.supported for quote in reply.evidence):
+            return "a quote is not in the text"
+    if any(dict(reply.reading.values) != dict(first_replies[0].reading.values) for reply in first_replies[1:]):
         return "the extractors differ"
-    wanted = {CHOICE_ITEM} if codebook.kind == "choice" else set(opened[0].reading.present)
-    if not wanted and len(opened) == 1:
-        return "nothing was found, and nobody else looked"
-    if wanted - {found.item for reply in opened for found in reply.evidence}:
-        return "no words of the text speak for a label"
+    wanted = {CHOICE_ITEM} if codebook.kind == "choice" else set(first_replies[0].reading.present)
+    if not wanted and len(first_replies) == 1:
+        return "no label was found, and there is no second extractor"
+    if wanted - {quote.item for reply in first_replies for quote in reply.evidence}:
+        return "a label has no quote"
     return ""
 
 
 EACH = "each"
-_HEARD = ("extractor", "critic")
+_ANALYSTS = ("extractor", "critic")
 
 
-def debate(case: DebateContext) -> Step[Verdict]:
-    """One debate on all labels at once, or one on each."""
-    if case.params["scope"] != EACH:
-        return (yield from _debate(case))
-    items = case.codebook.items
-    verdicts = yield from together(*(conduct(_debate, case.about(item)) for item in items))
-    return case.merged(dict(zip(items, verdicts, strict=True)))
+def debate(context: DebateContext) -> Step[Verdict]:
+    """Debate all labels at once, or each label alone."""
+    if context.params["scope"] != EACH:
+        return (yield from _debate(context))
+    items = context.codebook.items
+    verdicts = yield from run_parallel(*(run_protocol(_debate, context.about(item)) for item in items))
+    return context.merged(dict(zip(items, verdicts, strict=True)))
 
 
-def _debate(case: DebateContext) -> Step[Verdict]:
-    """The extractor claims, the critic objects or agrees, the judge rules among what they named."""
-    opened = yield from opening(case)
-    extraction = opened[0]
-    path = decision_path(case, opened)
+def _debate(context: DebateContext) -> Step[Verdict]:
+    """Extraction, critique and ruling; the judge decides among the labels that the analyses name."""
+    first_replies = yield from open_debate(context)
+    extraction = first_replies[0]
+    path = decision_path(context, first_replies)
     if path == "short":
-        return took(case.verdict(extraction), path)
-    critique = yield from case.ask("critic", replies_to=("extractor",), extraction=extraction, earlier=())
-    said: list[AttributedReply] = []
-    for number in range(case.params["extra_rounds"]):
-        said += _sayings(extraction, critique, number)
-        extraction = yield from case.ask(
+        return with_path(context.verdict(extraction), path)
+    critique = yield from context.ask("critic", replies_to=("extractor",), extraction=extraction, earlier=())
+    earlier: list[AttributedReply] = []
+    for number in range(context.params["extra_rounds"]):
+        earlier += _attributed(extraction, critique, number)
+        extraction = yield from context.ask(
             "extractor",
             template="extractor_again",
-            form=case.form,
+            form=context.form,
             round=number + 1,
-            replies_to=_HEARD,
-            earlier=tuple(said),
+            replies_to=_ANALYSTS,
+            earlier=tuple(earlier),
         )
-        critique = yield from case.ask(
-            "critic", round=number + 1, replies_to=_HEARD, extraction=extraction, earlier=tuple(said)
+        critique = yield from context.ask(
+            "critic", round=number + 1, replies_to=_ANALYSTS, extraction=extraction, earlier=tuple(earlier)
         )
-    ruling = yield from case.ask(
-        "judge", form=case.form, replies_to=_HEARD, extraction=extraction, critique=critique, earlier=tuple(said)
+    ruling = yield from context.ask(
+        "judge",
+        form=context.form,
+        replies_to=_ANALYSTS,
+        extraction=extraction,
+        critique=critique,
+        earlier=tuple(earlier),
     )
-    verdict = case.verdict(ruling, among=(extraction, critique, *(one.reply for one in said)))
-    return took(verdict, path)
+    verdict = context.verdict(ruling, among=(extraction, critique, *(entry.reply for entry in earlier)))
+    return with_path(verdict, path)
 
 
-def _sayings(extraction: Reply, critique: Reply, number: int) -> tuple[AttributedReply, AttributedReply]:
+def _attributed(extraction: Reply, critique: Reply, number: int) -> tuple[AttributedReply, AttributedReply]:
     return (
         AttributedReply("extractor", "The extractor", extraction, number),
         AttributedReply("critic", "The critic", critique, number),
     )
 
 
-def _asks(params: Params, codebook: Codebook) -> dict[str, Asks]:
+def _request_counts(params: Params, codebook: Codebook) -> dict[str, RequestCount]:
     debates = len(codebook.labels) if params["scope"] == EACH else 1
     rounds = debates * (1 + params["extra_rounds"])
     if not params["adaptive"]:
         return {"extractor": exactly(rounds), "critic": exactly(rounds), "judge": exactly(debates)}
-    seconds = {role.name: exactly(1) for role in roles(params)}
-    return {"extractor": Asks(1, rounds), **seconds, "critic": Asks(0, rounds), "judge": Asks(0, debates)}
+    seconds = {role.name: exactly(1) for role in _adaptive_roles(params)}
+    return {
+        "extractor": RequestCount(1, rounds),
+        **seconds,
+        "critic": RequestCount(0, rounds),
+        "judge": RequestCount(0, debates),
+    }
 
 
 def _check(params: Params, codebook: Codebook) -> str:
     if params["adaptive"] and params["scope"] == EACH:
-        return "an adaptive debate is about all labels at once, so not with scope=each"
+        return "adaptive debates are about all labels at once and cannot be combined with scope=each"
     if params["adaptive"] and codebook.kind == "rating":
-        return "an adaptive debate needs labels, for which words of the text can speak; ratings have none"
+        return "adaptive debates need quotes for labels; ratings have none"
     if params["scope"] == EACH and codebook.kind == "choice":
         return "scope=each is not defined for a choice: one label of several cannot be debated alone"
     return ""
@@ -165,33 +183,33 @@ def _check(params: Params, codebook: Codebook) -> str:
 
 _NO_VOTE = "none, as the judge decides"
 
-CARD = ProtocolSpec(
+SPEC = ProtocolSpec(
     name="ecj",
     title="Extractor, Critic, Judge",
-    summary="One claims with quotes, one objects, one decides among what they named.",
+    summary="One role names labels with quotes, one objects, one decides among the named labels.",
     source="Maada et al., ECJ-LLM, section 3.4",
-    form="chain",
+    layout="chain",
     roles=lambda params: (
-        Role("extractor", "Extractor", "names labels and quotes the words that speak for them"),
-        *roles(params),
-        Role("critic", "Critic", "argues against, or agrees where there is no ground"),
-        Role("judge", "Judge", "weighs both and decides"),
+        Role("extractor", "Extractor", "names labels and quotes the words that support them"),
+        *_adaptive_roles(params),
+        Role("critic", "Critic", "objects, or agrees if there is nothing to object to"),
+        Role("judge", "Judge", "weighs both replies and decides"),
     ),
-    decides=lambda params: VERDICT if params["adaptive"] else "judge",
-    asks=_asks,
-    breakdown="one each for extractor, critic and judge, two more for each extra round; all that for every label where "
-    "each has its own debate; 1 or 2 where an adaptive debate ends early",
+    deciding_role=lambda params: VERDICT if params["adaptive"] else "judge",
+    request_counts=_request_counts,
+    breakdown="one each for extractor, critic and judge, two more for each extra round; times the labels if each has "
+    "its own debate; 1 or 2 if an adaptive debate ends early",
     kinds={
-        "multilabel": Treatment("the labels that an analysis names", _NO_VOTE, "none can arise"),
-        "choice": Treatment("the labels that an analysis chooses", _NO_VOTE, "none can arise"),
-        "rating": Treatment("each dimension", _NO_VOTE, "none can arise"),
+        "multilabel": DecisionRule("the labels that an analysis names", _NO_VOTE, "none can arise"),
+        "choice": DecisionRule("the labels that an analysis chooses", _NO_VOTE, "none can arise"),
+        "rating": DecisionRule("each dimension", _NO_VOTE, "none can arise"),
     },
     params=(
-        Param("extra_rounds", "Extra rounds", 0, "Further rounds of extractor and critic before the judge.",
-              least=0, most=5),
-        Param("scope", "Scope", "all", "All labels in one debate, or a debate of its own for each.",
-              {"all": "All labels at once", EACH: "One debate a label"}),
-        *PARAMS,
+        Param("extra_rounds", "Extra rounds", 0, "Additional rounds of extractor and critic before the judge.",
+              minimum=0, maximum=5),
+        Param("scope", "Scope", "all", "One debate about all labels, or one debate for each label.",
+              {"all": "All labels at once", EACH: "One debate per label"}),
+        *_ADAPTIVE_PARAMS,
     ),
     check=_check,
     debate=debate,

@@ -1,18 +1,19 @@
-"""A panel of personas (Chen et al., *Multi-Agent-as-Judge*, MAJ-Eval, section 3.2 and algorithm 1).
+"""Panel of personas (Chen et al., *Multi-Agent-as-Judge*, MAJ-Eval, section 3.2 and algorithm 1).
 
-Each group debates by itself, all groups in parallel. Phase 1: every persona decides alone. Phase 2: a coordinator gives
-the floor, unresolved disagreement first, for at most T turns; whoever has nothing to add says NO MORE COMMENTS with a
-final decision and is out; those who still owe one after T turns are asked for it. Phase 3: code averages within groups
-and then across groups, a model writes what the groups agree and differ on.
+Each group debates separately, all groups in parallel. Phase 1: every persona decides independently. Phase 2: a
+coordinator chooses the next speaker, unresolved disagreement first, for at most T turns. A persona with nothing to add
+replies NO MORE COMMENTS with a final decision and leaves the debate. Personas without a final decision after T turns
+are asked for it. Phase 3: code averages within groups and then across groups; a model summarises on what the groups
+agree and differ.
 
-Asks: 1 + the sum over the groups of n + t + c + o, with n personas, t turns held (at most T), c of them given by a
-coordinator who had more than one to choose from, and o decisions owed at the end; one more for each that cannot be
-read.
+Requests: 1 + the sum over the groups of n + t + c + o, with n personas, t turns held (at most T), c turns for which
+the coordinator had more than one persona to choose from, and o final decisions owed at the end; one more for each
+unreadable decision.
 
-Deviations: the turn limit and the order of the floor are ours, as the paper gives neither; code orders who may speak
-and the coordinator chooses, and where its choice cannot be read the first in that order speaks. A group of one, and
-T = 0, have no second phase: the first decision is final. A final decision that could not be read twice is left out of
-its group's mean and noted. For choices and lists the mean is one of votes: shares within groups, averaged over groups.
+Deviations: the turn limit and the speaking order are ours, as the paper gives neither. Code orders the personas that
+may speak and the coordinator chooses; if its choice is unreadable, the first in that order speaks. A group of one, and
+T = 0, have no second phase: the first decision is final. A final decision that was unreadable twice is left out of its
+group's mean, with a note. For choices and lists the mean is one of votes: shares within groups, averaged over groups.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from dataclasses import dataclass
 
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook
-from core.debate.context import DebateContext, together
+from core.debate.context import DebateContext, run_parallel
 from core.debate.persona_extraction import DIMENSIONS, GROUPS
 from core.debate.personas import Group, Member, PersonaSet, read
 from core.debate.reading.label_names import Names
 from core.debate.reading.markers import spoken
 from core.debate.reading.normalise import fold
-from core.debate.spec import Asks, Param, Params, Preset, ProtocolSpec, Treatment, exactly
+from core.debate.spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.documents import Value
 
@@ -39,152 +40,162 @@ _DONE = re.compile(r"^[\W_]*no (?:more|further) comments?\b", re.IGNORECASE | re
 
 @dataclass(slots=True)
 class _Speaker:
-    """A member during the debate: what it thinks now, how often it spoke, and its final decision once it has one."""
+    """A persona during the debate: its current values, its number of turns, and its final decision once it has one."""
 
     member: Member
-    now: Mapping[str, Value]
-    spoken: int = 0
+    current: Mapping[str, Value]
+    turns: int = 0
     done: bool = False
     final: Reply | None = None
 
 
-def debate(case: DebateContext) -> Step[Verdict]:
-    """The groups in parallel, then the mean and its synthesis."""
-    cast = read(str(case.params["personas"]))
-    groups = yield from together(*(_group(case, cast, group) for group in cast.groups))
+def debate(context: DebateContext) -> Step[Verdict]:
+    """Debate in all groups in parallel, then average and summarise."""
+    persona_set = read(str(context.params["personas"]))
+    groups = yield from run_parallel(*(_group(context, persona_set, group) for group in persona_set.groups))
     finals = {
         group.name: {speaker.member.persona.name: _values(speaker.final) for speaker in speakers}
-        for group, speakers in zip(cast.groups, groups, strict=True)
+        for group, speakers in zip(persona_set.groups, groups, strict=True)
     }
-    averaged = average(case.codebook, finals)
-    yield from case.ask_all((_synthesis(case, cast, groups, averaged),))  # its fault costs no more than the words
+    averaged = average(context.codebook, finals)
+    yield from context.ask_all(
+        (_summary_request(context, persona_set, groups, averaged),)
+    )  # an error here loses the summary only
     return Verdict(values=averaged.values, reasons=averaged.reasons, notes=averaged.notes)
 
 
-def _group(case: DebateContext, cast: PersonaSet, group: Group) -> Step[tuple[_Speaker, ...]]:
-    members = cast.of(group)
-    turns = int(case.params["turns"])
-    first = yield from case.ask_all(_persona(case, cast, member, "persona", round=0) for member in members)
+def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Step[tuple[_Speaker, ...]]:
+    members = persona_set.of(group)
+    turns = int(context.params["turns"])
+    first = yield from context.ask_all(
+        _persona_request(context, persona_set, member, "persona", round=0) for member in members
+    )
     speakers = tuple(
-        _Speaker(member, _values(case.needed(reply))) for member, reply in zip(members, first, strict=True)
+        _Speaker(member, _values(context.require(reply))) for member, reply in zip(members, first, strict=True)
     )
     if len(speakers) == 1 or turns == 0:
         for speaker, reply in zip(speakers, first, strict=True):
             speaker.final = reply
         return speakers
-    history = [_said(speaker, reply, 0) for speaker, reply in zip(speakers, first, strict=True)]
+    history = [_attribute(speaker, reply, 0) for speaker, reply in zip(speakers, first, strict=True)]
     for turn in range(1, turns + 1):
-        waiting = _floor(case, speakers)
+        waiting = _speaking_order(context, speakers)
         if not waiting:
             break
         speaker = waiting[0]
-        if len(waiting) > 1 and case.params["coordinator"] == "model":
-            (choice,) = yield from case.ask_all((_coordinator(case, group, waiting, speakers, history, turn),))
-            speaker = _chosen(choice, waiting)
-        ask = _persona(case, cast, speaker.member, "turn", round=turn, history=history)
-        (reply,) = yield from case.ask_all((ask,))
-        _heard(speaker, case.needed(reply))
-        history.append(_said(speaker, reply, turn))
-    owing = [speaker for speaker in speakers if speaker.final is None]
-    last = yield from case.ask_all(
-        _persona(case, cast, speaker.member, "owed", round=turns + 1, history=history) for speaker in owing
+        if len(waiting) > 1 and context.params["coordinator"] == "model":
+            (choice,) = yield from context.ask_all(
+                (_coordinator_request(context, group, waiting, speakers, history, turn),)
+            )
+            speaker = _chosen_speaker(choice, waiting)
+        request = _persona_request(context, persona_set, speaker.member, "turn", round=turn, history=history)
+        (reply,) = yield from context.ask_all((request,))
+        _record_turn(speaker, context.require(reply))
+        history.append(_attribute(speaker, reply, turn))
+    undecided = [speaker for speaker in speakers if speaker.final is None]
+    last = yield from context.ask_all(
+        _persona_request(context, persona_set, speaker.member, "owed", round=turns + 1, history=history)
+        for speaker in undecided
     )
-    for speaker, reply in zip(owing, last, strict=True):
-        speaker.final = case.needed(reply)
+    for speaker, reply in zip(undecided, last, strict=True):
+        speaker.final = context.require(reply)
     return speakers
 
 
-def _heard(speaker: _Speaker, reply: Reply) -> None:
-    """What a turn changes: the speaker's mind, and whether it is done. Done without a decision, it still owes one."""
-    speaker.spoken += 1
+def _record_turn(speaker: _Speaker, reply: Reply) -> None:
+    """Update a speaker after its turn. A speaker that is done without a decision still owes one."""
+    speaker.turns += 1
     if reply.reading.readable and reply.reading.values:
-        speaker.now = _values(reply)
+        speaker.current = _values(reply)
     if _DONE.search(spoken(reply.text)):
         speaker.done = True
         speaker.final = reply if reply.reading.readable else None
 
 
-def _floor(case: DebateContext, speakers: Sequence[_Speaker]) -> list[_Speaker]:
-    """Who may still speak: first those in disagreement, of them who spoke least, then the farthest from the rest."""
+def _speaking_order(context: DebateContext, speakers: Sequence[_Speaker]) -> list[_Speaker]:
+    """Return the speakers that are not done, in speaking order.
 
-    def place(speaker: _Speaker) -> tuple[bool, int, float]:
-        others = [other.now for other in speakers if other is not speaker]
-        distance = group_distance(case.codebook, speaker.now, others)
-        return distance < apart(case.codebook), speaker.spoken, -distance
+    Those in disagreement come first, then those with fewer turns, then those farthest from the others.
+    """
 
-    return sorted((speaker for speaker in speakers if not speaker.done), key=place)
+    def priority(speaker: _Speaker) -> tuple[bool, int, float]:
+        others = [other.current for other in speakers if other is not speaker]
+        distance = group_distance(context.codebook, speaker.current, others)
+        return distance < disagreement_threshold(context.codebook), speaker.turns, -distance
+
+    return sorted((speaker for speaker in speakers if not speaker.done), key=priority)
 
 
-def _chosen(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
-    """Whom the coordinator names last, by the whole name; the first in order where it names nobody who may speak."""
+def _chosen_speaker(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
+    """Return the speaker that the coordinator names last by the whole name; the first in order if it names none."""
     by_role = {speaker.member.role: speaker for speaker in waiting}
     names = Names(tuple((role, speaker.member.persona.name, None) for role, speaker in by_role.items()))
     named = [by_role[mention.item] for mention in names.mentions(fold(spoken(reply.text)))]
     return named[-1] if named else waiting[0]
 
 
-def _persona(
-    case: DebateContext,
-    cast: PersonaSet,
+def _persona_request(
+    context: DebateContext,
+    persona_set: PersonaSet,
     member: Member,
     template: str,
     *,
     round: int,
     history: Sequence[AttributedReply] = (),
 ) -> Request:
-    heard = {"history": tuple(history)} if history else {}
-    return case.compose(
+    replies = {"history": tuple(history)} if history else {}
+    return context.request(
         member.role,
         template=template,
-        form="text" if template == "turn" else case.form,
+        form="text" if template == "turn" else context.form,
         round=round,
-        replies_to=[said.role for said in history if said.role != member.role],
+        replies_to=[entry.role for entry in history if entry.role != member.role],
         extra={
             "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
             "group": member.group.name,
-            "assignment": prompts.delimited(cast.task) if cast.task else "",
-            "simple": case.params["style"] == "simple",
+            "assignment": prompts.delimit(persona_set.task) if persona_set.task else "",
+            "simple": context.params["style"] == "simple",
         },
-        **heard,
+        **replies,
     )
 
 
-def _coordinator(
-    case: DebateContext,
+def _coordinator_request(
+    context: DebateContext,
     group: Group,
     waiting: Sequence[_Speaker],
     speakers: Sequence[_Speaker],
     history: Sequence[AttributedReply],
     turn: int,
 ) -> Request:
-    return case.compose(
+    return context.request(
         COORDINATOR,
         round=turn,
         replies_to=[speaker.member.role for speaker in speakers],
         extra={
             "group": group.name,
             "waiting": tuple(speaker.member.persona.name for speaker in waiting),
-            "silent": tuple(speaker.member.persona.name for speaker in waiting if not speaker.spoken),
+            "silent": tuple(speaker.member.persona.name for speaker in waiting if not speaker.turns),
         },
         history=tuple(history),
     )
 
 
-def _synthesis(
-    case: DebateContext, cast: PersonaSet, groups: Sequence[Sequence[_Speaker]], averaged: Averaged
+def _summary_request(
+    context: DebateContext, persona_set: PersonaSet, groups: Sequence[Sequence[_Speaker]], averaged: PanelAverage
 ) -> Request:
     finals = tuple(
-        _said(speaker, speaker.final) for speakers in groups for speaker in speakers if speaker.final is not None
+        _attribute(speaker, speaker.final) for speakers in groups for speaker in speakers if speaker.final is not None
     )
-    return case.compose(
+    return context.request(
         AGGREGATOR,
-        replies_to=[said.role for said in finals],
-        extra={"averages": averaged.lines, "groups": tuple(group.name for group in cast.groups)},
+        replies_to=[entry.role for entry in finals],
+        extra={"averages": averaged.lines, "groups": tuple(group.name for group in persona_set.groups)},
         finals=finals,
     )
 
 
-def _said(speaker: _Speaker, reply: Reply, round: int = 0) -> AttributedReply:
+def _attribute(speaker: _Speaker, reply: Reply, round: int = 0) -> AttributedReply:
     member = speaker.member
     return AttributedReply(member.role, f"{member.persona.name} ({member.group.name})", reply, round)
 
@@ -194,86 +205,86 @@ def _values(reply: Reply | None) -> Mapping[str, Value]:
 
 
 def _roles(params: Params) -> tuple[Role, ...]:
-    cast = _cast(params)
-    role_models = [
+    persona_set = _persona_set(params)
+    roles = [
         Role(
             member.role,
             member.persona.name,
             f"{member.group.name}: {member.persona.dimension or 'decides'}"[:160],
             member.group.name,
         )
-        for member in cast.members
+        for member in persona_set.members
     ]
     return (
-        *role_models,
-        Role(COORDINATOR, "Coordinator", "gives the floor, unresolved disagreement first"),
-        Role(AGGREGATOR, "Aggregator", "writes what the groups agree and differ on"),
+        *roles,
+        Role(COORDINATOR, "Coordinator", "chooses the next speaker, unresolved disagreement first"),
+        Role(AGGREGATOR, "Aggregator", "summarises on what the groups agree and differ"),
     )
 
 
-def _asks(params: Params, _codebook: Codebook) -> Mapping[str, Asks]:
-    """Turns are counted as if they went round; the sum is exact at both ends."""
-    cast, turns = _cast(params), int(params["turns"])
-    asks: dict[str, Asks] = {}
-    chosen = Asks(0, 0)
-    for group in cast.groups:
-        members = cast.of(group)
+def _request_counts(params: Params, _codebook: Codebook) -> Mapping[str, RequestCount]:
+    """Return the counts by role as if turns rotated; the sum is exact at both ends."""
+    persona_set, turns = _persona_set(params), int(params["turns"])
+    counts: dict[str, RequestCount] = {}
+    choices = RequestCount(0, 0)
+    for group in persona_set.groups:
+        members = persona_set.of(group)
         n = len(members)
-        alone = n == 1 or turns == 0
-        for place, member in enumerate(members):
-            held = turns // n + (place < turns % n)
-            asks[member.role] = exactly(1) if alone else Asks(2, 2 + held)
-        if not alone and params["coordinator"] == "model":
-            chosen += Asks(min(n - 1, turns), turns)
-    return {**asks, COORDINATOR: chosen, AGGREGATOR: exactly(1)}
+        no_debate = n == 1 or turns == 0
+        for index, member in enumerate(members):
+            share = turns // n + (index < turns % n)
+            counts[member.role] = exactly(1) if no_debate else RequestCount(2, 2 + share)
+        if not no_debate and params["coordinator"] == "model":
+            choices += RequestCount(min(n - 1, turns), turns)
+    return {**counts, COORDINATOR: choices, AGGREGATOR: exactly(1)}
 
 
-def _cast(params: Params) -> PersonaSet:
+def _persona_set(params: Params) -> PersonaSet:
     return read(str(params.get("personas", "")))
 
 
 def _check(params: Params, _codebook: Codebook) -> str:
     if params["sources"]:
-        return "sources have to be made into personas first"
+        return "personas must be created from the sources first"
     return ""
 
 
 _PARAMS = (
-    Param("personas", "Personas", "", "Who sits on the panel, as YAML. On the command line a file; empty: two simple "
-          "roles, general public and critic.", hidden=True),
-    Param("sources", "Sources", "", "Files (txt, md, pdf) that personas are made from before the run, with commas "
-          "between them.", hidden=True),
-    Param("groups", "Groups", GROUPS, "At most so many, where personas are made from sources.", least=1, most=12,
+    Param("personas", "Personas", "", "The personas as YAML. On the command line a file; empty: two simple roles, "
+          "general public and critic.", hidden=True),
+    Param("sources", "Sources", "", "Files (txt, md, pdf), separated by commas, that personas are created from "
+          "before the run.", hidden=True),
+    Param("groups", "Maximum groups", GROUPS, "Limit for personas created from sources.", minimum=1, maximum=12,
           hidden=True),
-    Param("dimensions", "Personas in a group", DIMENSIONS, "At most so many, where personas are made from sources.",
-          least=1, most=12, hidden=True),
-    Param("turns", "Turns of debate", 6, "At most so many in each group; 0 is no debate.", least=0, most=60),
-    Param("coordinator", "Who gives the floor", "model", "A model chooses, or code takes the order of disagreement.",
-          choices={"model": "a coordinator", "order": "the order of disagreement"}),
-    Param("style", "Personas speak as", "full", "With all five attributes, or as a simple role for comparison.",
-          choices={"full": "whole personas", "simple": "simple roles"}),
+    Param("dimensions", "Maximum personas per group", DIMENSIONS, "Limit for personas created from sources.",
+          minimum=1, maximum=12, hidden=True),
+    Param("turns", "Maximum turns", 6, "Limit for each group; 0 is no debate.", minimum=0, maximum=60),
+    Param("coordinator", "Next speaker", "model", "Chosen by a coordinator, or by code in the order of disagreement.",
+          choices={"model": "Coordinator", "order": "Order of disagreement"}),
+    Param("style", "Persona style", "full", "All five attributes, or a simple role for comparison.",
+          choices={"full": "Full personas", "simple": "Simple roles"}),
 )  # fmt: skip
 
-CARD = ProtocolSpec(
+SPEC = ProtocolSpec(
     name="panel",
     title="Panel of personas",
     summary="Personas from your documents decide, debate in their groups, and are averaged.",
     source="Chen et al., Multi-Agent-as-Judge (MAJ-Eval), section 3.2",
-    form="panels",
+    layout="panels",
     roles=_roles,
-    asks=_asks,
-    breakdown="in each group every member's first decision, the turns of debate, who gets the floor, and last "
-    "decisions still owed; one more to sum up all groups",
+    request_counts=_request_counts,
+    breakdown="in each group every persona's first decision, the turns of debate, the coordinator's choices, and the "
+    "final decisions still owed; one more for the summary",
     kinds={
-        "multilabel": Treatment(
-            "each label: a persona whose list differs from most others' disagrees",
+        "multilabel": DecisionRule(
+            "each label: a persona whose list differs from most others disagrees",
             "shares within groups, averaged over groups: present above a half",
             "exactly a half: that label is unresolved",
         ),
-        "choice": Treatment(
+        "choice": DecisionRule(
             "the chosen label", "shares within groups, averaged over groups: the largest", "unresolved"
         ),
-        "rating": Treatment(
+        "rating": DecisionRule(
             "each dimension: a persona a point or more from the mean of the others disagrees",
             "none: the mean within groups, then across groups",
             "cannot arise",
@@ -292,15 +303,15 @@ CARD = ProtocolSpec(
 
 
 DIGITS = 4
-"""Digits of a mean that are kept, so that it is the same on every machine."""
+"""Digits of a mean that are kept, so that the mean is the same on every machine."""
 
 Finals = Mapping[str, Mapping[str, Mapping[str, Value]]]
 """Group -> persona -> item -> value; a persona without a value for an item leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Averaged:
-    """The panel's decision. ``lines`` tell each group's mean and the whole's, for the synthesis."""
+class PanelAverage:
+    """The panel's decision. ``lines`` state the mean of each group and of the panel, for the summary."""
 
     values: Mapping[str, Value | None]
     reasons: Mapping[str, str]
@@ -308,77 +319,83 @@ class Averaged:
     lines: tuple[str, ...]
 
 
-def average(codebook: Codebook, finals: Finals) -> Averaged:
-    """The decision on each item. One that no persona of any group could give a value for is unresolved, and so is a
-    tie; a group in which nobody could is left out, and both are noted with whoever gave none."""
+def average(codebook: Codebook, finals: Finals) -> PanelAverage:
+    """Return the panel's decision on each item.
+
+    An item without any value is unresolved, and so is a tie. A group without any value for an item is left out. Both
+    are noted with the personas that gave none.
+    """
     values: dict[str, Value | None] = {}
     reasons: dict[str, str] = {}
     lines: list[str] = []
     for item in codebook.items:
         by_group = {
-            group: [said[item] for said in personas.values() if item in said] for group, personas in finals.items()
+            group: [own[item] for own in personas.values() if item in own] for group, personas in finals.items()
         }
-        given = {group: said for group, said in by_group.items() if said}
+        given = {group: group_values for group, group_values in by_group.items() if group_values}
         if not given:
             values[item], reasons[item] = None, "no persona gave a value that can be read"
             continue
-        values[item], words = _decided(codebook, given)
+        values[item], words = _decide_item(codebook, given)
         if values[item] is None:
             reasons[item] = f"the panel is divided: {words}"
         lines.append(f"{_title(codebook, item)}: {words}")
-    return Averaged(values, reasons, (*lines, *_silent(codebook, finals)), tuple(lines))
+    return PanelAverage(values, reasons, (*lines, *_missing_notes(codebook, finals)), tuple(lines))
 
 
 def group_distance(codebook: Codebook, own: Mapping[str, Value], others: Sequence[Mapping[str, Value]]) -> float:
-    """How far one stands from the others: for ratings the most points that a dimension lies from their mean, else the
-    largest share of them that say otherwise of an item. Whoever has no value for an item is as far as can be."""
-    far = [0.0]
+    """Return the distance of one persona from the others.
+
+    For ratings the distance is the largest difference, over dimensions, from the mean of the others; else the largest
+    share of the others with a different value, over items. Without a value for an item the distance is infinite.
+    """
+    distances = [0.0]
     for item in codebook.items:
-        said = [other[item] for other in others if item in other]
+        values = [other[item] for other in others if item in other]
         if item not in own:
-            far.append(float("inf"))
-        elif said and codebook.kind == "rating":
-            far.append(abs(_number(own[item]) - sum(map(_number, said)) / len(said)))
-        elif said:
-            far.append(sum(value != own[item] for value in said) / len(said))
-    return max(far)
+            distances.append(float("inf"))
+        elif values and codebook.kind == "rating":
+            distances.append(abs(_number(own[item]) - sum(map(_number, values)) / len(values)))
+        elif values:
+            distances.append(sum(value != own[item] for value in values) / len(values))
+    return max(distances)
 
 
-def apart(codebook: Codebook) -> float:
-    """From which distance on somebody is in disagreement: a point of the scale, or half of the others."""
+def disagreement_threshold(codebook: Codebook) -> float:
+    """Return the smallest distance that is a disagreement: a point of the scale, or half of the others."""
     return 1.0 if codebook.kind == "rating" else 0.5
 
 
-def _decided(codebook: Codebook, given: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
+def _decide_item(codebook: Codebook, given: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
     match codebook.kind:
         case "rating":
-            means = {group: _mean([_number(value) for value in said]) for group, said in given.items()}
+            means = {group: _mean([_number(value) for value in values]) for group, values in given.items()}
             mean = round(_mean(list(means.values())), DIGITS)
-            told = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
-            return int(mean) if mean == int(mean) else mean, f"{told}; the panel {mean:.2f}"
+            shares_text = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
+            return int(mean) if mean == int(mean) else mean, f"{shares_text}; the panel {mean:.2f}"
         case "multilabel":
             share = _share(given, True)
-            told = ", ".join(f"{group} {_share({group: said}, True):.0%}" for group, said in given.items())
-            told = f"{told}; present to {share:.0%} of the panel"
-            return (None if abs(share - 0.5) < 1e-9 else share > 0.5), told
+            shares_text = ", ".join(f"{group} {_share({group: values}, True):.0%}" for group, values in given.items())
+            shares_text = f"{shares_text}; present to {share:.0%} of the panel"
+            return (None if abs(share - 0.5) < 1e-9 else share > 0.5), shares_text
         case "choice":
             shares = {label.id: _share(given, label.id) for label in codebook.labels}
             named = sorted((label for label in codebook.labels if shares[label.id]), key=lambda one: -shares[one.id])
-            told = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in named)
+            shares_text = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in named)
             tie = len(named) > 1 and abs(shares[named[0].id] - shares[named[1].id]) < 1e-9
-            return (None if tie or not named else named[0].id), told
+            return (None if tie or not named else named[0].id), shares_text
 
 
 def _share(given: Mapping[str, Sequence[Value]], value: Value) -> float:
-    return _mean([sum(said == value for said in each) / len(each) for each in given.values()])
+    return _mean([sum(values == value for values in each) / len(each) for each in given.values()])
 
 
-def _silent(codebook: Codebook, finals: Finals) -> list[str]:
-    """Who gave no value for what."""
+def _missing_notes(codebook: Codebook, finals: Finals) -> list[str]:
+    """Return a note for each persona without a value for some items."""
     notes = []
     for group, personas in finals.items():
-        for persona, said in personas.items():
-            missing = [_title(codebook, item) for item in codebook.items if item not in said]
+        for persona, values in personas.items():
+            missing = [_title(codebook, item) for item in codebook.items if item not in values]
             if missing:
                 notes.append(f"{persona} ({group}) gave no value for {', '.join(missing)} and is left out there")
     return notes

@@ -203,12 +203,12 @@ def _messages(
     codebook: Codebook, document: Document, protocol: str, own: Mapping[str, Template]
 ) -> tuple[RequestPreview, ...]:
     card = protocols.find(protocol)
-    params = card.settled()
+    params = card.parse_params()
     settings = RunSettings(
         protocol=protocol,
         codebook=codebook,
         role_models={role.name: planning.DEFAULT_ROLE_MODEL for role in card.roles(params)},
-        templates=prompts.replaced(card.texts(), own),
+        templates=prompts.replace_templates(card.load_templates(), own),
         params=params,
     )
     return sent(settings, document)
@@ -224,9 +224,9 @@ def _role(role: str, title: str, before: Sequence[Message], now: Sequence[Messag
 
 
 def _definitions(codebook: Codebook, against: Codebook | None) -> RolePreview:
-    template = prompts.shipped("ecj")[prompts.DEFINITIONS]
+    template = prompts.shipped_templates("ecj")[prompts.DEFINITIONS]
     now, before = (
-        (Message("system", prompts.definitions(template, each)),) for each in (codebook, against or codebook)
+        (Message("system", prompts.render_definitions(template, each)),) for each in (codebook, against or codebook)
     )
     return _role("", "Definitions", before, now)
 

@@ -254,4 +254,4 @@ def _first_role(row: RunRow) -> str | None:
         roles = card.roles(row.settings.params)
     except UsageError:
         return None
-    return roles[0].name if roles and card.form == "chain" and row.settings.codebook.kind == "multilabel" else None
+    return roles[0].name if roles and card.layout == "chain" and row.settings.codebook.kind == "multilabel" else None

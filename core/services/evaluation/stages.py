@@ -80,7 +80,7 @@ def role_titles(run: RunRow) -> dict[str, str]:
 def decider(run: RunRow) -> str:
     """The role whose list becomes the verdict, ``verdict`` where no single one's does."""
     try:
-        return protocols.of(run.settings).decides(protocols.params_of(run.settings))
+        return protocols.of(run.settings).deciding_role(protocols.params_of(run.settings))
     except UsageError:
         return VERDICT
 

@@ -67,7 +67,8 @@ def propose_rewrite(
     book = codebooks.standing(session).codebook
     label = book.label(label_id)
     ask = Request(
-        "editor", prompts.render(prompts.shipped("lab")["definition"], _template_values(session, book, label, run_id))
+        "editor",
+        prompts.render(prompts.shipped_templates("lab")["definition"], _template_values(session, book, label, run_id)),
     )
     settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=role_model))
     settings = settings.model_copy(update={"role_models": {ask.role: role_model}})
@@ -138,7 +139,7 @@ def _template_values(session: ProjectSession, book: Codebook, label: Label, run_
     def some(kind: str) -> list[str]:
         side = sides.get(kind)
         return (
-            [prompts.delimited(text[:MAX_CHARACTERS]) for text in side.texts[:DOCUMENTS_SHOWN]]
+            [prompts.delimit(text[:MAX_CHARACTERS]) for text in side.texts[:DOCUMENTS_SHOWN]]
             if side is not None
             else []
         )

@@ -16,7 +16,7 @@ from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document
-from core.engine.debate import Debate, parse_reply
+from core.engine.debate import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings
@@ -137,7 +137,7 @@ def prompt_change(
     settings = base_settings(session, plan)
     now = templates.template_status(session, slot, settings.protocol)
     if not now.usable:
-        problem = next(each for each in now.problems if each.weight == "error")
+        problem = next(each for each in now.problems if each.severity == "error")
         raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
     old = against or now.base
     return PromptChange(
@@ -356,7 +356,7 @@ def forecast_trial(session: ProjectSession, change: PromptChange, sample: Sample
 
 def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequence[Document]) -> CostForecast:
     """Return which replies of a run on these documents are stored, and how many are missing."""
-    most = protocols.of(settings).total(settings.params, settings.codebook).most
+    most = protocols.of(settings).total_requests(settings.params, settings.codebook).maximum
     calls = reused = 0
     for document in documents:
         found, ended = _replayed(session, settings, document)
@@ -378,7 +378,7 @@ def _replayed(session: ProjectSession, settings: RunSettings, document: Document
             if None in stored:
                 return found, False
             pairs = zip(debate.pending, stored, strict=True)
-            debate.send([parse_reply(each, pending, settings) for pending, each in pairs if each is not None])
+            debate.send([read_reply(each, pending, settings) for pending, each in pairs if each is not None])
     finally:
         debate.close()
     return found, True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from core import baseline
-from core.baseline.scan import clauses_of, locate, window
+from core.baseline.scan import clause_at, clauses_of, window
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
 from core.documents import Document, Value
 from core.errors import CodebookError, UsageError
@@ -180,7 +180,7 @@ def _clause(codebook: Codebook, label: Label, document: Document, part: Part) ->
     clauses = list(clauses_of(text))
     hits = baseline.hits(codebook, text).get(label.id, ())
     if hits:
-        start, end = window(text, clauses[locate(clauses, hits[0][0])], *hits[0])
+        start, end = window(text, clauses[clause_at(clauses, hits[0][0])], *hits[0])
         return _cut(text[start:end], part)
     if len(clauses) == 1:
         return _cut(text, part)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from core.annotations import agreed
+from core.annotations import majority_reference
 from core.classifier.review_order import SamplingRecord
 from core.runs import RunRow
 from core.services.codebooks import staleness
@@ -80,7 +80,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "unread": dict(dossier.unread),
         "roles": {role: dict(said) for role, said in dossier.roles.items()},
         "evidence": [{**asdict(quote), "role": role} for role, quote in quotes.by_role(dossier)],
-        "gold": agreed(dossier.document.gold, codebook.items),
+        "gold": majority_reference(dossier.document.gold, codebook.items),
         "reasons": _badges(found.line),
         "error": dossier.error.message if dossier.error else "",
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
-from core.annotations import agreed, differs
+from core.annotations import differs, majority_reference
 from core.classifier.review_order import SamplingRecord, interleave
 from core.codebook import Codebook
 from core.documents import Value
@@ -283,7 +283,7 @@ def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> Row:
         text=dossier.document.text,
         values={item: dossier.value(item) for item in codebook.items},
         verdict={item: dossier.values.get(item) for item in codebook.items},
-        gold=agreed(dossier.document.gold, codebook.items),
+        gold=majority_reference(dossier.document.gold, codebook.items),
         roles=lists,
         edited=frozenset(item for item, review in dossier.reviews.items() if review.value != dossier.values.get(item)),
         disputed=frozenset(item for item in codebook.items if len({says.get(item) for says in heard}) > 1),

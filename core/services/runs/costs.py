@@ -75,7 +75,7 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
     in mean length between the project's documents and those that were measured.
     """
     spec = protocols.of(settings)
-    asks = spec.asks(settings.params, settings.codebook)
+    asks = spec.request_counts(settings.params, settings.codebook)
     measured = _measured_usage(session, settings)
     if measured is not None:
         run_id, tokens = measured
@@ -94,13 +94,13 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
             role.name,
             role.title,
             settings.role_models[role.name],
-            documents * iterations * asks[role.name].most,
+            documents * iterations * asks[role.name].maximum,
             _adjust_prompt(tokens.get(role.name) or _largest_usage(tokens), extra_tokens),
             settings.engine,
         )
         for role in spec.roles(settings.params)
     )
-    if any(count.least < count.most for count in asks.values()):
+    if any(count.minimum < count.maximum for count in asks.values()):
         source += "; the number of calls is an upper bound, because a debate may end early"
     basis = _basis(session.models, roles, source)
     if settings.engine.name == "batch" and any(role.cost_usd for role in roles):

@@ -91,7 +91,7 @@ class Plan:
         spec = protocols.find(self.protocol, self.params)
         own = {PRESET, *(param.name for param in spec.params)} if spec.presets else {p.name for p in spec.params}
         params = {name: value for name, value in self.params.items() if name in own}
-        known = _assignable_names(spec.roles(spec.settled(params)))
+        known = _assignable_names(spec.roles(spec.parse_params(params)))
         return replace(
             self,
             params=params,
@@ -157,12 +157,12 @@ def build_settings(
     codebook.require_labels()
     if codebook.kind not in spec.kinds:
         able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
-        reason = spec.refuses.get(codebook.kind, "")
+        reason = spec.unsupported.get(codebook.kind, "")
         raise CodebookError(
             f"{spec.title} does not support codebooks of kind {codebook.kind}{': ' + reason if reason else ''}.",
             f"Choose one of: {', '.join(able)}." if able else "No protocol supports this kind.",
         )
-    params = spec.settled(plan.params)
+    params = spec.parse_params(plan.params)
     if problem := spec.check(params, codebook):
         raise UsageError(f"{spec.name}: {problem}.", "Change the parameter or the codebook.")
     roles = spec.roles(params)
@@ -188,7 +188,7 @@ def build_settings(
         codebook=codebook,
         codebook_version=version,
         role_models=role_models,
-        templates=prompts.replaced(spec.texts(), own or {}),
+        templates=prompts.replace_templates(spec.load_templates(), own or {}),
         params=params,
         seed=plan.seed,
         concurrency=plan.concurrency,

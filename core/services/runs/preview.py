@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate import protocols
-from core.debate.context import DebateContext, conduct
+from core.debate.context import DebateContext, run_protocol
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
 from core.formatting import format_count
@@ -36,7 +36,7 @@ def simulate_asks(settings: RunSettings, document: Document) -> list[Request]:
     spec = protocols.of(settings)
     titles = {role.name: role.title for role in spec.roles(settings.params)}
     made: list[Request] = []
-    step = conduct(spec.debate, DebateContext(document, settings))
+    step = run_protocol(spec.debate, DebateContext(document, settings))
     try:
         asks = next(step)
         while len(made) < MAX_ASKS:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import baseline
 from core.codebook import Codebook, Label, load_yaml
-from core.debate.context import interpret
+from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
 from core.documents import Document
 
@@ -119,7 +119,7 @@ def reply(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> 
     """The reply as the engine hands it on."""
     document = Document("1", {"text": text})
     request = Request(role, (), heard, form="choice" if codebook.kind == "choice" else "labels")
-    return interpret(request, Reply(text=baseline.answer(request, codebook, document)), codebook, document)
+    return parse_reply(request, Reply(text=baseline.answer(request, codebook, document)), codebook, document)
 
 
 def debate(text: str, codebook: Codebook = HOTEL) -> tuple[Reply, Reply, Reply]:
@@ -322,7 +322,7 @@ class TestRating:
 
     def rated(self, role: str, document: Document, **heard: object) -> Mapping[str, object]:
         asked = Request(role, (), inputs=heard, form="ratings")
-        made = interpret(asked, Reply(baseline.answer(asked, self.BOOK, document)), self.BOOK, document)
+        made = parse_reply(asked, Reply(baseline.answer(asked, self.BOOK, document)), self.BOOK, document)
         return {self.BOOK.label(item).name: value for item, value in made.reading.values.items()}
 
     def heard(self, rating: int) -> Reply:

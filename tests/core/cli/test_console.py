@@ -1,4 +1,4 @@
-"""Waiting for what another thread does, while Ctrl+C is heard."""
+"""Waiting for a future while Ctrl+C is handled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.cli import console
 
 
 class JustDone(Future[str]):
-    """Ends in the moment between a wait that has run out and the look whether it is done."""
+    """Completes between a timed-out wait and the check whether it is done."""
 
     def result(self, timeout: float | None = None) -> str:
         if not self.done():
@@ -17,5 +17,5 @@ class JustDone(Future[str]):
         return super().result(timeout)
 
 
-def test_what_ends_as_a_wait_runs_out_is_no_failure():
-    assert console.wait(JustDone(), lambda _: None) == "the answer"
+def test_future_that_ends_as_its_timeout_expires_is_returned():
+    assert console.wait_for(JustDone(), lambda _: None) == "the answer"

@@ -182,7 +182,7 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
     [
         (("--model", "nowhere/x"), "no connection 'nowhere'"),
         (("--model", "builtin"), "not a model"),
-        (("--protocol", "duel"), "no protocol"),
+        (("--protocol", "duel"), "Unknown protocol"),
         (("--role", "jury=builtin/lexical"), "no role 'jury'"),
         (("--param", "max_tokens=many"), "max_tokens"),
         (("--param", "colour=red"), "colour"),

@@ -61,9 +61,9 @@ def test_an_unknown_model_stops_the_run_with_one_request(folder: Path, server: S
 def test_the_longest_document_is_weighed_against_the_context(tmp_path: Path, server: Scripted) -> None:
     write(tmp_path, "Text.", "word " * 2000)
     told = annotate(tmp_path, *at(server, PLAIN, "--param", "on_long=cut"))
-    assert "The longest document (d1) takes about" in told.stderr
-    assert "has 2,048" in told.stderr
-    assert "will be cut" in told.stderr
+    assert "The longest document (d1) needs about" in told.stderr
+    assert "is 2,048 tokens" in told.stderr
+    assert "will be truncated" in told.stderr
     roomy = annotate(tmp_path, *at(server, THINKER), project="q.duckdb")
     assert "longest document" not in roomy.stderr
 

@@ -12,7 +12,7 @@ from tests.core.cli.invoking import moot
 from tests.servers.running import free_port, wait_for
 
 
-def test_others_are_told_where_it_is_and_ctrl_c_ends_it_well(tmp_path: Path) -> None:
+def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Path) -> None:
     project, port = tmp_path / "p.duckdb", free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(port)]
@@ -25,7 +25,7 @@ def test_others_are_told_where_it_is_and_ctrl_c_ends_it_well(tmp_path: Path) -> 
         locked = moot("runs", "--project", project, "--json", code=2).stderr
         assert f"is open in Moot at {url} (pid {process.pid}): close it there, or use another --project." in locked
         second = moot("studio", "--no-browser", "--project", project).stderr
-        assert f"open already, at {url}" in second
+        assert f"already open at {url}" in second
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=30)[1].decode()
     finally:

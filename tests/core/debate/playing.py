@@ -7,7 +7,7 @@ from typing import Any
 
 from core.annotations import Precedents
 from core.codebook import Codebook, Kind, Label, Scale
-from core.debate.context import DebateContext, conduct, interpret
+from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.spec import ProtocolSpec
 from core.debate.turns import Reply, Request, Verdict
 from core.documents import Document
@@ -27,21 +27,21 @@ Hand = Callable[[Request, int], Reply | str]
 Played = tuple[Verdict, list[Request]]
 
 
-def case_of(
-    card: ProtocolSpec,
+def context_of(
+    spec: ProtocolSpec,
     kind: Kind = "multilabel",
     precedents: Precedents | None = None,
     codebook: Codebook | None = None,
     **given: Any,
 ) -> DebateContext:
     """A case before one of the codebooks, with these parameters."""
-    params = card.settled(given)
-    role_model = RoleModel(connection="fake", model="m")
+    params = spec.parse_params(given)
+    model = RoleModel(connection="fake", model="m")
     settings = RunSettings(
-        protocol=card.name,
+        protocol=spec.name,
         codebook=codebook or CODEBOOKS[kind],
-        role_models={role.name: role_model for role in card.roles(params)},
-        templates=card.texts(),
+        role_models={role.name: model for role in spec.roles(params)},
+        templates=spec.load_templates(),
         params=params,
     )
     return DebateContext(DOCUMENT, settings, precedents or {})
@@ -62,31 +62,31 @@ def says(kind: Kind, *names: str, ratings: int | Mapping[str, int] = 4) -> str:
 def agreeing(kind: Kind) -> Hand:
     """Everybody finds Service, where it may be named; ratings are 4."""
 
-    def hand(ask: Request, _number: int) -> str:
-        if ask.form == "text":
+    def hand(request: Request, _number: int) -> str:
+        if request.form == "text":
             return "Service is what it speaks of."
-        if kind == "multilabel" and ask.item not in ("", SERVICE):
+        if kind == "multilabel" and request.item not in ("", SERVICE):
             return says(kind)
-        return says(kind, "Price" if ask.without == SERVICE else "Service")
+        return says(kind, "Price" if request.without == SERVICE else "Service")
 
     return hand
 
 
-def play(card: ProtocolSpec, case: DebateContext, hand: Hand | None = None, **answers: Reply | str) -> Played:
+def play(spec: ProtocolSpec, context: DebateContext, hand: Hand | None = None, **answers: Reply | str) -> Played:
     """Drive a debate to its end: the n-th ask gets ``answers["n" + str(n)]``, the others what ``hand`` gives."""
-    codebook = case.settings.codebook
+    codebook = context.settings.codebook
     hand = hand or agreeing(codebook.kind)
-    asked: list[Request] = []
-    step = conduct(card.debate, case)
+    sent: list[Request] = []
+    step = run_protocol(spec.debate, context)
     try:
-        asks = next(step)
+        requests = next(step)
         while True:
             replies = []
-            for ask in asks:
-                given = answers.get(f"n{len(asked)}") or hand(ask, len(asked))
-                asked.append(ask)
+            for request in requests:
+                given = answers.get(f"n{len(sent)}") or hand(request, len(sent))
+                sent.append(request)
                 reply = given if isinstance(given, Reply) else Reply(given)
-                replies.append(interpret(ask, reply, codebook, case.document))
-            asks = step.send(tuple(replies))
+                replies.append(parse_reply(request, reply, codebook, context.document))
+            requests = step.send(tuple(replies))
     except StopIteration as end:
-        return end.value, asked
+        return end.value, sent

@@ -12,9 +12,9 @@ from core.debate.protocols import PROTOCOLS
 from core.debate.protocols.courtroom import cut, fits, sentences
 from core.debate.turns import Reply, ReplyError, Request
 from core.errors import UsageError
-from tests.core.debate.playing import LABELS, PRICE, ROOM, SERVICE, Hand, case_of, play, says
+from tests.core.debate.playing import LABELS, PRICE, ROOM, SERVICE, Hand, context_of, play, says
 
-CARD = PROTOCOLS["courtroom"]
+SPEC = PROTOCOLS["courtroom"]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
 BINARY = Codebook(kind="choice", unit="review", labels=LABELS[:2])
 SHOWN = {
@@ -28,12 +28,12 @@ def court(rulings: str = "SSS", first: str = "Service", second: str = "Price", a
     ``!`` a fault."""
     names = {"S": "Service", "P": "Price", "R": "Room"}
 
-    def hand(ask: Request, _number: int) -> Reply | str:
-        match ask.role.split("_")[0]:
+    def hand(request: Request, _number: int) -> Reply | str:
+        match request.role.split("_")[0]:
             case "magistrate":
-                return says("choice", second if ask.round else first)
+                return says("choice", second if request.round else first)
             case "judge":
-                letter = rulings[int(ask.role[-1]) - 1]
+                letter = rulings[int(request.role[-1]) - 1]
                 return BOOM if letter == "!" else "Hm." if letter == "-" else says("choice", names[letter])
             case "clerk":
                 return "Because it says so."
@@ -42,39 +42,39 @@ def court(rulings: str = "SSS", first: str = "Service", second: str = "Price", a
     return hand
 
 
-def roles(asked: list[Request]) -> list[str]:
-    return [ask.role for ask in asked if not ask.retry]
+def roles(requests: list[Request]) -> list[str]:
+    return [request.role for request in requests if not request.retry]
 
 
 def test_the_stages_of_a_trial() -> None:
-    verdict, asked = play(CARD, case_of(CARD, "choice", precedents=SHOWN), court())
-    assert roles(asked) == [
+    verdict, requests = play(SPEC, context_of(SPEC, "choice", precedents=SHOWN), court())
+    assert roles(requests) == [
         "magistrate", "magistrate", "prosecutor", "defender", "clerk", "clerk", "judge_1", "judge_2", "judge_3",
     ]  # fmt: skip
     assert verdict.values == {"label": SERVICE}
-    prosecutor, defender = asked[2:4]
+    prosecutor, defender = requests[2:4]
     assert "You argue that the label is Service." in prosecutor.messages[1].content
     assert "You argue that the label is Price." in defender.messages[1].content
     assert prosecutor.replies_to == defender.replies_to == ()
     # Who speaks for an answer that was given to them says nothing of what they think themselves.
-    assert [ask.is_auxiliary for ask in asked] == [False, True, True, True, True, True, False, False, False]
-    told = asked[6].messages[1].content
+    assert [request.is_auxiliary for request in requests] == [False, True, True, True, True, True, False, False, False]
+    told = requests[6].messages[1].content
     for words in ("Kind porters.", "A fair bill.", "Because it says so."):
         assert words in told
 
 
 def test_of_two_labels_the_other_one_is_the_second_answer() -> None:
-    _, asked = play(CARD, case_of(CARD, codebook=BINARY, judges=1), court("S"))
-    assert roles(asked) == ["magistrate", "prosecutor", "defender", "judge_1"]
-    assert "the label is Price" in asked[2].messages[1].content
+    _, requests = play(SPEC, context_of(SPEC, codebook=BINARY, judges=1), court("S"))
+    assert roles(requests) == ["magistrate", "prosecutor", "defender", "judge_1"]
+    assert "the label is Price" in requests[2].messages[1].content
 
 
 def test_the_second_answer_is_asked_for_without_the_first() -> None:
-    _, asked = play(CARD, case_of(CARD, "choice"), court())
-    assert asked[1].without == SERVICE
-    assert asked[1].is_auxiliary
-    assert "- Service" not in asked[1].messages[0].content
-    verdict, asked = play(CARD, case_of(CARD, "choice"), court(second="Service"))
+    _, requests = play(SPEC, context_of(SPEC, "choice"), court())
+    assert requests[1].without == SERVICE
+    assert requests[1].is_auxiliary
+    assert "- Service" not in requests[1].messages[0].content
+    verdict, requests = play(SPEC, context_of(SPEC, "choice"), court(second="Service"))
     assert verdict.notes[0] == "the hearing gave no second answer: 'Price' was defended"
     assert verdict.values == {"label": SERVICE}
 
@@ -94,11 +94,11 @@ def test_the_second_answer_is_asked_for_without_the_first() -> None:
     ],
 )
 def test_in_parallel_the_majority_of_the_judges_counts(rulings: str, label: str | None, status: str) -> None:
-    case = case_of(CARD, "choice", bench="parallel", judges=len(rulings))
-    verdict, asked = play(CARD, case, court(rulings))
+    context = context_of(SPEC, "choice", bench="parallel", judges=len(rulings))
+    verdict, requests = play(SPEC, context, court(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
-    judges = [ask for ask in asked if ask.role.startswith("judge") and not ask.retry]
-    assert len({ask.messages for ask in judges}) == 1
+    judges = [request for request in requests if request.role.startswith("judge") and not request.retry]
+    assert len({request.messages for request in judges}) == 1
 
 
 @pytest.mark.parametrize(
@@ -112,107 +112,115 @@ def test_in_parallel_the_majority_of_the_judges_counts(rulings: str, label: str 
     ],
 )
 def test_in_sequence_the_last_judge_decides(rulings: str, label: str | None, status: str, heard: int) -> None:
-    verdict, asked = play(CARD, case_of(CARD, "choice", judges=3), court(rulings))
+    verdict, requests = play(SPEC, context_of(SPEC, "choice", judges=3), court(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
-    last = next(ask for ask in asked if ask.role == "judge_3")
+    last = next(request for request in requests if request.role == "judge_3")
     assert len(last.replies_to) == 2 + heard
 
 
 def test_one_judge_in_sequence_is_one_judge_in_parallel() -> None:
     both = [
-        play(CARD, case_of(CARD, "choice", precedents=SHOWN, judges=1, bench=bench), court("P"))
+        play(SPEC, context_of(SPEC, "choice", precedents=SHOWN, judges=1, bench=bench), court("P"))
         for bench in ("sequence", "parallel")
     ]
-    assert [ask.messages for ask in both[0][1]] == [ask.messages for ask in both[1][1]]
+    assert [request.messages for request in both[0][1]] == [request.messages for request in both[1][1]]
     assert both[0][0] == both[1][0]
 
 
 def test_without_precedents_there_is_nothing_to_write_reasons_for() -> None:
-    verdict, asked = play(CARD, case_of(CARD, "choice", shots=3), court())
-    assert "clerk" not in roles(asked)
-    assert "Precedents:" not in asked[-1].messages[1].content
+    verdict, requests = play(SPEC, context_of(SPEC, "choice", shots=3), court())
+    assert "clerk" not in roles(requests)
+    assert "Precedents:" not in requests[-1].messages[1].content
     assert verdict.status == "verdict"
 
 
 def test_a_reason_belongs_to_its_precedent_and_is_the_same_in_every_debate() -> None:
-    case = case_of(CARD, "choice", precedents=SHOWN)
-    _, asked = play(CARD, case, court())
-    clerk = next(ask for ask in asked if ask.role == "clerk")
+    context = context_of(SPEC, "choice", precedents=SHOWN)
+    _, requests = play(SPEC, context, court())
+    clerk = next(request for request in requests if request.role == "clerk")
     assert clerk.document is not None
     assert clerk.document.id == "8"
-    assert case.document.text not in clerk.messages[1].content
-    verdict, asked = play(CARD, case, court(), n4=BOOM)
+    assert context.document.text not in clerk.messages[1].content
+    verdict, requests = play(SPEC, context, court(), n4=BOOM)
     assert verdict.status == "verdict"
-    assert asked[-1].messages[1].content.count("Why:") == 1
+    assert requests[-1].messages[1].content.count("Why:") == 1
 
 
 def test_a_document_is_no_precedent_of_its_own() -> None:
     own = {("label", SERVICE): (Precedent("1", "The staff.", {"label": SERVICE}),)}
-    assert "clerk" not in roles(play(CARD, case_of(CARD, "choice", precedents=own), court())[1])
+    assert "clerk" not in roles(play(SPEC, context_of(SPEC, "choice", precedents=own), court())[1])
 
 
 def test_an_argument_over_length_is_asked_again_and_then_cut() -> None:
     long = "It is so. It really is. And more."
-    verdict, asked = play(CARD, case_of(CARD, "choice"), court(argument=long))
-    again = [ask for ask in asked if ask.retry]
-    assert [ask.role for ask in again] == ["prosecutor", "defender"]
+    verdict, requests = play(SPEC, context_of(SPEC, "choice"), court(argument=long))
+    again = [request for request in requests if request.retry]
+    assert [request.role for request in again] == ["prosecutor", "defender"]
     assert "3 sentences and 8 words" in again[0].messages[-1].content
-    told = asked[-1].messages[1].content
+    told = requests[-1].messages[1].content
     assert "It is so." in told
     assert "It really is." not in told
     assert verdict.status == "verdict"
-    assert not [ask for ask in play(CARD, case_of(CARD, "choice", sentences=3), court(argument=long))[1] if ask.retry]
+    assert not [
+        request
+        for request in play(SPEC, context_of(SPEC, "choice", sentences=3), court(argument=long))[1]
+        if request.retry
+    ]
 
 
 @pytest.mark.parametrize("role", [0, 1, 2, 3])
 def test_without_hearing_or_counsel_there_is_no_trial(role: int) -> None:
-    assert play(CARD, case_of(CARD, "choice"), court(), **{f"n{role}": BOOM})[0].status == "failed"
+    assert play(SPEC, context_of(SPEC, "choice"), court(), **{f"n{role}": BOOM})[0].status == "failed"
 
 
 def test_a_first_answer_that_cannot_be_read_is_unresolved() -> None:
-    verdict, asked = play(CARD, case_of(CARD, "choice"), lambda _ask, _number: "Hm.")
+    verdict, requests = play(SPEC, context_of(SPEC, "choice"), lambda _ask, _number: "Hm.")
     assert verdict.status == "unresolved"
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
 def multi(first: tuple[str, ...], second: tuple[str, ...], present: bool) -> Hand:
-    def hand(ask: Request, _number: int) -> str:
-        if ask.role == "magistrate":
-            return says("multilabel", *(second if ask.round else first))
-        if not ask.role.startswith("judge"):
+    def hand(request: Request, _number: int) -> str:
+        if request.role == "magistrate":
+            return says("multilabel", *(second if request.round else first))
+        if not request.role.startswith("judge"):
             return "So it is."
-        name = next(label.name for label in LABELS if label.name in ask.messages[0].content)
+        name = next(label.name for label in LABELS if label.name in request.messages[0].content)
         return says("multilabel", *[name] * present)
 
     return hand
 
 
 def test_each_contested_label_has_a_trial() -> None:
-    case = case_of(CARD, judges=2)
-    verdict, asked = play(CARD, case, multi(("Service", "Price"), ("Service", "Room"), present=True))
+    context = context_of(SPEC, judges=2)
+    verdict, requests = play(SPEC, context, multi(("Service", "Price"), ("Service", "Room"), present=True))
     assert verdict.values == {SERVICE: True, PRICE: True, ROOM: True}
     assert verdict.notes[0] == "tried: 'Price', 'Room'"
-    assert len(asked) == 2 + 2 * (2 + 2)
-    assert {ask.item for ask in asked} == {"", PRICE, ROOM}
-    arguing = {(ask.role, ask.item): ask.messages[1].content for ask in asked if ask.role == "prosecutor"}
+    assert len(requests) == 2 + 2 * (2 + 2)
+    assert {request.item for request in requests} == {"", PRICE, ROOM}
+    arguing = {
+        (request.role, request.item): request.messages[1].content
+        for request in requests
+        if request.role == "prosecutor"
+    }
     assert "the aspect #Price is present" in arguing["prosecutor", PRICE]
     assert "the aspect #Room is not present" in arguing["prosecutor", ROOM]
-    verdict, _ = play(CARD, case, multi(("Service", "Price"), ("Service", "Room"), present=False))
+    verdict, _ = play(SPEC, context, multi(("Service", "Price"), ("Service", "Room"), present=False))
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
 
 
 def test_without_doubt_there_is_no_trial() -> None:
-    verdict, asked = play(CARD, case_of(CARD), multi(("Service",), ("Service",), present=False))
+    verdict, requests = play(SPEC, context_of(SPEC), multi(("Service",), ("Service",), present=False))
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
 @given(judges=st.integers(1, 5), every=st.booleans(), second=st.sets(st.sampled_from(["Service", "Price", "Room"])))
 def test_the_number_of_asks_of_labels(judges: int, every: bool, second: set[str]) -> None:
-    case = case_of(CARD, judges=judges, trials="all" if every else "disputed")
-    _, asked = play(CARD, case, multi(("Service",), tuple(second), present=True))
+    context = context_of(SPEC, judges=judges, trials="all" if every else "disputed")
+    _, requests = play(SPEC, context, multi(("Service",), tuple(second), present=True))
     contested = 3 if every else len(second ^ {"Service"})
-    assert len(asked) == (1 if every else 2) + contested * (2 + judges)
+    assert len(requests) == (1 if every else 2) + contested * (2 + judges)
 
 
 @given(judges=st.integers(1, 5), shots=st.integers(0, 3), there=st.integers(0, 4), binary=st.booleans(),
@@ -222,17 +230,17 @@ def test_the_number_of_asks_of_a_choice(judges: int, shots: int, there: int, bin
         ("label", label): tuple(Precedent(f"{label}{n}", f"Text {n}", {"label": label}) for n in range(there))
         for label in (SERVICE, PRICE)
     }
-    case = case_of(
-        CARD, "choice", shown, BINARY if binary else None, judges=judges, shots=shots, bench=bench
+    context = context_of(
+        SPEC, "choice", shown, BINARY if binary else None, judges=judges, shots=shots, bench=bench
     )  # fmt: skip
-    _, asked = play(CARD, case, court("S" * judges))
-    assert len(asked) == (1 if binary else 2) + 2 + 2 * min(shots, there) + judges  # h + 2 + q + J
+    _, requests = play(SPEC, context, court("S" * judges))
+    assert len(requests) == (1 if binary else 2) + 2 + 2 * min(shots, there) + judges  # h + 2 + q + J
 
 
 def test_ratings_have_no_two_answers() -> None:
-    assert "rating" in CARD.refuses
+    assert "rating" in SPEC.unsupported
     with pytest.raises(UsageError, match="judges cannot be 6"):
-        CARD.settled({"judges": "6"})
+        SPEC.parse_params({"judges": "6"})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from core.debate.protocols import find
 from core.debate.protocols.custom import read
 from core.debate.turns import Reply, ReplyError
 from core.errors import UsageError
-from tests.core.debate.playing import PRICE, SERVICE, case_of, play, says
+from tests.core.debate.playing import PRICE, SERVICE, context_of, play, says
 
 PROMPT = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }} {{ heard }}"}'
 TALK = f"""name: Talk
@@ -29,22 +29,22 @@ BOOM = Reply(error=ReplyError("server fault", "boom"))
 
 
 def held(script: str, *answers: Reply | str):
-    card = find("custom", {"script": script})
-    case = case_of(card, "choice", script=script)
-    return play(card, case, lambda _ask, number: answers[min(number, len(answers) - 1)])
+    spec = find("custom", {"script": script})
+    context = context_of(spec, "choice", script=script)
+    return play(spec, context, lambda _ask, number: answers[min(number, len(answers) - 1)])
 
 
 S, P = says("choice", "Service"), says("choice", "Price")
 
 
 def test_it_runs_as_it_is_described() -> None:
-    verdict, asked = held(TALK, S, P, S, S, P)
-    assert [ask.role for ask in asked] == ["one", "two", "one", "two", "last"]
+    verdict, requests = held(TALK, S, P, S, S, P)
+    assert [request.role for request in requests] == ["one", "two", "one", "two", "last"]
     assert verdict.values == {"label": PRICE}
-    assert asked[0].replies_to == ()
-    assert asked[2].replies_to == ("one", "two")
-    assert asked[4].replies_to == ("two",)
-    assert asked[4].messages[1].content.count("<analysis") == 2
+    assert requests[0].replies_to == ()
+    assert requests[2].replies_to == ("one", "two")
+    assert requests[4].replies_to == ("two",)
+    assert requests[4].messages[1].content.count("<analysis") == 2
     assert len(held(TALK, S)[1]) == 3  # agreed at once
     assert len(held(TALK, S, P, S, P, S, P, S)[1]) == 7
 
@@ -63,13 +63,15 @@ def test_a_fault_counts_where_it_decides() -> None:
 
 
 def test_the_card_counts_and_names() -> None:
-    card = find("custom", {"script": TALK + "kinds: [choice]\nabout: They talk.\n"})
-    params = card.settled({"script": TALK})
-    assert card.title == "Talk"
-    assert card.summary == "They talk."
-    assert str(card.total(params, case_of(card, "choice", script=TALK).codebook)) == "3 to 7"
-    assert set(card.refuses) == {"multilabel", "rating"}
-    assert "--protocol FILE.yaml" in find("custom").check({"script": ""}, case_of(card, "choice", script=TALK).codebook)
+    spec = find("custom", {"script": TALK + "kinds: [choice]\nabout: They talk.\n"})
+    params = spec.parse_params({"script": TALK})
+    assert spec.title == "Talk"
+    assert spec.summary == "They talk."
+    assert str(spec.total_requests(params, context_of(spec, "choice", script=TALK).codebook)) == "3 to 7"
+    assert set(spec.unsupported) == {"multilabel", "rating"}
+    assert "--protocol FILE.yaml" in find("custom").check(
+        {"script": ""}, context_of(spec, "choice", script=TALK).codebook
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,16 +79,16 @@ def test_the_card_counts_and_names() -> None:
     [
         (("decides: last", "decides: nobody"), 13, "no role 'nobody'"),
         (("  - last\n", "  - lost\n"), 10, "no role 'lost'"),
-        (("times: 3", "times: 99"), 8, "1 to 10"),
+        (("times: 3", "times: 99"), 8, "less than or equal to 10"),
         (("until: agreed", "until: bored"), 9, "agreed"),
-        (("name: Talk", "name: Talk\ncolour: red"), 2, "'colour' is not known"),
+        (("name: Talk", "name: Talk\ncolour: red"), 2, "'colour' is not a known key"),
         (("  two: ", "  decision: "), 4, "'decision' cannot be a role"),
         (("  two: ", "  judge_2: "), 4, "'judge_2' cannot be a role"),
-        (("  last: {prompt", "  last: {speech"), 5, "'speech' is not known"),
+        (("  last: {prompt", "  last: {speech"), 5, "'speech' is not a known key"),
         (("## user", "## usr"), 3, "no '## user' part"),
-        (("  - last\n", ""), 5, "'last' never speaks"),
+        (("  - last\n", ""), 5, "'last' is never asked"),
         (("order:", "order: ["), 7, "not YAML"),
-        (("decides: last", "kinds: [essay]\ndecides: last"), 13, "list of: multilabel"),
+        (("decides: last", "kinds: [essay]\ndecides: last"), 13, "'multilabel', 'choice' or 'rating'"),
         (("decides: last", "decides: {vote: [one, one]}"), 13, "at least two"),
     ],
 )  # fmt: skip

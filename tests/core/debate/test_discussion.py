@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError, Request
-from tests.core.debate.playing import PRICE, SERVICE, Hand, case_of, play, says
+from tests.core.debate.playing import PRICE, SERVICE, Hand, context_of, play, says
 
-CARD = PROTOCOLS["discussion"]
+SPEC = PROTOCOLS["discussion"]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
 
 
@@ -20,8 +20,8 @@ def choosing(*rounds: str) -> Hand:
     nothing that can be read, ``!`` a fault."""
     names = {"S": "Service", "P": "Price", "R": "Room"}
 
-    def hand(ask: Request, _number: int) -> Reply | str:
-        letter = rounds[ask.round]["abcdefghi".index(ask.role[-1])]
+    def hand(request: Request, _number: int) -> Reply | str:
+        letter = rounds[request.round]["abcdefghi".index(request.role[-1])]
         if letter == "!":
             return BOOM
         return "Who knows." if letter == "-" else says("choice", names[letter])
@@ -30,8 +30,8 @@ def choosing(*rounds: str) -> Hand:
 
 
 def held(*rounds: str, **params: object):
-    verdict, asked = play(CARD, case_of(CARD, "choice", annotators=len(rounds[0]), **params), choosing(*rounds))
-    return verdict, [ask for ask in asked if not ask.retry]
+    verdict, requests = play(SPEC, context_of(SPEC, "choice", annotators=len(rounds[0]), **params), choosing(*rounds))
+    return verdict, [request for request in requests if not request.retry]
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def held(*rounds: str, **params: object):
     ],
 )
 def test_they_talk_until_they_agree(rounds: tuple[str, ...], label: str, how: str) -> None:
-    verdict, asked = held(*rounds)
+    verdict, requests = held(*rounds)
     assert verdict.values == {"label": label}
     assert verdict.notes[0] == how
-    assert len(asked) == 3 * len(rounds)  # n(1 + r)
-    assert [ask.round for ask in asked] == [number for number in range(len(rounds)) for _ in range(3)]
+    assert len(requests) == 3 * len(rounds)  # n(1 + r)
+    assert [request.round for request in requests] == [number for number in range(len(rounds)) for _ in range(3)]
 
 
 @pytest.mark.parametrize("rounds", [("SSPP",) * 3, ("SPR",) * 3, ("SP",) * 3])
@@ -59,31 +59,31 @@ def test_a_tie_is_unresolved(rounds: tuple[str, ...]) -> None:
 
 
 def test_everybody_hears_everybody_under_fixed_letters_oneself_included() -> None:
-    _, asked = held("SSP", "SSP", "SSP")
-    assert len({ask.messages for ask in asked[:3]}) == 1
-    for place, ask in enumerate(asked[3:6]):
-        told = ask.messages[1].content
-        assert ask.replies_to == ("annotator_a", "annotator_b", "annotator_c")
+    _, requests = held("SSP", "SSP", "SSP")
+    assert len({request.messages for request in requests[:3]}) == 1
+    for place, request in enumerate(requests[3:6]):
+        told = request.messages[1].content
+        assert request.replies_to == ("annotator_a", "annotator_b", "annotator_c")
         for letter in "ABC":
             assert f"Annotator {letter}:" in told
         assert f"You are Annotator {'ABC'[place]}." in told
         assert "Round 2" not in told
-    assert asked[6].messages[1].content.count("<analysis") == 6
-    assert "Round 2:" in asked[6].messages[1].content
+    assert requests[6].messages[1].content.count("<analysis") == 6
+    assert "Round 2:" in requests[6].messages[1].content
 
 
 def test_an_annotator_that_fails_once_stands_by_what_it_said() -> None:
-    verdict, asked = held("SSP", "!PP", "!PP")
+    verdict, requests = held("SSP", "!PP", "!PP")
     assert verdict.values == {"label": PRICE}
-    assert len(asked) == 9
+    assert len(requests) == 9
     # what failed is not heard: of round 2 there are two voices
-    assert asked[6].messages[1].content.count("<analysis") == 5
+    assert requests[6].messages[1].content.count("<analysis") == 5
 
 
 def test_the_rest_decide_without_one_that_never_can() -> None:
-    verdict, asked = held("SS!", "SS!", "SS!")
+    verdict, requests = held("SS!", "SS!", "SS!")
     assert verdict.values == {"label": SERVICE}
-    assert len(asked) == 3  # two of three agree, the third is not waited for
+    assert len(requests) == 3  # two of three agree, the third is not waited for
     assert verdict.notes == ("consensus in round 0", "2 of 3 voted; the others gave nothing that can be read")
     assert held("SS-")[0].values == {"label": SERVICE}
 
@@ -91,48 +91,51 @@ def test_the_rest_decide_without_one_that_never_can() -> None:
 def test_one_alone_is_no_consensus() -> None:
     assert held("S!!", "S!!", "S!!")[0].status == "failed"
     assert held("S--", "S--", "S--")[0].status == "unresolved"
-    verdict, asked = held("S!!", "SS!")
+    verdict, requests = held("S!!", "SS!")
     assert verdict.values == {"label": SERVICE}
-    assert len(asked) == 6
+    assert len(requests) == 6
 
 
 def test_all_faulty_is_failed_at_once() -> None:
-    verdict, asked = held("!!!")
+    verdict, requests = held("!!!")
     assert verdict.status == "failed"
-    assert len(asked) == 3
-    verdict, asked = held("---")
+    assert len(requests) == 3
+    verdict, requests = held("---")
     assert verdict.status == "unresolved"
-    assert len(asked) == 3
+    assert len(requests) == 3
 
 
 def test_ratings_agree_within_a_distance_and_take_the_median() -> None:
-    case = case_of(CARD, "rating")
-    hand: Hand = lambda ask, _: says("rating", ratings={"Service": 3 + (ask.role[-1] == "c"), "Price": 2, "Room": 5})  # noqa: E731
-    verdict, asked = play(CARD, case, hand)
-    assert len(asked) == 3
+    context = context_of(SPEC, "rating")
+
+    def hand(request: Request, _number: int) -> str:
+        return says("rating", ratings={"Service": 3 + (request.role[-1] == "c"), "Price": 2, "Room": 5})
+
+    verdict, requests = play(SPEC, context, hand)
+    assert len(requests) == 3
     assert list(verdict.values.values()) == [3, 2, 5]
-    strict = case_of(CARD, "rating", within=0)
-    assert len(play(CARD, strict, hand)[1]) == 9
+    strict = context_of(SPEC, "rating", within=0)
+    assert len(play(SPEC, strict, hand)[1]) == 9
 
 
 def test_labels_are_in_consensus_when_the_whole_lists_are() -> None:
-    hand: Hand = lambda ask, _: says("multilabel", "Service", *["Price"] * (ask.role[-1] == "a"))  # noqa: E731
-    verdict, asked = play(CARD, case_of(CARD), hand)
-    assert len(asked) == 9
+    hand: Hand = lambda request, _: says("multilabel", "Service", *["Price"] * (request.role[-1] == "a"))  # noqa: E731
+    verdict, requests = play(SPEC, context_of(SPEC), hand)
+    assert len(requests) == 9
     assert list(verdict.values.values()) == [True, False, False]
 
 
 @given(
     data=st.data(),
-    role_models=st.integers(2, 5),
+    roles=st.integers(2, 5),
     most=st.integers(0, 3),
     kind=st.sampled_from(["multilabel", "choice"]),
 )
-def test_the_number_of_asks_is_n_times_one_plus_r(data: st.DataObject, role_models: int, most: int, kind: Kind) -> None:
+def test_the_number_of_asks_is_n_times_one_plus_r(data: st.DataObject, roles: int, most: int, kind: Kind) -> None:
     hand: Hand = lambda _ask, _number: says(kind, data.draw(st.sampled_from(["Service", "Price"])))  # noqa: E731
-    verdict, asked = play(CARD, case_of(CARD, kind, annotators=role_models, rounds=most), hand)
-    last = max(ask.round for ask in asked)
-    assert len(asked) == role_models * (1 + last)
+    verdict, requests = play(SPEC, context_of(SPEC, kind, annotators=roles, rounds=most), hand)
+    last = max(request.round for request in requests)
+    assert len(requests) == roles * (1 + last)
     assert last <= most
     assert verdict.status in ("verdict", "unresolved")
     if last < most:

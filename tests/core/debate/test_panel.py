@@ -15,7 +15,7 @@ from core.debate.personas import Group, Persona, PersonaSet, dump_yaml, load_yam
 from core.debate.protocols import panel
 from core.debate.turns import Reply, ReplyError, Request, Verdict
 from core.errors import UsageError
-from tests.core.debate.playing import CODEBOOKS, PRICE, ROOM, SERVICE, Hand, case_of, play, says
+from tests.core.debate.playing import CODEBOOKS, PRICE, ROOM, SERVICE, Hand, context_of, play, says
 
 DONE = "NO MORE COMMENTS\n"
 
@@ -34,7 +34,7 @@ def cast_of(*sizes: int) -> PersonaSet:
 def held(
     hand: Hand, kind: Kind = "rating", sizes: tuple[int, ...] = (2,), **params: Any
 ) -> tuple[Verdict, list[Request]]:
-    return play(panel.CARD, case_of(panel.CARD, kind, personas=cast_of(*sizes).text, **params), hand)
+    return play(panel.SPEC, context_of(panel.SPEC, kind, personas=cast_of(*sizes).text, **params), hand)
 
 
 def rating(points: Mapping[str, int] | int) -> str:
@@ -44,59 +44,59 @@ def rating(points: Mapping[str, int] | int) -> str:
 def by(**ratings: int) -> Hand:
     """Every persona rates all dimensions the same, says so in the debate and has no more comments."""
 
-    def hand(ask: Request, _number: int) -> str:
-        points = ratings.get(ask.role, 3)
-        return f"{DONE}{rating(points)}" if ask.round else rating(points)
+    def hand(request: Request, _number: int) -> str:
+        points = ratings.get(request.role, 3)
+        return f"{DONE}{rating(points)}" if request.round else rating(points)
 
     return hand
 
 
-def roles(asked: list[Request]) -> list[str]:
-    return [ask.role for ask in asked]
+def roles(requests: list[Request]) -> list[str]:
+    return [request.role for request in requests]
 
 
 def test_no_more_comments_at_once() -> None:
-    verdict, asked = held(by(persona_1=2, persona_2=5))
+    verdict, requests = held(by(persona_1=2, persona_2=5))
     # Both alone; the coordinator has two to choose from, and nobody to choose after the first is out.
-    assert roles(asked) == ["persona_1", "persona_2", "coordinator", "persona_1", "persona_2", "aggregator"]
+    assert roles(requests) == ["persona_1", "persona_2", "coordinator", "persona_1", "persona_2", "aggregator"]
     assert verdict.values == {SERVICE: 3.5, PRICE: 3.5, ROOM: 3.5}
 
 
 def test_turns_exhausted_leaves_decisions_owed() -> None:
-    verdict, asked = held(lambda ask, _: "Hm." if ask.round in (1, 2, 3) else rating(4), turns=3)
-    assert Counter(roles(asked)) == {"persona_1": 4, "persona_2": 3, "coordinator": 3, "aggregator": 1}
-    assert [ask.form for ask in asked if ask.round == 4] == ["ratings", "ratings"]
+    verdict, requests = held(lambda request, _: "Hm." if request.round in (1, 2, 3) else rating(4), turns=3)
+    assert Counter(roles(requests)) == {"persona_1": 4, "persona_2": 3, "coordinator": 3, "aggregator": 1}
+    assert [request.form for request in requests if request.round == 4] == ["ratings", "ratings"]
     assert set(verdict.values.values()) == {4}
 
 
 def test_done_without_a_decision_is_out_of_the_debate_and_asked_for_it() -> None:
-    def hand(ask: Request, _number: int) -> str:
-        return DONE if ask.round in (1, 2) else rating(2 if ask.round else 5)
+    def hand(request: Request, _number: int) -> str:
+        return DONE if request.round in (1, 2) else rating(2 if request.round else 5)
 
-    verdict, asked = held(hand, turns=6)
-    assert [ask.round for ask in asked if ask.role == "persona_1"] == [0, 1, 7]
+    verdict, requests = held(hand, turns=6)
+    assert [request.round for request in requests if request.role == "persona_1"] == [0, 1, 7]
     assert set(verdict.values.values()) == {2}, "what is asked for at the end counts, not what was said alone"
 
 
 def test_a_final_decision_that_cannot_be_read_twice_is_left_out_and_noted() -> None:
-    def hand(ask: Request, _number: int) -> str:
-        return "I cannot say." if ask.role == "persona_2" else f"{DONE}{rating(4)}"
+    def hand(request: Request, _number: int) -> str:
+        return "I cannot say." if request.role == "persona_2" else f"{DONE}{rating(4)}"
 
-    verdict, asked = held(hand, turns=1, coordinator="order")
-    assert [ask.retry for ask in asked if ask.role == "persona_2"] == [0, 1, 0, 0, 1]
+    verdict, requests = held(hand, turns=1, coordinator="order")
+    assert [request.retry for request in requests if request.role == "persona_2"] == [0, 1, 0, 0, 1]
     assert set(verdict.values.values()) == {4}
     assert verdict.notes[-1] == "Bob (G0) gave no value for Service, Price, Room and is left out there"
-    verdict, _ = held(lambda ask, _: "Nobody knows.", turns=1)
+    verdict, _ = held(lambda request, _: "Nobody knows.", turns=1)
     assert verdict.status == "unresolved"
     assert set(verdict.reasons.values()) == {"no persona gave a value that can be read"}
 
 
 def test_disagreement_has_the_floor_first() -> None:
     # Cy is farthest from the others: mean of 2 and 2 against 5.
-    _, asked = held(by(persona_1=2, persona_2=2, persona_3=5), sizes=(3,), coordinator="order")
-    assert roles(asked)[3] == "persona_3"
-    waiting = next(ask for ask in held(by(persona_1=2, persona_2=2, persona_3=5), sizes=(3,))[1]
-                   if ask.role == "coordinator").inputs["waiting"]  # fmt: skip
+    _, requests = held(by(persona_1=2, persona_2=2, persona_3=5), sizes=(3,), coordinator="order")
+    assert roles(requests)[3] == "persona_3"
+    waiting = next(request for request in held(by(persona_1=2, persona_2=2, persona_3=5), sizes=(3,))[1]
+                   if request.role == "coordinator").inputs["waiting"]  # fmt: skip
     assert waiting[0] == "Cy"
 
 
@@ -110,27 +110,31 @@ def test_disagreement_has_the_floor_first() -> None:
 ])  # fmt: skip
 def test_a_name_within_a_longer_one_is_not_called(names: tuple[str, str], said: str, chosen: str) -> None:
     cast = PersonaSet(groups=(Group(name="G", personas=tuple(Persona(name=name, dimension="d") for name in names)),))
-    case = case_of(panel.CARD, "rating", personas=cast.text, turns=1)
+    context = context_of(panel.SPEC, "rating", personas=cast.text, turns=1)
     ratings = {"persona_1": 1, "persona_2": 5}
-    _, asked = play(
-        panel.CARD,
-        case,
-        lambda ask, _: said if ask.role == "coordinator" else rating(ratings.get(ask.role, 3)),
+    _, requests = play(
+        panel.SPEC,
+        context,
+        lambda request, _: said if request.role == "coordinator" else rating(ratings.get(request.role, 3)),
     )
-    assert next(ask.role for ask in asked if ask.round == 1 and ask.role != "coordinator") == chosen
+    assert next(request.role for request in requests if request.round == 1 and request.role != "coordinator") == chosen
 
 
 def test_the_coordinator_is_followed_where_it_names_one_who_may_speak() -> None:
-    def hand(ask: Request, number: int) -> str:
-        return "Ann was clear. Next: Bob" if ask.role == "coordinator" else by(persona_1=1, persona_2=5)(ask, number)
+    def hand(request: Request, number: int) -> str:
+        return (
+            "Ann was clear. Next: Bob"
+            if request.role == "coordinator"
+            else by(persona_1=1, persona_2=5)(request, number)
+        )
 
     assert roles(held(hand)[1])[3] == "persona_2"
 
 
 def test_groups_speak_in_parallel_and_weigh_the_same() -> None:
-    verdict, asked = held(by(persona_1=1, persona_2=1, persona_3=1, persona_4=5), sizes=(3, 1))
-    assert roles(asked)[:4] == ["persona_1", "persona_2", "persona_3", "persona_4"]
-    assert roles(asked).count("persona_4") == 1, "one persona has nobody to debate with"
+    verdict, requests = held(by(persona_1=1, persona_2=1, persona_3=1, persona_4=5), sizes=(3, 1))
+    assert roles(requests)[:4] == ["persona_1", "persona_2", "persona_3", "persona_4"]
+    assert roles(requests).count("persona_4") == 1, "one persona has nobody to debate with"
     assert set(verdict.values.values()) == {3}, "(1 + 5) / 2, not (1 + 1 + 1 + 5) / 4"
     assert "G0 1.00, G1 5.00; the panel 3.00" in verdict.notes[0]
 
@@ -145,8 +149,8 @@ def test_groups_speak_in_parallel_and_weigh_the_same() -> None:
     ],
 )
 def test_votes(kind: Kind, votes: tuple[str, ...], value: object) -> None:
-    def hand(ask: Request, _number: int) -> str:
-        return says(kind, votes[int(ask.role[-1]) - 1]) if ask.role.startswith("persona") else "Next: Ann"
+    def hand(request: Request, _number: int) -> str:
+        return says(kind, votes[int(request.role[-1]) - 1]) if request.role.startswith("persona") else "Next: Ann"
 
     verdict, _ = held(hand, kind, (2, 2), turns=0)
     item = "label" if kind == "choice" else SERVICE
@@ -160,7 +164,9 @@ def test_simple_roles_say_less_and_everything_hostile_is_delimited() -> None:
         task=evil, groups=(Group(name="G", personas=(Persona(name="Ann", demographics="A maid", traits="kind"),)),)
     )
     whole, simple = (
-        play(panel.CARD, case_of(panel.CARD, "rating", personas=cast.text, style=style), by())[1][0].messages[0].content
+        play(panel.SPEC, context_of(panel.SPEC, "rating", personas=cast.text, style=style), by())[1][0]
+        .messages[0]
+        .content
         for style in ("full", "simple")
     )
     assert "How you are: kind" in whole
@@ -171,7 +177,7 @@ def test_simple_roles_say_less_and_everything_hostile_is_delimited() -> None:
 
 def test_a_fault_of_the_aggregator_costs_no_more_than_its_words() -> None:
     boom = Reply(error=ReplyError("server fault", "boom"))
-    verdict, _ = held(lambda ask, n: boom if ask.role == "aggregator" else by()(ask, n))
+    verdict, _ = held(lambda request, n: boom if request.role == "aggregator" else by()(request, n))
     assert verdict.status == "verdict"
 
 
@@ -182,24 +188,24 @@ def test_asks_are_what_the_formula_says(data: st.DataObject) -> None:
     turns = data.draw(st.integers(0, 6))
     chair = data.draw(st.sampled_from(["model", "order"]))
 
-    def hand(ask: Request, _number: int) -> str:
-        if ask.role == "coordinator":
+    def hand(request: Request, _number: int) -> str:
+        if request.role == "coordinator":
             return "Next: somebody"
         points = data.draw(st.integers(1, 5))
-        done = ask.form == "text" and data.draw(st.booleans())
+        done = request.form == "text" and data.draw(st.booleans())
         return f"{DONE if done else ''}{rating(points)}"
 
-    case = case_of(panel.CARD, "rating", personas=cast_of(*sizes).text, turns=turns, coordinator=chair)
-    verdict, asked = play(panel.CARD, case, hand)
-    count = Counter("persona" if ask.role.startswith("persona") else ask.role for ask in asked)
-    held = sum(ask.form == "text" and ask.role.startswith("persona") for ask in asked)
-    owed = sum(ask.role.startswith("persona") and ask.round == turns + 1 for ask in asked if turns)
+    context = context_of(panel.SPEC, "rating", personas=cast_of(*sizes).text, turns=turns, coordinator=chair)
+    verdict, requests = play(panel.SPEC, context, hand)
+    count = Counter("persona" if request.role.startswith("persona") else request.role for request in requests)
+    held = sum(request.form == "text" and request.role.startswith("persona") for request in requests)
+    owed = sum(request.role.startswith("persona") and request.round == turns + 1 for request in requests if turns)
     chosen = count["coordinator"]
-    assert len(asked) == 1 + sum(sizes) + held + chosen + owed
+    assert len(requests) == 1 + sum(sizes) + held + chosen + owed
     assert (chosen <= held) if chair == "model" else chosen == 0
     assert held <= turns * len(sizes)
-    bounds = panel.CARD.total(case.params, case.codebook)
-    assert bounds.least <= len(asked) <= bounds.most
+    bounds = panel.SPEC.total_requests(context.params, context.codebook)
+    assert bounds.minimum <= len(requests) <= bounds.maximum
     assert all(1 <= value <= 5 for value in verdict.values.values() if value is not None)
 
 

@@ -17,22 +17,22 @@ from core.documents import Document
 from core.errors import UsageError
 
 TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Parents like animals."
-TEMPLATES = prompts.shipped(persona_extraction.TEMPLATES)
+TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
 
 
 def drive(
     sources: list[SourceDocument], hand: Callable[[Request], str | Reply], **limits: int
 ) -> tuple[Made, list[Request]]:
     step = persona_extraction.make(sources, "Rate questions.", TEMPLATES, **limits)
-    asked: list[Request] = []
+    sent: list[Request] = []
     try:
-        asks = next(step)
+        requests = next(step)
         while True:
-            asked += asks
-            given = [hand(ask) for ask in asks]
-            asks = step.send(tuple(one if isinstance(one, Reply) else Reply(one) for one in given))
+            sent += requests
+            given = [hand(request) for request in requests]
+            requests = step.send(tuple(one if isinstance(one, Reply) else Reply(one) for one in given))
     except StopIteration as end:
-        return end.value, asked
+        return end.value, sent
 
 
 def scouted(*stakeholders: tuple[str, list[tuple[str, str]]]) -> str:
@@ -62,18 +62,18 @@ MERGED = json.dumps(
 )
 
 
-def hand(ask: Request, **other: Any) -> str | Reply:
+def hand(request: Request, **other: Any) -> str | Reply:
     replies = {
         "scout": scouted(PARENTS, TEACHERS),
         "merger": MERGED,
-        "author": json.dumps({"name": f"Somebody of the {ask.inputs.get('group')}", "traits": "calm"}),
+        "author": json.dumps({"name": f"Somebody of the {request.inputs.get('group')}", "traits": "calm"}),
     } | other
-    return replies[ask.role]
+    return replies[request.role]
 
 
 def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
-    made, asked = drive([SourceDocument("a.md", TEXT)], hand)
-    assert [ask.role for ask in asked] == ["scout", "merger", "author", "author"]
+    made, requests = drive([SourceDocument("a.md", TEXT)], hand)
+    assert [request.role for request in requests] == ["scout", "merger", "author", "author"]
     families, schools = made.cast.groups
     assert (families.name, families.characteristics, schools.name) == ("Families", "They read.", "Schools")
     (persona,) = families.personas
@@ -85,50 +85,55 @@ def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
 
 
 def test_a_name_that_is_taken_is_asked_for_again() -> None:
-    made, asked = drive([SourceDocument("a.md", TEXT)], lambda ask: hand(ask, author=json.dumps({"name": "Kim"})))
-    assert [ask.inputs["taken"] for ask in asked if ask.role == "author"] == [(), (), ("Kim",)]
+    made, requests = drive(
+        [SourceDocument("a.md", TEXT)], lambda request: hand(request, author=json.dumps({"name": "Kim"}))
+    )
+    assert [request.inputs["taken"] for request in requests if request.role == "author"] == [(), (), ("Kim",)]
     assert [persona.name for group in made.cast.groups for persona in group.personas] == ["Kim", "Kim 2"]
 
 
 def test_one_kind_of_stakeholder_needs_no_merger_and_limits_hold() -> None:
-    made, asked = drive([SourceDocument("a.md", TEXT)], lambda ask: hand(ask, scout=scouted(PARENTS)), dimensions=1)
-    assert [ask.role for ask in asked] == ["scout", "author"]
+    made, requests = drive(
+        [SourceDocument("a.md", TEXT)], lambda request: hand(request, scout=scouted(PARENTS)), dimensions=1
+    )
+    assert [request.role for request in requests] == ["scout", "author"]
     assert [group.name for group in made.cast.groups] == ["Parents"]
     assert len(made.cast.groups[0].personas) == 1
 
 
-@pytest.mark.parametrize(("role", "asks"), [("scout", 2), ("merger", 2), ("author", 3)])
-def test_a_reply_without_json_is_asked_for_once_more(role: str, asks: int) -> None:
+@pytest.mark.parametrize(("role", "count"), [("scout", 2), ("merger", 2), ("author", 3)])
+def test_a_reply_without_json_is_asked_for_once_more(role: str, count: int) -> None:
     heard: list[Request] = []
 
-    def shy(ask: Request) -> str | Reply:
-        heard.append(ask)
-        first = ask.role == role and not ask.retry and sum(one.role == role for one in heard) == 1
-        return "Let me think." if first else hand(ask)
+    def shy(request: Request) -> str | Reply:
+        heard.append(request)
+        first = request.role == role and not request.retry and sum(one.role == role for one in heard) == 1
+        return "Let me think." if first else hand(request)
 
-    made, asked = drive([SourceDocument("a.md", TEXT)], shy)
-    assert sum(ask.role == role for ask in asked) == asks
+    made, requests = drive([SourceDocument("a.md", TEXT)], shy)
+    assert sum(request.role == role for request in requests) == count
     assert not made.notes
     assert len(made.cast.members) == 2
 
 
 def test_what_cannot_be_read_twice_is_done_without_and_noted() -> None:
     made, _ = drive(
-        [SourceDocument("a.md", TEXT)], lambda ask: hand(ask, merger="no", author=Reply(error=ReplyError("x", "y")))
+        [SourceDocument("a.md", TEXT)],
+        lambda request: hand(request, merger="no", author=Reply(error=ReplyError("x", "y"))),
     )
     assert [group.name for group in made.cast.groups] == ["Parents", "Teachers"]
     assert "could not be merged" in made.notes[0]
     assert made.cast.groups[0].personas[0].dimension == "short"
     made, _ = drive(
         [SourceDocument("a.md", TEXT), SourceDocument("b.md", "x")],
-        lambda ask: hand(ask) if "Parents" in str(ask.inputs.get("source", "Parents")) else "no",
+        lambda request: hand(request) if "Parents" in str(request.inputs.get("source", "Parents")) else "no",
     )
     assert made.notes == ("A part of b.md was read without an answer that can be understood.",)
 
 
 def test_nothing_found_is_said() -> None:
     with pytest.raises(UsageError, match="No stakeholder was found in a"):
-        drive([SourceDocument("a.md", TEXT)], lambda ask: hand(ask, scout="[]"))
+        drive([SourceDocument("a.md", TEXT)], lambda request: hand(request, scout="[]"))
 
 
 def test_long_sources_are_read_in_pieces_that_lose_no_word() -> None:
@@ -142,9 +147,11 @@ def test_the_built_in_model_finds_who_wants_what_in_the_sample_sources() -> None
     folder = resources.folder("sample_data") / "panel"
     sources = [SourceDocument(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.*"))
                if path.suffix in (".md", ".txt")]  # fmt: skip
-    made, asked = drive(sources, lambda ask: baseline.answer(ask, Codebook(), Document("", {"text": ""})), groups=6)
+    made, requests = drive(
+        sources, lambda request: baseline.answer(request, Codebook(), Document("", {"text": ""})), groups=6
+    )
     names = {group.name for group in made.cast.groups}
     assert {"Parents", "Teachers", "Librarians"} <= names
     assert all(quote.supported for member in made.cast.members for quote in member.persona.evidence)
     assert not made.notes
-    assert not any(ask.retry for ask in asked)
+    assert not any(request.retry for request in requests)

@@ -8,9 +8,9 @@ from core.annotations import Precedent
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError
-from tests.core.debate.playing import CODEBOOKS, PRICE, SERVICE, case_of, play, says
+from tests.core.debate.playing import CODEBOOKS, PRICE, SERVICE, context_of, play, says
 
-CARD = PROTOCOLS["single"]
+SPEC = PROTOCOLS["single"]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
 
 
@@ -28,15 +28,15 @@ BOOM = Reply(error=ReplyError("server fault", "boom"))
     ],
 )
 def test_the_number_of_asks(kind: Kind, given: dict[str, object], count: int) -> None:
-    case = case_of(CARD, kind, **given)
-    _, asked = play(CARD, case)
-    assert len(asked) == count == CARD.total(case.params, case.codebook).most
-    assert [ask.sample for ask in asked] == (list(range(count)) if count > 3 else [0] * count)
+    context = context_of(SPEC, kind, **given)
+    _, requests = play(SPEC, context)
+    assert len(requests) == count == SPEC.total_requests(context.params, context.codebook).maximum
+    assert [request.sample for request in requests] == (list(range(count)) if count > 3 else [0] * count)
 
 
 def test_a_reason_is_asked_for_or_it_is_not() -> None:
     def system(**given: object) -> str:
-        return play(CARD, case_of(CARD, **given))[1][0].messages[0].content
+        return play(SPEC, context_of(SPEC, **given))[1][0].messages[0].content
 
     for method in ("vanilla", "vote"):
         assert "Give no reasons" in system(method=method)
@@ -46,8 +46,8 @@ def test_a_reason_is_asked_for_or_it_is_not() -> None:
 
 def test_the_majority_of_the_samples_counts_and_a_tie_is_unresolved() -> None:
     def verdict(*names: str, **answers: Reply | str):
-        case = case_of(CARD, "choice", method="self_consistency", k=len(names))
-        return play(CARD, case, lambda _ask, number: says("choice", names[number]), **answers)[0]
+        context = context_of(SPEC, "choice", method="self_consistency", k=len(names))
+        return play(SPEC, context, lambda _ask, number: says("choice", names[number]), **answers)[0]
 
     assert verdict("Service", "Price", "Price", "Room", "Price").values == {"label": PRICE}
     assert verdict("Service", "Price", "Service", "Price").status == "unresolved"
@@ -58,35 +58,35 @@ def test_the_majority_of_the_samples_counts_and_a_tie_is_unresolved() -> None:
 def test_few_shot_shows_what_is_alike_for_each_label_and_does_without() -> None:
     near = Precedent("7", "They were <document 1> kind.", {SERVICE: True, PRICE: False})
     own = Precedent("1", "The document itself.", {SERVICE: True})
-    case = case_of(CARD, precedents={(SERVICE, True): (own, near), (PRICE, True): ()}, method="few_shot", shots=2)
-    text = play(CARD, case)[1][0].messages[1].content
+    context = context_of(SPEC, precedents={(SERVICE, True): (own, near), (PRICE, True): ()}, method="few_shot", shots=2)
+    text = play(SPEC, context)[1][0].messages[1].content
     assert "They were ‹document 1> kind." in text
     assert "is: Service" in text
     assert "The document itself" not in text
-    without = play(CARD, case_of(CARD, method="few_shot"))
+    without = play(SPEC, context_of(SPEC, method="few_shot"))
     assert "Already labelled" not in without[1][0].messages[1].content
     assert without[0].status == "verdict"
 
 
 def test_self_refine_reviews_its_draft_and_the_last_answer_counts() -> None:
-    case = case_of(CARD, "choice", method="self_refine")
-    verdict, asked = play(CARD, case, n0=says("choice", "Room"), n1="Wrong label.", n2=says("choice", "Price"))
+    context = context_of(SPEC, "choice", method="self_refine")
+    verdict, requests = play(SPEC, context, n0=says("choice", "Room"), n1="Wrong label.", n2=says("choice", "Price"))
     assert verdict.values == {"label": PRICE}
-    assert "Wrong label." in asked[2].messages[1].content
-    assert "The label is Room" in asked[2].messages[1].content
-    assert play(CARD, case, n1=BOOM)[0].status == "failed"
+    assert "Wrong label." in requests[2].messages[1].content
+    assert "The label is Room" in requests[2].messages[1].content
+    assert play(SPEC, context, n1=BOOM)[0].status == "failed"
 
 
 def test_the_form_averages_ratings() -> None:
-    case = case_of(CARD, "rating", method="form", k=2)
-    verdict, _ = play(CARD, case, n0=says("rating", ratings=3), n1=says("rating", ratings=4))
+    context = context_of(SPEC, "rating", method="form", k=2)
+    verdict, _ = play(SPEC, context, n0=says("rating", ratings=3), n1=says("rating", ratings=4))
     assert set(verdict.values.values()) == {3.5}
 
 
 def test_temperatures_come_from_the_preset_or_the_method() -> None:
-    assert CARD.temperatures(CARD.settled()) == {}
+    assert SPEC.temperatures(SPEC.parse_params()) == {}
     # Courtroom-LLM has 0.5, Tseng et al. 0.7, G-Eval 1: without a preset, too.
     for method, wanted in (("vote", 0.5), ("self_consistency", 0.7), ("form", 1.0)):
-        assert CARD.temperatures(CARD.settled({"method": method})) == {"annotator": wanted}
-    assert CARD.temperatures(CARD.settled({"preset": "self-consistency"})) == {"annotator": 0.7}
-    assert CARD.temperatures(CARD.settled({"preset": "cot"})) == {"annotator": 0.0}
+        assert SPEC.temperatures(SPEC.parse_params({"method": method})) == {"annotator": wanted}
+    assert SPEC.temperatures(SPEC.parse_params({"preset": "self-consistency"})) == {"annotator": 0.7}
+    assert SPEC.temperatures(SPEC.parse_params({"preset": "cot"})) == {"annotator": 0.0}

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reading, Reply, ReplyError
-from core.debate.votes import council, elect, in_consensus, quorum
-from tests.core.debate.playing import CODEBOOKS, PRICE, ROOM, SERVICE, case_of
+from core.debate.votes import count_votes, in_consensus, is_majority, majority_verdict
+from tests.core.debate.playing import CODEBOOKS, PRICE, ROOM, SERVICE, context_of
 
 MULTI, CHOICE, RATING = CODEBOOKS["multilabel"], CODEBOOKS["choice"], CODEBOOKS["rating"]
 
@@ -26,13 +26,13 @@ def test_a_consensus_on_labels_is_an_identical_list() -> None:
 
 
 def test_a_consensus_on_ratings_is_a_distance() -> None:
-    ballots = [{SERVICE: 3, PRICE: 2, ROOM: 5}, {SERVICE: 4, PRICE: 2, ROOM: 5}]
-    assert in_consensus(ballots, RATING, 1)
-    assert not in_consensus(ballots, RATING, 0.5)
+    votes = [{SERVICE: 3, PRICE: 2, ROOM: 5}, {SERVICE: 4, PRICE: 2, ROOM: 5}]
+    assert in_consensus(votes, RATING, 1)
+    assert not in_consensus(votes, RATING, 0.5)
 
 
 def test_labels_are_voted_one_by_one_and_a_tie_is_no_label() -> None:
-    values, reasons = elect(lists({SERVICE, PRICE}, {SERVICE}, {SERVICE, PRICE}, set()), MULTI)
+    values, reasons = count_votes(lists({SERVICE, PRICE}, {SERVICE}, {SERVICE, PRICE}, set()), MULTI)
     assert values == {SERVICE: True, PRICE: None, ROOM: False}
     assert reasons == {PRICE: "a tie: 2 for present and 2 for absent"}
 
@@ -48,34 +48,36 @@ def test_labels_are_voted_one_by_one_and_a_tie_is_no_label() -> None:
     ],
 )
 def test_a_choice_needs_more_votes_than_any_other(votes: list[str], winner: str | None) -> None:
-    values, reasons = elect([{"label": vote} for vote in votes], CHOICE)
+    values, reasons = count_votes([{"label": vote} for vote in votes], CHOICE)
     assert values == {"label": winner}
     assert bool(reasons) is (winner is None)
 
 
 def test_ratings_take_the_median_or_the_mean() -> None:
-    ballots = [{SERVICE: 1, PRICE: 2}, {SERVICE: 5, PRICE: 3}, {SERVICE: 4}]
-    assert elect(ballots, RATING)[0] == {SERVICE: 4, PRICE: 2.5, ROOM: None}
-    assert elect(ballots, RATING, "mean")[0][SERVICE] == pytest.approx(3.3333)
-    assert elect(ballots, RATING)[1] == {ROOM: "nobody decided it"}
+    votes = [{SERVICE: 1, PRICE: 2}, {SERVICE: 5, PRICE: 3}, {SERVICE: 4}]
+    assert count_votes(votes, RATING)[0] == {SERVICE: 4, PRICE: 2.5, ROOM: None}
+    assert count_votes(votes, RATING, "mean")[0][SERVICE] == pytest.approx(3.3333)
+    assert count_votes(votes, RATING)[1] == {ROOM: "nobody decided it"}
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=9))
 def test_the_median_lies_within_what_was_given(said: list[int]) -> None:
-    value = elect([{SERVICE: one} for one in said], RATING)[0][SERVICE]
+    value = count_votes([{SERVICE: one} for one in said], RATING)[0][SERVICE]
     assert isinstance(value, int | float)
     assert min(said) <= value <= max(said)
 
 
 def test_more_than_half_must_be_readable() -> None:
-    assert quorum(2, 3)
-    assert not quorum(1, 2)
-    assert not quorum(0, 0)
-    case = case_of(PROTOCOLS["discussion"], "choice")
+    assert is_majority(2, 3)
+    assert not is_majority(1, 2)
+    assert not is_majority(0, 0)
+    context = context_of(PROTOCOLS["discussion"], "choice")
     good = Reply("x", reading=Reading(values={"label": PRICE}))
     mute = Reply("x", reading=Reading(problem="no decision line"))
     boom = Reply(error=ReplyError("server fault", "boom"))
-    assert council(case, [good, good, boom]).values == {"label": PRICE}
-    assert council(case, [good, good, boom]).notes == ("2 of 3 voted; the others gave nothing that can be read",)
-    assert council(case, [good, mute, mute]).reasons == {"label": "1 of 3 could be read: no decision line"}
-    assert council(case, [good, mute, boom]).status == "failed"
+    assert majority_verdict(context, [good, good, boom]).values == {"label": PRICE}
+    assert majority_verdict(context, [good, good, boom]).notes == (
+        "2 of 3 voted; the others gave nothing that can be read",
+    )
+    assert majority_verdict(context, [good, mute, mute]).reasons == {"label": "1 of 3 could be read: no decision line"}
+    assert majority_verdict(context, [good, mute, boom]).status == "failed"

@@ -27,12 +27,12 @@ Script = Callable[[Request, Document, int], str | Exception]
 def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
     """Run settings with one seat for everybody."""
     card = protocols.find(protocol)
-    params = card.settled()
+    params = card.parse_params()
     return RunSettings(
         protocol=protocol,
         codebook=CODEBOOK,
         role_models={role.name: ROLE_MODEL for role in card.roles(params)},
-        templates=card.texts(),
+        templates=card.load_templates(),
         params=params,
     ).model_copy(update=changes)
 

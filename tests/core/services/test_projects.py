@@ -54,12 +54,12 @@ def test_what_a_person_did_to_the_sample_stays(workspace: Workspace) -> None:
 
 
 def test_no_such_sample(workspace: Workspace) -> None:
-    with pytest.raises(UsageError, match="There are: hotel-aspects"):
+    with pytest.raises(UsageError, match="Samples: hotel-aspects"):
         sample_projects.ensure_sample(workspace, "moon-landing")
 
 
 def test_cards_tell_what_is_in_a_sample() -> None:
-    assert [card.words for card in sample_projects.sample_cards()] == [
+    assert [card.description for card in sample_projects.sample_cards()] == [
         "several of 5 labels, 96 reviews",
         "one of 3 labels, 66 sentences",
         "one of 3 labels, 33 pairs of sentences",

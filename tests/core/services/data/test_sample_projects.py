@@ -57,7 +57,7 @@ def test_every_protocol_does_every_sample(workspace: Workspace, sample: sample_p
     if kind not in card.kinds:
         with pytest.raises(CodebookError) as refused:
             planning.build_settings(plan, version.codebook, version.version, session.models)
-        assert card.refuses[kind] in str(refused.value)
+        assert card.unsupported[kind] in str(refused.value)
         return
     settings = planning.build_settings(plan, version.codebook, version.version, session.models)
     (row,) = planning.create_runs(session, settings, session.store.documents.ids()[: plan.limit])

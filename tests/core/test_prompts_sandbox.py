@@ -10,7 +10,7 @@ from core import prompts
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import PromptError
-from core.prompts import isolation
+from core.prompts import sandbox
 from core.runs import Template
 
 BOOK = Codebook(unit="review", labels=(Label(name="Price", include=("cheap",)), Label(name="Food")))
@@ -32,10 +32,10 @@ def filled(text: str) -> str:
         ("{{ labels.append(1) }}", "append"),
         ("{% include 'x' %}", "no loader"),
         ("{% for i in range(10**9) %}x{% endfor %}", "Range too big"),
-        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "took longer"),
-        ("{{ 10 ** (10 ** 10) }}", "took longer"),
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "exceeded the time"),
+        ("{{ 10 ** (10 ** 10) }}", "exceeded the time"),
         ("{% for i in range(99999) %}{{ document * 100 }}{% endfor %}", "grew past 400,"),
-        ("{{ 'x' * 10**11 }}", "memory|took longer"),
+        ("{{ 'x' * 10**11 }}", "memory|exceeded the time"),
         ("{% set ns = namespace(x='x') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}", "memory"),
         ("{{ " + "(" * 5000 + ")" * 5000 + " }}", "nested too deeply|too many nested"),
     ],
@@ -51,38 +51,40 @@ def test_a_long_document_is_no_loop() -> None:
     values = prompts.variables(BOOK, Document("1", {"text": "soup " * 200_000}))
     template = Template(name="ecj/judge.v1", text="## user\n{{ document }}")
     assert len(prompts.render(template, values)[0].content) > 1_000_000
-    assert len(prompts.rendering.fill(template.text, values, parts=True)[0][1]) > 1_000_000
+    assert len(prompts.rendering.render_parts(template.text, values, parts=True)[0][1]) > 1_000_000
 
 
 def test_a_template_that_was_stopped_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "{% for i in range(99999) %}{% for j in range(99998) %}{% endfor %}{% endfor %}"
     with pytest.raises(PromptError):
         filled(text)
-    monkeypatch.setattr(isolation.Worker, "ask", lambda *_: pytest.fail("it went to a worker again"))
-    with pytest.raises(PromptError, match="took longer"):
+    monkeypatch.setattr(sandbox.Worker, "ask", lambda *_: pytest.fail("it went to a worker again"))
+    with pytest.raises(PromptError, match="exceeded the time"):
         filled(text)
 
 
 def test_an_edited_template_gives_what_the_shipped_one_gives() -> None:
-    templates = prompts.shipped("ecj")
+    templates = prompts.shipped_templates("ecj")
     judge, block = templates["judge"], templates["definitions"]
     other = {name: each.model_copy(update={"text": each.text + "\n"}) for name, each in templates.items()}
     values = VALUES | {"extraction": "e", "critique": "c", "task": "", "final_decision": ""}
-    here = prompts.render(judge, values | {"definitions": prompts.definitions(block, BOOK)})
-    there = prompts.render(other["judge"], values | {"definitions": prompts.definitions(other["definitions"], BOOK)})
+    here = prompts.render(judge, values | {"definitions": prompts.render_definitions(block, BOOK)})
+    there = prompts.render(
+        other["judge"], values | {"definitions": prompts.render_definitions(other["definitions"], BOOK)}
+    )
     assert there == here
 
 
 def test_a_worker_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
     filled("{{ document }}")
-    monkeypatch.setattr(isolation, "Worker", lambda: pytest.fail("a process for each template would take far longer"))
+    monkeypatch.setattr(sandbox, "Worker", lambda: pytest.fail("a process for each template would take far longer"))
     for number in range(20):
         filled("{{ document }}" + " " * (number % 3))
 
 
 def test_no_secret_is_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    worker = isolation.Worker()
+    worker = sandbox.Worker()
     try:
         environment = Path(f"/proc/{worker._process.pid}/environ").read_bytes()
     except FileNotFoundError:

@@ -157,7 +157,7 @@ def test_a_probe_tells_what_is_refused_and_whether_the_form_is_kept(folder: Path
         server.behave = debating(probe="I love rain.")
         mute = annotate(folder, *place, "--model", "a/m", "--limit", "2")
     assert "expected format" not in told.stderr
-    assert "it answers, but not in the expected format" in mute.stderr
+    assert "the model answers, but not in the expected format" in mute.stderr
     assert mute.json["verdicts"] == 2
     assert ECJ["judge"] in {text for (text,) in rows(folder, "SELECT text FROM replies")}
 

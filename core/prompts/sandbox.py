@@ -1,9 +1,9 @@
-"""Templates that a person wrote or imported, filled in by a process that can be ended.
+"""A sandbox for templates that a user wrote or imported: they are rendered in a process that can be killed.
 
-Jinja's sandbox keeps a template from Python's internals but bounds neither its time nor its memory. So such a template
-goes to a worker: none of a person's environment variables, a bound on memory and on processor time, and a clock here
-that ends it. A worker lives on and takes one request after another (a fraction of a millisecond each); one that was
-ended is replaced, and the template that it was busy with is refused from then on without trying.
+Jinja's sandbox keeps a template from Python's internals but limits neither its time nor its memory. So such a template
+is rendered by a worker process without the user's environment variables, with limits on memory and processor time, and
+with a wall-clock timeout. A worker takes one request after another (a fraction of a millisecond each). A killed worker
+is replaced, and its template is rejected from then on without another attempt.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ from pydantic import BaseModel
 
 from core.hashing import digest
 from core.prompts import rendering
-from core.prompts.rendering import Parts, Trouble
+from core.prompts.rendering import Parts, RenderError
 
 WALL_SECONDS = 10.0
-"""Time on the clock after which a worker is ended, however little of the processor it got. The bound on processor time
-(``rendering.CPU_SECONDS``) is the one that counts on a machine that is not overloaded."""
-KEPT_STOPPED = 256
+"""Wall-clock time after which a worker is killed, however little processor time it got.
+
+The limit on processor time (``rendering.CPU_SECONDS``) is the effective one on a machine that is not overloaded.
+"""
+MAX_REJECTED = 256
 _NEEDED = ("SYSTEMROOT",)
 """Environment variables without which Python does not start on some systems (Windows)."""
 
-_TOO_LONG = "it took longer than a prompt may take, or more memory; there may be a loop in it that does not end"
+_TOO_LONG = "it exceeded the time or memory limit for prompts; it may contain an endless loop"
 
 
 class Worker:
-    """One process. Not to be used from two threads at once."""
+    """A worker process. Must not be used from two threads at once."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -51,15 +53,15 @@ class Worker:
             close_fds=True,
         )
         self.broken = False
-        """Whether it left a request without an answer."""
+        """True if the worker left a request without an answer."""
 
     @property
     def alive(self) -> bool:
-        """Whether it can take a request."""
+        """True if the worker can take a request."""
         return self._process.poll() is None
 
     def ask(self, request: bytes, seconds: float = WALL_SECONDS) -> bytes:
-        """The answer to one request, empty when the process ended or was ended over it."""
+        """Return the answer to one request, empty if the process ended or was killed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         clock = threading.Timer(seconds, self._process.kill)
@@ -77,7 +79,7 @@ class Worker:
         return b"" if self.broken else answer
 
     def close(self) -> bool:
-        """End it; whether it had ended itself over its bound on processor time."""
+        """Stop the worker. Return True if it had exceeded its limit on processor time."""
         with contextlib.suppress(subprocess.TimeoutExpired):  # one whose pipe is closed is about to be gone
             self._process.wait(0.5 if self.broken else 0)
         self._process.kill()
@@ -90,53 +92,53 @@ class Worker:
 
 
 class Workers:
-    """As many workers as are needed at once; each serves whoever comes next."""
+    """Pool of workers that grows to the number needed at once."""
 
     def __init__(self) -> None:
         self._idle: list[Worker] = []
-        self._stopped: OrderedDict[str, str] = OrderedDict()
-        self._guard = threading.Lock()
+        self._rejected: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def fill(self, text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
-        """``rendering.fill`` in a worker. Raises Trouble, also for a template that had to be stopped."""
+    def render_parts(self, text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
+        """Render in a worker. Raises RenderError, also for a template that had to be stopped."""
         name = digest(text)
-        with self._guard:
-            known = self._stopped.get(name)
+        with self._lock:
+            known = self._rejected.get(name)
         if known is not None:
-            raise Trouble(known)
+            raise RenderError(known)
         request = json.dumps({"text": text, "values": dict(values), "parts": parts}, default=_plain).encode()
         answer, spent = self._ask(request)
         if not answer and not spent:
-            answer, _ = self._ask(request)  # somebody else may have ended the worker
+            answer, _ = self._ask(request)  # another process may have killed the worker
         if not answer:
-            with self._guard:
-                self._stopped[name] = _TOO_LONG
-                while len(self._stopped) > KEPT_STOPPED:
-                    self._stopped.popitem(last=False)
-            raise Trouble(_TOO_LONG)
-        told = json.loads(answer)
-        if "trouble" in told:
-            raise Trouble(told["trouble"], told["line"])
-        return [(speaker, said) for speaker, said in told["parts"]]
+            with self._lock:
+                self._rejected[name] = _TOO_LONG
+                while len(self._rejected) > MAX_REJECTED:
+                    self._rejected.popitem(last=False)
+            raise RenderError(_TOO_LONG)
+        result = json.loads(answer)
+        if "error" in result:
+            raise RenderError(result["error"], result["line"])
+        return [(role, content) for role, content in result["parts"]]
 
     def _ask(self, request: bytes) -> tuple[bytes, bool]:
         worker = self._take()
         answer = worker.ask(request)
         if answer:
-            with self._guard:
+            with self._lock:
                 self._idle.append(worker)
             return answer, False
         return b"", worker.close()
 
     def close(self) -> None:
-        """End all workers that wait."""
-        with self._guard:
+        """Stop all idle workers."""
+        with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
             worker.close()
 
     def _take(self) -> Worker:
-        with self._guard:
+        with self._lock:
             idle, self._idle = self._idle, []
             fit = [worker for worker in idle if worker.alive]
             self._idle = fit[1:]
@@ -147,7 +149,7 @@ class Workers:
 
 
 def _plain(value: Any) -> Any:
-    """What a template may see of a value: its data, none of its methods."""
+    """Return what a template may see of a value: its data without its methods."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -159,6 +161,6 @@ _workers = Workers()
 atexit.register(_workers.close)
 
 
-def fill(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
-    """``rendering.fill`` in a process that is ended when it takes too long or grows too large. Raises Trouble."""
-    return _workers.fill(text, values, parts=parts)
+def render_parts(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
+    """Render in a process that is killed if it takes too long or grows too large. Raises RenderError."""
+    return _workers.render_parts(text, values, parts=parts)

@@ -26,10 +26,10 @@ def rerun(folder: Path, *more: object, code: int = 0) -> dict[str, Any]:
 
 def prompt(folder: Path, role: str) -> Path:
     """The shipped template of a role with a sentence more."""
-    from core.prompts import shipped
+    from core.prompts import shipped_templates
 
     path = folder / f"{role}.md"
-    path.write_text(f"{shipped('ecj')[role].text}\nTake your time.\n", encoding="utf-8")
+    path.write_text(f"{shipped_templates('ecj')[role].text}\nTake your time.\n", encoding="utf-8")
     return path
 
 
@@ -140,14 +140,14 @@ def test_a_run_that_goes_on_says_what_it_does_not_take_up(tmp_path: Path) -> Non
     write(tmp_path, "The staff were kind.")
     annotate(tmp_path, "--seed", "3", "--param", "extra_rounds=1")
     same = annotate(tmp_path, "--resume", "r0001", "--seed", "3", "--param", "extra_rounds=1")
-    assert "as it was begun" not in same.stderr
-    assert "as it was begun" not in annotate(tmp_path, "--resume", "r0001").stderr
+    assert "original settings" not in same.stderr
+    assert "original settings" not in annotate(tmp_path, "--resume", "r0001").stderr
     book = (tmp_path / "codebook.yaml").read_text(encoding="utf-8")
     (tmp_path / "codebook.yaml").write_text(book.replace("[station, beach]", "[station]"), encoding="utf-8")
     other = annotate(
         tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/classifier", "--protocol", "ecj"
     )
-    assert "r0001 goes on as it was begun, whatever --codebook, --model, --seed say now" in other.stderr
+    assert "r0001 resumes with its original settings; --codebook, --model and --seed are ignored" in other.stderr
 
 
 def test_errors_are_told_label_by_label(tmp_path: Path) -> None:

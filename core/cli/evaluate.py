@@ -1,0 +1,129 @@
+"""The commands ``evaluate`` and ``compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core.cli.console import PROJECT_PATH, json_option, open_session, print_json, print_message, project_option
+
+COUNTS = ("n", "tp", "fp", "fn", "tn")
+SHOWN_CUES = 5
+"""Maximum number of cue words per line."""
+
+
+@click.command("evaluate")
+@project_option(required=True)
+@click.option(
+    "--run", "runs", multiple=True, metavar="RUN", help="Evaluate only this run. Repeatable. Default: all runs."
+)
+@click.option(
+    "--reference",
+    default="gold",
+    show_default=True,
+    help="Reference labels: gold[@RATER], author, reviewed[@PERSON] or run:ID[/ROLE].",
+)
+@click.option(
+    "--annotator",
+    default="verdict",
+    show_default=True,
+    help="Labels to evaluate: verdict, a role, or a value as for --reference.",
+)
+@click.option("--errors", is_flag=True, help="Also analyse the errors of each label, with cue words.")
+@click.option("--html", "page", type=PROJECT_PATH, help="Write a printable HTML report of the last run to this file.")
+@click.option(
+    "--ambiguity",
+    "prepass",
+    metavar="RUN",
+    help="Report ambiguous and other documents separately, by this prepass run.",
+)
+@click.option(
+    "--theta", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Ambiguity threshold, 0 to 1."
+)
+@json_option
+def evaluate_command(
+    project: Path,
+    runs: tuple[str, ...],
+    reference: str,
+    annotator: str,
+    errors: bool,
+    page: Path | None,
+    prepass: str | None,
+    theta: float,
+    as_json: bool,
+) -> None:
+    """Score runs against reference labels: metrics per label, effect of the debate, stability."""
+    from core.services.evaluation import ambiguity, evaluate, html_report, reports
+    from core.services.pipeline import known_run
+
+    with open_session(project) as session:
+        chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
+        evaluate.require_annotator(session, chosen, annotator)
+        found = [reports.full(session, row.run_id, reference, annotator, errors=errors) for row in chosen]
+        for report in found if prepass is not None else ():
+            report["ambiguity"] = ambiguity.apart(session, report["run_id"], str(prepass), theta, annotator, reference)
+        role_models = reports.role_models(session, chosen, reference)
+        if page is not None and chosen:
+            html_report.save(session, chosen[-1].run_id, page, reference)
+            print_message(f"moot: report written to {page}")
+    if as_json:
+        print_json({"runs": found, "role_models": role_models})
+        return
+    for report in found:
+        click.echo(f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}")
+        means = {name: report[name] for name in ("macro", "micro") if name in report}
+        for name, scores in (means | report["labels"]).items():
+            shown = "  ".join(f"{key} {_format_score(value)}" for key, value in scores.items() if key not in COUNTS)
+            click.echo(f"  {name:<20} {shown}")
+        if report["debate"]["ledger"]:
+            click.echo(f"  {report['debate']['ledger']['sentence']}")
+        for name, label in report.get("errors", {}).items():
+            click.echo(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
+        for name in ("ambiguous", "normal") if prepass else ():
+            click.echo(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
+
+
+def _format_errors(label: Mapping[str, Any]) -> str:
+    sides = []
+    for side in ("missed", "invented"):
+        words = ", ".join(cue["word"] for cue in label[side]["cues"][:SHOWN_CUES])
+        sides.append(f"{label[side]['wrong']} {side}" + (f" (words: {words})" if words else ""))
+    return ", ".join(sides)
+
+
+@click.command("compare")
+@project_option(required=True)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@click.option(
+    "--reference",
+    default="gold",
+    show_default=True,
+    help="Reference labels: gold[@RATER], author, reviewed[@PERSON] or run:ID[/ROLE].",
+)
+@json_option
+def compare_command(project: Path, runs: tuple[str, ...], reference: str, as_json: bool) -> None:
+    """Compare runs with the first one on their common documents: differences, significance, cost."""
+    from core.services.evaluation.run_diff import told
+
+    with open_session(project) as session:
+        result = told(session, runs, reference)
+    if as_json:
+        print_json(result)
+        return
+    click.echo(result["sentence"])
+    for label in result.get("labels", {}).values():
+        click.echo(f"  {label['sentence']}")
+
+
+def _format_part(part: dict[str, Any]) -> str:
+    scores = part["scores"] or {}
+    figures = {"accuracy": scores.get("accuracy"), "F1": scores.get("macro", {}).get("f1")}
+    shown = "  ".join(f"{name} {_format_score(value)}" for name, value in figures.items() if value is not None)
+    return f"{part['documents']} documents  {shown}"
+
+
+def _format_score(value: float | None) -> str:
+    return "  -  " if value is None else f"{value:.3f}"

@@ -1,0 +1,98 @@
+"""The commands ``runs``, ``export``, ``import`` and ``models``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from core.cli.console import (
+    PROJECT_PATH,
+    json_option,
+    open_session,
+    open_workspace,
+    print_json,
+    print_message,
+    project_option,
+)
+
+
+@click.command("runs")
+@project_option(required=True)
+@json_option
+def runs_command(project: Path, as_json: bool) -> None:
+    """List the runs of a project, oldest first."""
+    from core.services.pipeline import listing
+
+    with open_session(project) as session:
+        rows = [listing(row) for row in session.store.runs.all()]
+    if as_json:
+        print_json({"runs": rows})
+        return
+    for row in rows:
+        click.echo(
+            f"{row['run_id']}  {row['status']:<8} {row['protocol']:<10} {row['verdicts']} of {row['documents']} "
+            f"verdicts, {row['unresolved']} unresolved, {row['failed']} failed, {row['turns']} turns"
+        )
+    if not rows:
+        click.echo("No runs yet.")
+
+
+@click.command("export")
+@project_option(required=True)
+@click.option("--run", metavar="RUN", help="Run to export. Default: the latest.")
+@click.option(
+    "--format", "form", required=True, metavar="NAME",
+    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, bundle (the whole project) or "
+    "classifier.",
+)  # fmt: skip
+@click.option("--output", required=True, type=PROJECT_PATH, help="Output file.")
+def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
+    """Export a run, the whole project (bundle) or the trained classifier to a file."""
+    from core.services import bundle, classifier, export
+    from core.services.pipeline import known_run
+
+    with open_session(project) as session:
+        if form.strip().lower() == bundle.NAME:
+            bundle.write_bundle(session, output)
+        elif form.strip().lower() == classifier.EXPORT_FORMAT:
+            classifier.save(session, output)
+        else:
+            export.export(session, known_run(session, run).run_id, form, output)
+    print_message(f"moot: exported to {output}")
+
+
+@click.command("import")
+@click.argument("file", metavar="BUNDLE", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@project_option(required=True)
+def import_command(file: Path, project: Path) -> None:
+    """Create a project from a bundle."""
+    from core.services import bundle
+
+    with file.open("rb") as packed:
+        bundle.open_bundle(packed, project)
+    print_message(f"moot: created {project}")
+
+
+@click.command("models")
+@click.option(
+    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
+)
+@click.option("--probe", is_flag=True, help="Test the first model of each connection.")
+@json_option
+def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> None:
+    """List the models of each connection, or the reason why it does not answer."""
+    from core.services import models
+
+    with open_workspace(connections) as workspace:
+        named = [pair.partition("=")[0].strip() for pair in connections]
+        listed = [models.look(workspace, name, probe=probe) for name in named or models.worth_a_look(workspace)]
+    if as_json:
+        print_json({"connections": listed})
+        return
+    for one in listed:
+        click.echo(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
+        for model in one["models"]:
+            click.echo(f"  {one['connection']}/{model['name']}{models.told_of(model)}")
+        if "probe" in one:
+            click.echo(f"  tested {one['connection']}/{models.probe_words(one['probe'])}")
