@@ -43,8 +43,7 @@ def runs_command(project: Path, as_json: bool) -> None:
 @click.option("--run", metavar="RUN", help="Run to export. Default: the latest.")
 @click.option(
     "--format", "form", required=True, metavar="NAME",
-    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, bundle (the whole project) or "
-    "classifier.",
+    help="A results format such as csv or jsonl, bundle (the whole project) or classifier; an unknown name lists all.",
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT_PATH, help="Output file.")
 def export_command(project: Path, run: str | None, form: str, output: Path) -> None:

@@ -1,4 +1,4 @@
-"""Results out: writers that stream rows of values to a file, and one door to all formats."""
+"""Export of results: one module per format, and the registry of all formats (``registry``)."""
 
 from core.export.registry import FORMATS, Format, Written, find_format, replacing, write
 from core.export.rows import AnnotatorValues, ExportRow

@@ -1,4 +1,4 @@
-"""Argilla: one record a line, and the settings of the data set that the records fit."""
+"""Argilla: one record per line, and the dataset settings for these records."""
 
 from __future__ import annotations
 
@@ -7,62 +7,69 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.interchange import TEXT, Named, fields_of, named, scale_of
-from core.export.jsontext import dumps
-from core.export.rows import AnnotatorValues, ExportRow
+from core.export.rows import (
+    TEXT,
+    AnnotatorValues,
+    ExportRow,
+    NamedValues,
+    dump_json,
+    named_values,
+    rating_scale,
+    text_fields,
+)
 
 QUESTION = "labels"
-"""The question of a multilabel codebook; that of a choice is ``label``, a rating has one for each dimension."""
+"""The question of a multilabel codebook. A choice has the question ``label``, a rating one per dimension."""
 
 _PEOPLE = uuid.uuid5(uuid.NAMESPACE_URL, "moot:person")
 _STATUSES = {"Submitted": "submitted", "Discarded": "discarded"}
 
 
 def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Records with ``fields``, ``metadata``, ``suggestions`` (the verdict's) and ``responses`` (what persons decided).
+    """Write records with ``fields``, ``metadata``, ``suggestions`` (of the verdict) and ``responses`` (of reviewers).
 
-    Argilla takes one suggestion a question: the verdict's, with the run as its agent. A person is a UUID made from the
-    name, the same in every export; the names are in ``metadata.people``. A rating that is no whole number is rounded
-    to the nearest, as Argilla knows no others. Returns how many records were written.
+    Argilla accepts one suggestion per question: the verdict's, with the run as its agent. A reviewer is a UUID made
+    from the name, the same in every export; the names are in ``metadata.people``. Ratings are rounded to whole numbers,
+    because Argilla has no others. Returns the number of records.
     """
     count = 0
     for row in rows:
         count += 1
         record = {
             "id": row.document.id,
-            "fields": fields_of(row),
+            "fields": text_fields(row),
             "metadata": {
                 "run": row.run_id,
                 "protocol": row.protocol,
                 "codebook_version": row.codebook_version,
                 "status": row.status,
-                "people": ", ".join(said.by for said in row.people),
+                "people": ", ".join(annotator.name for annotator in row.reviewers),
             },
             "vectors": {},
             "suggestions": [
-                {"question_name": name, "value": value, "score": None, "agent": f"{row.run_id}/{said.by}"}
-                for said in row.machine[:1]
-                for name, value in _answers(said, codebook)
+                {"question_name": name, "value": value, "score": None, "agent": f"{row.run_id}/{annotator.name}"}
+                for annotator in row.models[:1]
+                for name, value in _answers(annotator, codebook)
             ],
             "responses": [
                 {
                     "question_name": name,
                     "value": value,
-                    "user_id": str(uuid.uuid5(_PEOPLE, said.by)),
-                    "status": _STATUSES.get(said.status, "draft"),
+                    "user_id": str(uuid.uuid5(_PEOPLE, annotator.name)),
+                    "status": _STATUSES.get(annotator.status, "draft"),
                 }
-                for said in row.people
-                for name, value in _answers(said, codebook)
+                for annotator in row.reviewers
+                for name, value in _answers(annotator, codebook)
             ],
         }
-        file.write(dumps(record) + b"\n")
+        file.write(dump_json(record) + b"\n")
     return count
 
 
 def dataset_settings(codebook: Codebook, fields: Sequence[str]) -> bytes:
-    """Guidelines, fields and questions as JSON, in the layout of Argilla's own settings file."""
+    """Return guidelines, fields and questions as JSON, in the layout of Argilla's settings file."""
     if codebook.kind == "rating":
-        scale = scale_of(codebook)
+        scale = rating_scale(codebook)
         questions = [
             _question(label.name, label.description, {"type": "rating", "options": _points(scale.min, scale.max)})
             for label in codebook.labels
@@ -91,7 +98,7 @@ def dataset_settings(codebook: Codebook, fields: Sequence[str]) -> bytes:
         "metadata": [],
         "vectors": [],
     }
-    return dumps(described) + b"\n"
+    return dump_json(described) + b"\n"
 
 
 def _question(name: str, description: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -102,8 +109,8 @@ def _points(least: int, most: int) -> list[dict[str, int]]:
     return [{"value": value} for value in range(least, most + 1)]
 
 
-def _answers(said: AnnotatorValues, codebook: Codebook) -> list[tuple[str, Any]]:
-    values: Named | None = named(said.values, codebook)
+def _answers(annotator: AnnotatorValues, codebook: Codebook) -> list[tuple[str, Any]]:
+    values: NamedValues | None = named_values(annotator.values, codebook)
     match values:
         case list():
             return [(QUESTION, values)]

@@ -1,4 +1,4 @@
-"""Hugging Face: Parquet beside a README whose front matter says what the columns are."""
+"""Hugging Face: Parquet beside a dataset card (README.md) whose front matter describes the columns."""
 
 from __future__ import annotations
 
@@ -9,38 +9,44 @@ from typing import Any, BinaryIO
 import yaml
 
 from core.codebook import Codebook
-from core.export.interchange import Named, fields_of, first_fields, named
 from core.export.parquet import BATCH
-from core.export.rows import ExportRow, free_names, items_of
+from core.export.rows import (
+    ExportRow,
+    NamedValues,
+    item_names,
+    named_values,
+    peek_text_fields,
+    text_fields,
+    unique_names,
+)
 from core.ingest.table import clean_value
 
 DATA = "data/train.parquet"
-"""Where the rows lie in the folder."""
+"""The path of the rows in the folder."""
 
 
 def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Columns ``id``, the text fields, ``status``, the labels, and ``unresolved``: names of the items without a value.
+    """Write ``id``, the text fields, ``status``, the labels, and ``unresolved``: names of items without a value.
 
-    Several labels are ``labels``, a list of class numbers; a choice is ``label``, a class number or null; a rating has
-    a column of numbers for each dimension. The text fields are those of the first row. Returns how many rows were
-    written.
+    Multilabel: ``labels``, a list of class numbers. Choice: ``label``, a class number or null. Rating: a column of
+    numbers per dimension. The text fields are those of the first row. Returns the number of rows.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields, rows = first_fields(rows)
+    fields, rows = peek_text_fields(rows)
     plan = _Columns(codebook, fields)
     schema = pa.schema(plan.types())
-    names = items_of(codebook)
+    names = item_names(codebook)
     numbers = {label.name: number for number, label in enumerate(codebook.labels)}
     count = 0
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while chunk := list(itertools.islice(rows, BATCH)):
             columns: list[list[Any]] = [
                 [row.document.id for row in chunk],
-                *([fields_of(row).get(name, "") for row in chunk] for name in fields),
+                *([text_fields(row).get(name, "") for row in chunk] for name in fields),
                 [row.status for row in chunk],
-                *_labels([named(row.values, codebook) for row in chunk], codebook, numbers),
+                *_labels([named_values(row.values, codebook) for row in chunk], codebook, numbers),
                 [[name for item, name in names if row.values.get(item) is None] for row in chunk],
             ]
             cells = [[clean_value(cell) for cell in column] for column in columns]
@@ -51,7 +57,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
 
 
 def readme(codebook: Codebook, fields: Sequence[str]) -> bytes:
-    """The data set's card: front matter for the loader, and the definitions for people."""
+    """Return the dataset card: front matter for the loader, and the label definitions."""
     front = {
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}],
         "dataset_info": {"features": _Columns(codebook, fields).features()},
@@ -77,7 +83,7 @@ def _cell(text: str) -> str:
 
 
 class _Columns:
-    """The columns of a data set under this codebook; a result that is called like a text field gets ``_2``."""
+    """The columns of the dataset; a result with the name of a text field gets ``_2``."""
 
     def __init__(self, codebook: Codebook, fields: Sequence[str]) -> None:
         self._codebook = codebook
@@ -88,13 +94,13 @@ class _Columns:
                 results = ["label"]
             case "rating":
                 results = [label.name for label in codebook.labels]
-        self._id, self._status, self._unresolved, *self._results = free_names(
+        self._id, self._status, self._unresolved, *self._results = unique_names(
             ["id", "status", "unresolved", *results], fields
         )
         self._fields = fields
 
     def types(self) -> list[tuple[str, Any]]:
-        """Names and Arrow types, in order."""
+        """Return names and Arrow types, in order."""
         import pyarrow as pa
 
         text = pa.string()
@@ -103,7 +109,7 @@ class _Columns:
         return [*texts, *((name, kind) for name in self._results), (self._unresolved, pa.list_(text))]
 
     def features(self) -> list[dict[str, Any]]:
-        """The same as the front matter of a data set's card has it."""
+        """Return the columns in the form of the dataset card's front matter."""
         classes = {"class_label": {"names": {str(n): label.name for n, label in enumerate(self._codebook.labels)}}}
         kinds: dict[str, dict[str, Any]] = {
             "multilabel": {"sequence": classes},
@@ -115,9 +121,9 @@ class _Columns:
         return [*texts, *results, {"name": self._unresolved, "sequence": "string"}]
 
 
-def _labels(said: list[Named | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:
+def _labels(values: list[NamedValues | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:
     if codebook.kind == "rating":
-        return [[one.get(label.name) if isinstance(one, dict) else None for one in said] for label in codebook.labels]
+        return [[one.get(label.name) if isinstance(one, dict) else None for one in values] for label in codebook.labels]
     if codebook.kind == "choice":
-        return [[numbers[one] if isinstance(one, str) else None for one in said]]
-    return [[[numbers[name] for name in one] if isinstance(one, list) else None for one in said]]
+        return [[numbers[one] if isinstance(one, str) else None for one in values]]
+    return [[[numbers[name] for name in one] if isinstance(one, list) else None for one in values]]

@@ -1,4 +1,4 @@
-"""jsonl: one object a document, and one object a turn."""
+"""jsonl: one object per document, and one object per turn."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.jsontext import dumps
-from core.export.rows import ExportRow, Values, evidence_of, free_names, items_of, source_of
+from core.export.rows import (
+    ExportRow,
+    ValueNames,
+    dump_json,
+    evidence_by_item,
+    item_names,
+    source_columns,
+    unique_names,
+)
 
 TURN_KEYS = (
     "run", "document", "turn", "role", "model", "messages", "text", "reasoning", "reading", "evidence", "tokens",
@@ -18,29 +25,29 @@ _KEYS = ("document_id", "labels", "roles", "run_id", "protocol", "codebook_versi
 
 
 def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """The source columns, then ``document_id``, ``labels`` {name: {value, source, evidence}}, the roles and the run.
+    """Write source columns, ``document_id``, ``labels`` {name: {value, source, evidence}}, the roles and the run.
 
-    ``value`` is true, false, a number, a label's name, or null with the ``reason`` beside it. A key that the source has
-    already gets ``_2``. Returns how many rows were written.
+    ``value`` is true, false, a number, a label's name, or null with a ``reason`` beside it. If the source has a column
+    of the same name, the key gets ``_2``. Returns the number of rows.
     """
-    values, items = Values(codebook), items_of(codebook)
+    values, items = ValueNames(codebook), item_names(codebook)
     names: dict[tuple[str, ...], list[str]] = {}
     count = 0
     for row in rows:
-        source = dict(source_of(row.document))
+        source = dict(source_columns(row.document))
         columns = tuple(source)
         own = names.get(columns)
         if own is None:
-            own = names[columns] = free_names(_KEYS, columns)
-        evidence = evidence_of(row)
+            own = names[columns] = unique_names(_KEYS, columns)
+        evidence = evidence_by_item(row)
         labels = {name: _label(row, item, values, evidence.get(item, [])) for item, name in items}
         about = (dict(row.roles), row.run_id, row.protocol, row.codebook_version, row.status)
-        file.write(dumps(source | dict(zip(own, (row.document.id, labels, *about), strict=True))) + b"\n")
+        file.write(dump_json(source | dict(zip(own, (row.document.id, labels, *about), strict=True))) + b"\n")
         count += 1
     return count
 
 
-def _label(row: ExportRow, item: str, values: Values, evidence: list[dict[str, Any]]) -> dict[str, Any]:
+def _label(row: ExportRow, item: str, values: ValueNames, evidence: list[dict[str, Any]]) -> dict[str, Any]:
     value = values.of(row, item)
     label: dict[str, Any] = {"value": value, "source": row.sources.get(item, ""), "evidence": evidence}
     if value is None and item in row.reasons:
@@ -49,13 +56,13 @@ def _label(row: ExportRow, item: str, values: Values, evidence: list[dict[str, A
 
 
 def write_transcript(turns: Iterable[Mapping[str, Any]], codebook: Codebook, file: BinaryIO) -> int:
-    """One line a turn with ``TURN_KEYS`` in that order, null where a turn lacks one, then whatever else it has.
+    """Write one line per turn: ``TURN_KEYS`` in that order, null for missing ones, then all other keys.
 
-    The codebook is not needed and is there so that all writers are called alike. Returns how many turns were written.
+    The codebook is not used: all writers have the same parameters. Returns the number of turns.
     """
     del codebook
     count = 0
     for turn in turns:
-        file.write(dumps({**dict.fromkeys(TURN_KEYS), **turn}) + b"\n")
+        file.write(dump_json({**dict.fromkeys(TURN_KEYS), **turn}) + b"\n")
         count += 1
     return count

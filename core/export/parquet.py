@@ -1,4 +1,4 @@
-"""Parquet in batches; a source column whose type changes on the way is widened without holding the rows."""
+"""Parquet in batches. A source column whose type changes between batches is widened without holding the rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.export.delimited import source_cells
-from core.export.jsontext import dumps
-from core.export.rows import ExportRow, Layout, Values, evidence_of, layout, peek
+from core.export.csv_writer import source_cells
+from core.export.rows import (
+    ExportRow,
+    ResultColumns,
+    ValueNames,
+    dump_json,
+    evidence_by_item,
+    peek_columns,
+    result_columns,
+)
 from core.ingest.table import clean_value
 
 BATCH = 5_000
 
 Kind: TypeAlias = Literal["null", "bool", "int64", "double", "string"]
-"""What a source column can be: null as long as every cell is None."""
+"""The type of a source column: null while every cell is None."""
 
 _KINDS: dict[type, Kind] = {type(None): "null", bool: "bool", int: "int64", float: "double"}
 
@@ -26,16 +33,16 @@ _TEXTS = frozenset((str, type(None)))
 
 
 def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO, *, batch: int = BATCH) -> int:
-    """Source columns in their types, document id, for each label value, source and evidence (structs), then the run.
+    """Write typed source columns, document id, value, source and evidence (structs) per label, and the run.
 
     Values are bool in a multilabel codebook, double in a rating, string in a choice. Source columns are bool, int64,
     double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double, any
-    other mixture text. The source columns are those of the first row; ExportError when a later one has others.
-    ``file`` must be readable too. Returns how many rows were written.
+    other mixture is text. The source columns are those of the first row; ExportError if a later row has others.
+    ``file`` must be readable too. Returns the number of rows.
     """
-    columns, rows = peek(rows)
-    plan, values = layout(columns, codebook), Values(codebook)
-    out = _Growing(file, plan, codebook)
+    columns, rows = peek_columns(rows)
+    plan, values = result_columns(columns, codebook), ValueNames(codebook)
+    out = _WideningWriter(file, plan, codebook)
     count = 0
     try:
         while chunk := list(itertools.islice(rows, batch)):
@@ -46,10 +53,10 @@ def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO,
     return count
 
 
-def _columns(rows: Sequence[ExportRow], plan: Layout, values: Values) -> list[Sequence[Any]]:
+def _columns(rows: Sequence[ExportRow], plan: ResultColumns, values: ValueNames) -> list[Sequence[Any]]:
     source = zip(*(source_cells(row, plan.source) for row in rows), strict=True)
     columns: list[Sequence[Any]] = [*source, [row.document.id for row in rows]]
-    evidence = [evidence_of(row) for row in rows]
+    evidence = [evidence_by_item(row) for row in rows]
     none: list[Any] = []
     for each in plan.items:
         columns.append([values.of(row, each.item) for row in rows])
@@ -63,17 +70,17 @@ def _columns(rows: Sequence[ExportRow], plan: Layout, values: Values) -> list[Se
 
 
 def kind_of(cells: Iterable[Any]) -> Kind:
-    """The narrowest kind that holds all of the cells; null for none."""
+    """Return the narrowest kind for all of the cells; null for none."""
     kinds = (_KINDS.get(each, "string") for each in {type(cell) for cell in cells})
     nothing: Kind = "null"
-    kind = functools.reduce(wider, kinds, nothing)
+    kind = functools.reduce(widen, kinds, nothing)
     if kind == "int64" and any(cell is not None and not -(2**63) <= cell < 2**63 for cell in cells):
         return "string"
     return kind
 
 
-def wider(one: Kind, other: Kind) -> Kind:
-    """The kind that holds both."""
+def widen(one: Kind, other: Kind) -> Kind:
+    """Return the narrowest kind for both."""
     if one == other or other == "null":
         return one
     if one == "null":
@@ -81,10 +88,10 @@ def wider(one: Kind, other: Kind) -> Kind:
     return "double" if {one, other} == {"int64", "double"} else "string"
 
 
-class _Growing:
-    """A Parquet file that can change the types of its source columns after some batches have been written."""
+class _WideningWriter:
+    """A Parquet writer that can widen the types of its source columns after some batches are written."""
 
-    def __init__(self, file: BinaryIO, plan: Layout, codebook: Codebook) -> None:
+    def __init__(self, file: BinaryIO, plan: ResultColumns, codebook: Codebook) -> None:
         self._file = file
         self._plan = plan
         self._value: Kind = {"multilabel": "bool", "rating": "double", "choice": "string"}[codebook.kind]  # type: ignore[assignment]
@@ -96,7 +103,7 @@ class _Growing:
         import pyarrow as pa
 
         found = map(kind_of, columns[: len(self._kinds)])
-        kinds = [wider(kind, new) for kind, new in zip(self._kinds, found, strict=True)]
+        kinds = [widen(kind, new) for kind, new in zip(self._kinds, found, strict=True)]
         if kinds != self._kinds:
             self._kinds = kinds
             if self._writer is not None:
@@ -159,7 +166,7 @@ class _Growing:
 
 
 def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:
-    """Cells of a source column as its kind wants them; a result column (no kind) is right as it is."""
+    """Return the cells of a source column converted to its kind; a result column (no kind) stays as it is."""
     if kind == "double":
         return [None if cell is None else float(cell) for cell in cells]
     if kind == "string" and not {*map(type, cells)} <= _TEXTS:
@@ -172,18 +179,18 @@ def _array(cells: Sequence[Any], type: Any) -> Any:
 
     try:
         return pa.array(cells, type)
-    except (UnicodeEncodeError, pa.ArrowException):  # a lone surrogate in what a model said
+    except (UnicodeEncodeError, pa.ArrowException):  # a lone surrogate in a model's reply
         return pa.array([clean_value(cell) for cell in cells], type)
 
 
 def _text(cell: Any) -> str | None:
-    """A cell of a column of texts."""
+    """Return a cell of a text column."""
     match cell:
         case str() | None:
             return cell
         case bool():
             return "true" if cell else "false"
         case list() | dict() | tuple():
-            return dumps(cell).decode()
+            return dump_json(cell).decode()
         case _:
             return str(cell)

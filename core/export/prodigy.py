@@ -1,4 +1,4 @@
-"""Prodigy: one task a line, as its ``choice`` view keeps them."""
+"""Prodigy: one task per line, for its ``choice`` view."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.interchange import fields_of, named, scale_of, spans_of
-from core.export.jsontext import dumps
-from core.export.rows import ExportRow
+from core.export.rows import ExportRow, dump_json, evidence_spans, named_values, rating_scale, text_fields
 from core.hashing import digest
 
 
 def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Tasks with ``options``, ``accept`` (the final values), ``answer``, ``spans`` (the verdict's quotes) and ``meta``.
+    """Write tasks with ``options``, ``accept`` (the final values), ``answer``, ``spans`` (verdict quotes) and ``meta``.
 
-    ``answer`` is ``accept`` where every item has a value, ``reject`` where a person discarded the document and
-    ``ignore`` where something is unresolved. A rating has an option for each point of each dimension. The annotator is
-    the person who decided last, else the run. Hashes are stable over exports. Returns how many tasks were written.
+    ``answer`` is ``accept`` if every item has a value, ``reject`` if a reviewer discarded the document and ``ignore``
+    if an item is unresolved. A rating has an option for each point of each dimension. The annotator is the last
+    reviewer, otherwise the run. Hashes are the same in every export. Returns the number of tasks.
     """
     options = _options(codebook)
     count = 0
     for row in rows:
         count += 1
-        fields = fields_of(row)
-        last = max(row.people, key=lambda said: said.at or 0.0, default=None)
-        by = last.by if last is not None else row.run_id
-        kept = spans_of(row.machine[0], row, codebook) if row.machine else []
+        fields = text_fields(row)
+        last = max(row.reviewers, key=lambda annotator: annotator.at or 0.0, default=None)
+        by = last.name if last is not None else row.run_id
+        kept = evidence_spans(row.models[0], row, codebook) if row.models else []
         task = {
             **fields,
             "options": options,
@@ -41,14 +39,14 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
             "_session_id": f"moot-{by}",
             "_timestamp": None if last is None or last.at is None else int(last.at),
         }
-        file.write(dumps(task) + b"\n")
+        file.write(dump_json(task) + b"\n")
     return count
 
 
 def _options(codebook: Codebook) -> list[dict[str, str]]:
     if codebook.kind != "rating":
         return [{"id": label.name, "text": label.name} for label in codebook.labels]
-    scale = scale_of(codebook)
+    scale = rating_scale(codebook)
     return [
         {"id": f"{label.name}:{point}", "text": f"{label.name}: {point}"}
         for label in codebook.labels
@@ -57,7 +55,7 @@ def _options(codebook: Codebook) -> list[dict[str, str]]:
 
 
 def _accepted(row: ExportRow, codebook: Codebook) -> list[str]:
-    match named(row.values, codebook):
+    match named_values(row.values, codebook):
         case list() as present:
             return present
         case str() as chosen:
@@ -75,5 +73,5 @@ def _answer(row: ExportRow, codebook: Codebook, *, discarded: bool) -> str:
 
 
 def _number(value: Any) -> int:
-    """A hash as Prodigy keeps it: a signed whole number of 32 bits."""
+    """Return a hash in Prodigy's form: a signed 32-bit integer."""
     return int.from_bytes(bytes.fromhex(digest(value, size=4)), "big", signed=True)

@@ -1,4 +1,4 @@
-"""One door to all formats, which never leaves half a file behind."""
+"""All export formats, and the writing of files, which are either complete or unchanged."""
 
 from __future__ import annotations
 
@@ -15,101 +15,110 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 from core.codebook import Codebook
 from core.errors import ExportError, UsageError
 from core.export.argilla import dataset_settings, write_argilla
-from core.export.delimited import write_csv
+from core.export.csv_writer import write_csv
 from core.export.huggingface import DATA, readme, write_huggingface
-from core.export.interchange import first_fields
 from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
 from core.export.prodigy import write_prodigy
+from core.export.rows import peek_text_fields
 
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
 Companion: TypeAlias = Callable[[Codebook, Sequence[str]], bytes]
-"""Makes a companion for a codebook and the names of the text fields."""
+"""Returns the content of a companion file for a codebook and the names of the text fields."""
 
-_EVERY = 500
+_PROGRESS_INTERVAL = 500
+"""Rows between two calls of a progress callback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write results. ``takes`` says what of: ``rows`` (ExportRow) or ``turns`` (mappings).
+    """One export format.
 
-    ``companions`` are small files that belong to the one with the results, by suffix ("out.xml" beside "out.json").
-    With ``inside`` the result is a folder: that is where the results lie in it, and companions go by their own names.
+    ``takes`` is what the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings). ``companions`` are small files
+    beside the results, by suffix ("out.xml" beside "out.json"). If ``folder_path`` is set, the result is a folder:
+    the results are at that path in it, and companions have their own names.
     """
 
     name: str
-    suffix: str
-    takes: Literal["rows", "turns"]
+    title: str
+    """The name on screen."""
     description: str
     write: Writer
+    suffix: str
+    media_type: str
+    takes: Literal["rows", "turns"] = "rows"
+    preview: Literal["csv", "parquet", "json"] = "json"
+    """How the page shows the beginning of the file: as a table, or as JSON text."""
     companions: Mapping[str, Companion] = field(default_factory=dict)
-    inside: str = ""
+    folder_path: str = ""
 
     def places(self, path: Path) -> tuple[Path, dict[Path, Companion]]:
-        """Where the results go when a person asks for ``path``, and what goes beside them."""
-        if self.inside:
-            return path / self.inside, {path / name: make for name, make in self.companions.items()}
+        """Return the path of the results for the path that the user gave, and the companions by path."""
+        if self.folder_path:
+            return path / self.folder_path, {path / name: make for name, make in self.companions.items()}
         return path, {path.with_suffix(suffix): make for suffix, make in self.companions.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written: ``count`` rows or turns, ``size`` bytes."""
+    """The result of an export: ``count`` rows or turns, ``size`` bytes."""
 
     path: Path
     count: int
     size: int
 
 
+_JSON_LINES = "application/x-ndjson"
+_PARQUET = "application/vnd.apache.parquet"
+
 FORMATS: dict[str, Format] = {
-    each.name: each
-    for each in (
-        Format("csv", ".csv", "rows", "A table for spreadsheets: UTF-8 with BOM, formulas disarmed.", write_csv),
-        Format("parquet", ".parquet", "rows", "A typed table for pandas, DuckDB and R.", write_parquet),
-        Format("jsonl", ".jsonl", "rows", "One JSON object a document, labels nested.", write_jsonl),
+    format.name: format
+    for format in (
         Format(
-            "transcript", ".jsonl", "turns", "One JSON object a turn: prompts, replies, tokens, cost.", write_transcript
+            "csv", "CSV", "A table for spreadsheets: UTF-8 with BOM, formulas escaped.", write_csv, ".csv", "text/csv",
+            preview="csv",
         ),
         Format(
-            "label-studio",
-            ".json",
-            "rows",
-            "Tasks with predictions and annotations, and the labelling configuration.",
-            write_label_studio,
-            {".xml": labelling_config},
+            "parquet", "Parquet", "A typed table for pandas, DuckDB and R.", write_parquet, ".parquet", _PARQUET,
+            preview="parquet",
         ),
         Format(
-            "argilla",
-            ".jsonl",
-            "rows",
-            "Records with suggestions and responses, and the settings of the data set.",
-            write_argilla,
-            {".settings.json": dataset_settings},
+            "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", _JSON_LINES,
         ),
-        Format("prodigy", ".jsonl", "rows", "Tasks of the choice view with answers and spans.", write_prodigy),
         Format(
-            "huggingface",
-            "",
-            "rows",
-            "A folder to upload: Parquet, and a card with the features.",
-            write_huggingface,
-            {"README.md": readme},
-            DATA,
+            "transcript", "Transcript (JSONL)", "One JSON object per turn: prompts, replies, tokens, cost.",
+            write_transcript, ".jsonl", _JSON_LINES, takes="turns",
+        ),
+        Format(
+            "label-studio", "Label Studio", "Tasks with predictions and annotations, and the labeling configuration.",
+            write_label_studio, ".json", "application/json", companions={".xml": labelling_config},
+        ),
+        Format(
+            "argilla", "Argilla", "Records with suggestions and responses, and the dataset settings.",
+            write_argilla, ".jsonl", _JSON_LINES, companions={".settings.json": dataset_settings},
+        ),
+        Format(
+            "prodigy", "Prodigy", "Tasks of the choice view with answers and spans.",
+            write_prodigy, ".jsonl", _JSON_LINES,
+        ),
+        Format(
+            "huggingface", "Hugging Face", "A folder to upload: Parquet, and a dataset card with the features.",
+            write_huggingface, "", _PARQUET, preview="parquet", companions={"README.md": readme}, folder_path=DATA,
         ),
     )
-}
-"""All formats by name. Another writer is one more entry here."""
+}  # fmt: skip
+"""All formats by name. A new format is one module with a writer, and one entry here."""
 
 
 def find_format(name: str) -> Format:
-    """The format of this name; UsageError lists all of them when there is none."""
+    """Return the format of this name. UsageError lists all formats if there is none."""
     found = FORMATS.get(name.strip().lower())
     if found is None:
         near = difflib.get_close_matches(name.lower(), FORMATS, 1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
-            f"There is no export format '{name}'.", f"{hint}There are: {', '.join(FORMATS)}, bundle and classifier."
+            f"Export format '{name}' does not exist.", f"{hint}Formats: {', '.join(FORMATS)}, bundle and classifier."
         )
     return found
 
@@ -122,45 +131,46 @@ def write(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> Written:
-    """Write rows (or turns, as the format takes them) to ``path``, replacing what was there only when all is written,
-    and the format's companions beside it. A format that makes a folder makes it at ``path``.
+    """Write rows (or turns, whichever the format takes) to ``path``, and the format's companions beside it.
 
-    ``items`` is read once, in order, and never held. ``progress`` is called with the number done so far. UsageError for
-    an unknown format and for a name that a companion has, ExportError when the disk is full or the place cannot be
-    written; the old file is then as it was.
+    An existing file is replaced only after everything is written. A format that makes a folder makes it at ``path``.
+    ``items`` is read once, in order, and never held in memory. ``progress`` is called with the number written so far.
+    Raises UsageError for an unknown format and for a path that is also a companion's. Raises ExportError if the disk is
+    full or the path cannot be written; the old file is then unchanged.
     """
     chosen = find_format(format)
     place, companions = chosen.places(path)
     if place in companions:
         raise UsageError(
-            f"{place.name} would be the name of two files: {chosen.name} has one more beside the results.",
-            f"End it in {chosen.suffix}.",
+            f"{place.name} would be the name of two files: {chosen.name} writes a second file beside the results.",
+            f"Use a name that ends in {chosen.suffix}.",
         )
-    if chosen.inside:
+    if chosen.folder_path:
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _explained(error, path) from error
+            raise _export_error(error, path) from error
     fields: Sequence[str] = ()
     if companions:
-        fields, items = first_fields(items)
+        fields, items = peek_text_fields(items)
     with replacing(place) as file:
         count = chosen.write(_counted(items, progress), codebook, file)
-    for beside, make in companions.items():
-        with replacing(beside) as file:
+    for companion, make in companions.items():
+        with replacing(companion) as file:
             file.write(make(codebook, fields))
     return Written(path, count, place.stat().st_size)
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of ``path`` when the block ends well and vanishes when it does not.
+    """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails.
 
-    It lies beside the target, so that taking its place is one step. An OSError in the block becomes an ExportError.
+    The file is in the folder of the target, so that the replacement is atomic. An OSError in the block becomes an
+    ExportError.
     """
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     if path.is_dir():
-        raise ExportError(f"{path} is a folder.", "Give the name of a file in it.")
+        raise ExportError(f"{path} is a folder.", "Give a file name in it.")
     try:
         with part.open("x+b") as file:
             yield file
@@ -168,19 +178,21 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise _explained(error, path) from error
+        raise _export_error(error, path) from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
 
 
-def _explained(error: OSError, path: Path) -> ExportError:
+def _export_error(error: OSError, path: Path) -> ExportError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return ExportError(f"The disk refused {path.name}: {error.strerror}.", "Free some space, or write elsewhere.")
+        return ExportError(
+            f"The disk refused {path.name}: {error.strerror}.", "Free some space, or choose another path."
+        )
     if error.errno == errno.ENOENT:
-        return ExportError(f"There is no folder {path.parent}.", "Create it, or write elsewhere.")
+        return ExportError(f"Folder {path.parent} does not exist.", "Create it, or choose another path.")
     return ExportError(
-        f"{path} cannot be written: {error.strerror or error}.", "Check its permissions, or write elsewhere."
+        f"{path} cannot be written: {error.strerror or error}.", "Check its permissions, or choose another path."
     )
 
 
@@ -188,7 +200,7 @@ def _counted(items: Iterable[Any], progress: Callable[[int], None] | None) -> It
     done = 0
     for done, item in enumerate(items, 1):
         yield item
-        if progress is not None and done % _EVERY == 0:
+        if progress is not None and done % _PROGRESS_INTERVAL == 0:
             progress(done)
     if progress is not None:
         progress(done)

@@ -1,26 +1,29 @@
-"""What a writer gets: a document and what was decided about it."""
+"""The input of all writers: a document with its labels, evidence and annotators, and helpers that writers share."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
+import orjson
 
 from core.annotations import Evidence
-from core.codebook import CHOICE_ITEM, Codebook
+from core.codebook import CHOICE_ITEM, Codebook, Scale
 from core.documents import Document, Value
+from core.ingest.table import clean_value
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorValues:
-    """What one annotator says of a document: a run's verdict, one of its roles, or a person.
+    """The values of one annotator for a document: a run's verdict, one of its roles, or a person.
 
-    ``values`` holds what could be read; ``at`` is in Unix seconds, None where it is not known; ``status`` is a person's
-    (Draft, Submitted, Discarded), empty for a machine.
+    ``values`` holds what could be read. ``at`` is in Unix seconds, None if unknown. ``status`` is that of a person's
+    review (Draft, Submitted, Discarded), empty for a model.
     """
 
-    by: str
+    name: str
     values: Mapping[str, Value | None]
     evidence: tuple[Evidence, ...] = ()
     at: float | None = None
@@ -45,13 +48,13 @@ class ExportRow:
     sources: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
-    """Who sat on each role, as ``connection/model``."""
+    """The model of each role, as ``connection/model``."""
     reasons: Mapping[str, str] = field(default_factory=dict)
-    """Why an item has no value."""
-    machine: tuple[AnnotatorValues, ...] = ()
-    """The verdict first, then each role in the order in which they spoke; none before the debate has ended."""
-    people: tuple[AnnotatorValues, ...] = ()
-    """What persons decided, for layouts that keep suggestions and decisions apart."""
+    """The reason why an item has no value."""
+    models: tuple[AnnotatorValues, ...] = ()
+    """The verdict, then each role in speaking order; empty before the debate has ended."""
+    reviewers: tuple[AnnotatorValues, ...] = ()
+    """The decisions of people, for formats that separate suggestions from decisions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class ItemColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ResultColumns:
     """The columns of a table of results: those of the source under their own names, then the results.
 
     A result column whose name the source has already gets ``_2``, so that all are different and none is hidden.
@@ -81,8 +84,8 @@ class Layout:
     status: str
 
 
-def free_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
-    """The wanted names, each with ``_2``, ``_3`` ... where a column or an earlier one has it already."""
+def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Return the wanted names, with ``_2``, ``_3`` ... if a column or an earlier name is the same."""
     taken, names = set(columns), []
     for name in wanted:
         candidate, number = name, 1
@@ -94,13 +97,13 @@ def free_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
     return names
 
 
-def layout(source: Iterable[str], codebook: Codebook) -> Layout:
-    """The columns for documents with these source columns under this codebook."""
-    columns, items = tuple(source), items_of(codebook)
+def result_columns(source: Iterable[str], codebook: Codebook) -> ResultColumns:
+    """Return the columns for documents with these source columns under this codebook."""
+    columns, items = tuple(source), item_names(codebook)
     wanted = ["document_id", "run_id", "protocol", "codebook_version", "status"]
     wanted += [f"{name}_{part}" for _, name in items for part in ("value", "source", "evidence")]
-    document, run, protocol, version, status, *parts = free_names(wanted, columns)
-    return Layout(
+    document, run, protocol, version, status, *parts = unique_names(wanted, columns)
+    return ResultColumns(
         source=columns,
         document=document,
         items=tuple(
@@ -113,32 +116,32 @@ def layout(source: Iterable[str], codebook: Codebook) -> Layout:
     )
 
 
-def items_of(codebook: Codebook) -> tuple[tuple[str, str], ...]:
-    """(item, its name) in codebook order; a choice has the one item ``label``."""
+def item_names(codebook: Codebook) -> tuple[tuple[str, str], ...]:
+    """Return (item, name) in codebook order; a choice has the one item ``label``."""
     if codebook.kind == "choice":
         return ((CHOICE_ITEM, CHOICE_ITEM),)
     return tuple((label.id, label.name) for label in codebook.labels)
 
 
-def source_of(document: Document) -> Mapping[str, Any]:
-    """The columns as they came; the text fields for a document that was not read from a table."""
+def source_columns(document: Document) -> Mapping[str, Any]:
+    """Return the source columns; the text fields for a document that was not read from a table."""
     return document.source or document.fields
 
 
-class Values:
-    """The value of an item as a reader of the file understands it: a choice by its label's name."""
+class ValueNames:
+    """Values with label names instead of label ids, for choice codebooks."""
 
     def __init__(self, codebook: Codebook) -> None:
         self._names = {label.id: label.name for label in codebook.labels} if codebook.kind == "choice" else {}
 
     def of(self, row: ExportRow, item: str) -> Value | None:
-        """None when the item is unresolved or was not asked for; a label id that the codebook lost stays as it is."""
+        """Return the value of an item, None if it is unresolved or was not asked. An unknown label id stays an id."""
         value = row.values.get(item)
         return self._names.get(value, value) if isinstance(value, str) else value
 
 
-def evidence_of(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
-    """The quotes by item, with their offsets into ``field`` (-1 where the words are not in the text)."""
+def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
+    """Return the quotes by item, with their offsets into ``field`` (-1 if the quote is not in the text)."""
     result: dict[str, list[dict[str, Any]]] = {}
     for each in row.evidence:
         quote = {"quote": each.quote, "field": each.field, "start": each.start, "end": each.end, "match": each.match}
@@ -146,10 +149,92 @@ def evidence_of(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
     return result
 
 
-def peek(rows: Iterable[ExportRow]) -> tuple[tuple[str, ...], Iterator[ExportRow]]:
-    """The source columns of the first row (none if there is no row), and all rows."""
+def peek_columns(rows: Iterable[ExportRow]) -> tuple[tuple[str, ...], Iterator[ExportRow]]:
+    """Return the source columns of the first row (none without rows), and all rows."""
     iterator = iter(rows)
     first = next(iterator, None)
     if first is None:
         return (), iter(())
-    return tuple(source_of(first.document)), itertools.chain([first], iterator)
+    return tuple(source_columns(first.document)), itertools.chain([first], iterator)
+
+
+TEXT = "text"
+"""The key of the first text field in the formats of annotation tools. Spans are offsets into it."""
+
+NamedValues: TypeAlias = "list[str] | str | dict[str, int | float]"
+"""Names of the labels that are present, the name of the one label, or a rating by the dimension's name."""
+
+
+def text_fields(row: ExportRow) -> dict[str, str]:
+    """Return the text fields by name, the first one as ``text``; a further field of that name becomes ``text_2``."""
+    first, *further = row.document.fields.items() or [(TEXT, "")]
+    return {TEXT: first[1]} | {f"{TEXT}_2" if name == TEXT else name: text for name, text in further}
+
+
+def peek_text_fields(rows: Iterable[ExportRow]) -> tuple[tuple[str, ...], Iterator[ExportRow]]:
+    """Return the names of the text fields of the first row (``text`` without rows), and all rows."""
+    iterator = iter(rows)
+    first = next(iterator, None)
+    if first is None:
+        return (TEXT,), iter(())
+    return tuple(text_fields(first)), itertools.chain([first], iterator)
+
+
+def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> NamedValues | None:
+    """Return values with label names; None if no value is known.
+
+    Multilabel: the names of the labels that are present; unresolved labels are left out. Rating: dimensions without a
+    value are left out. Labels that are not in the codebook are left out.
+    """
+    names = {label.id: label.name for label in codebook.labels}
+    match codebook.kind:
+        case "choice":
+            chosen = values.get(CHOICE_ITEM)
+            return names.get(chosen) if isinstance(chosen, str) else None
+        case "rating":
+            rated = {name: values.get(item) for item, name in names.items()}
+            numbers = {
+                name: value
+                for name, value in rated.items()
+                if isinstance(value, int | float) and not isinstance(value, bool)
+            }
+            return numbers or None
+        case "multilabel":
+            known = [item for item in names if values.get(item) is not None]
+            return [names[item] for item in known if values[item] is True] if known else None
+
+
+def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codebook) -> list[dict[str, object]]:
+    """Return the quotes in the first text field: ``{start, end, text, label}``, each place and label once.
+
+    Offsets are characters (code points, as in Python, Label Studio and Prodigy), the end is exclusive. The quotes of a
+    choice belong to the chosen label. Quotes that are not in the text, or in another field, are left out.
+    """
+    names = {label.id: label.name for label in codebook.labels}
+    chosen = annotator.values.get(CHOICE_ITEM)
+    if isinstance(chosen, str) and chosen in names:
+        names[CHOICE_ITEM] = names[chosen]
+    first = next(iter(row.document.fields), "")
+    text = row.document.text
+    found = dict.fromkeys(
+        (each.start, each.end, names[each.item])
+        for each in annotator.evidence
+        if each.supported and each.field == first and each.item in names
+    )
+    return [{"start": start, "end": end, "text": text[start:end], "label": label} for start, end, label in found]
+
+
+def rating_scale(codebook: Codebook) -> Scale:
+    """Return the scale of a rating codebook."""
+    return codebook.scale or Scale()
+
+
+_OPTIONS = orjson.OPT_NON_STR_KEYS
+
+
+def dump_json(value: Any) -> bytes:
+    """Return UTF-8 JSON on one line. NaN becomes null; lone surrogates, huge integers and sets become text."""
+    try:
+        return orjson.dumps(value, default=str, option=_OPTIONS)
+    except (TypeError, orjson.JSONEncodeError):
+        return orjson.dumps(clean_value(value), default=str, option=_OPTIONS)

@@ -1,7 +1,7 @@
-"""A bundle: one zip that reproduces a project and shows it to people who have no Moot.
+"""Bundles: one zip from which a project can be recreated, and which is readable without Moot.
 
-``tables/`` holds every table as Parquet, which is what import reads; everything else is there to be read by people:
-the codebook, the prompts and settings of each run, the reviews, the results, and the debates as web pages.
+``tables/`` has every table as Parquet; import reads only these. Everything else is for people: the codebook, the
+prompts and settings of each run, the reviews, the results, and the debates as web pages.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from core.codebook import Codebook, dump_yaml
 from core.debate.turns import Turn
 from core.documents import Value
 from core.errors import InputError
-from core.export import debates, replacing
-from core.export.interchange import named
+from core.export import debate_pages, replacing
+from core.export.rows import named_values
 from core.runs import RunRow
 from core.services import export
 from core.services.session import ProjectSession, check_output_path
@@ -36,7 +36,7 @@ from core.store.dump import ROWS_AT_ONCE, restore
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
 
 NAME = "bundle"
-"""What it is called among the formats of ``moot export``."""
+"""The name among the formats of ``moot export``."""
 
 SUFFIX = ".zip"
 MANIFEST = "manifest.json"
@@ -45,24 +45,24 @@ _PREFIX, _PARQUET = "tables/", ".parquet"
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError)
 
 UNPACKED_RATIO = 20
-"""How many times its size a bundle's tables may have as files: they are packed already, so that it is about 1."""
+"""Allowed size of the unpacked tables as a multiple of the bundle's size. Parquet is compressed: usually about 1."""
 ROWS_RATIO = 1000
-"""The same for their rows: much of a project is said many times over, such as prompts."""
-LEAST_ROOM = 1 << 30
-MOST_MANIFEST = 1 << 20
+"""The same for their rows in memory: much of a project is repeated, such as prompts."""
+MIN_LIMIT = 1 << 30
+MAX_MANIFEST = 1 << 20
 
-Told = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def write_bundle(session: ProjectSession, path: Path, *, told: Told = lambda _step: None) -> Path:
-    """Write the whole project to a zip at ``path``. ``told`` hears of each step. ExportError when it cannot be written.
+def write_bundle(session: ProjectSession, path: Path, *, report: Report = lambda _step: None) -> Path:
+    """Write the whole project to a zip at ``path``. ``report`` is called with each step.
 
-    Keys are in no project file, so none is in the bundle.
+    Raises ExportError if the file cannot be written. Project files contain no API keys, so bundles contain none.
     """
     check_output_path(session.path, path)
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         runs = session.store.runs.all()
-        told("tables")
+        report("tables")
         counts = _tables(session, archive)
         manifest = {
             "layout": LAYOUT,
@@ -78,7 +78,7 @@ def write_bundle(session: ProjectSession, path: Path, *, told: Told = lambda _st
             archive.writestr("codebook.yaml", dump_yaml(version.codebook))
         _reviews(session, archive)
         for run in runs:
-            told(run.run_id)
+            report(run.run_id)
             _settings(run, archive)
             _results(session, run, archive)
             _pages(session, run, archive)
@@ -86,27 +86,27 @@ def write_bundle(session: ProjectSession, path: Path, *, told: Told = lambda _st
     return path
 
 
-def to_bytes(session: ProjectSession) -> bytes:
-    """The bundle as bytes, for a download."""
+def bundle_bytes(session: ProjectSession) -> bytes:
+    """Return the bundle as bytes, for a download."""
     with tempfile.TemporaryDirectory(prefix="moot-bundle-") as folder:
         return write_bundle(session, Path(folder) / f"{session.name}{SUFFIX}").read_bytes()
 
 
 def open_bundle(file: BinaryIO, path: Path) -> Path:
-    """Make a new project at ``path`` from a bundle.
+    """Create a project at ``path`` from a bundle.
 
-    InputError for a file that is no bundle, is damaged, or holds far more than its size lets expect, ProjectError when
-    there is a project there already or the bundle was made by a newer Moot. Parquet is all that is read of it, and only
-    what belongs to a project. When it fails, nothing is left.
+    Only the Parquet files of known tables are read. On failure nothing is left. Raises InputError for a file that is
+    not a bundle, is damaged, or unpacks to far more than its size; ProjectError if the path exists or the bundle was
+    made by a newer Moot.
     """
     try:
         with zipfile.ZipFile(file) as archive, ExitStack() as stack:
             manifest = json.loads(_manifest(archive))
             if manifest.get("layout") != LAYOUT:
-                raise InputError("This bundle has a layout that this Moot does not know.", "Update Moot.")
+                raise InputError("This version of Moot does not know the layout of this bundle.", "Update Moot.")
             size = file.seek(0, os.SEEK_END)
-            unpacked = _Room(size, UNPACKED_RATIO, tempfile.gettempdir())
-            rows = _Room(size, ROWS_RATIO, path.parent)
+            unpacked = _SizeLimit(size, UNPACKED_RATIO, tempfile.gettempdir())
+            rows = _SizeLimit(size, ROWS_RATIO, path.parent)
             tables = {str(name): _batches(archive, str(name), stack, unpacked, rows) for name in manifest["tables"]}
             restore(path, int(manifest["schema"]), tables)
     except (*_DAMAGE, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
@@ -116,26 +116,28 @@ def open_bundle(file: BinaryIO, path: Path) -> Path:
     return path
 
 
-class _Room:
-    """Bytes that a bundle of this size may still come to at a place: ``ratio`` times the size, no less than
-    ``LEAST_ROOM``, and no more than is free there. A small archive can hide terabytes."""
+class _SizeLimit:
+    """A limit on unpacked bytes: a small archive can unpack to terabytes.
+
+    The limit is ``ratio`` times the bundle's size, at least ``MIN_LIMIT``, and at most the free space at ``place``.
+    """
 
     def __init__(self, size: int, ratio: int, place: Path | str) -> None:
-        self._may = max(size * ratio, LEAST_ROOM)
-        self._free = self._may
-        self._taken = 0
-        with suppress(OSError):  # a folder that is not there is told of by who makes the project
+        self._limit = max(size * ratio, MIN_LIMIT)
+        self._free = self._limit
+        self._used = 0
+        with suppress(OSError):  # creating the project reports a missing folder
             self._free = shutil.disk_usage(place).free
 
-    def take(self, count: int) -> None:
-        """Count these in; InputError when they are too many."""
-        self._taken += count
-        if self._taken > self._may:
+    def add(self, count: int) -> None:
+        """Add to the unpacked bytes. Raises InputError beyond the limit."""
+        self._used += count
+        if self._used > self._limit:
             raise InputError(
-                f"The bundle unpacks to more than {self._may >> 20:,} MB, which no bundle of its size does.",
-                "It was not made by Moot, or edited.",
+                f"The bundle unpacks to more than {self._limit >> 20:,} MB, which is too much for its size.",
+                "It was edited, or not made by Moot.",
             )
-        if self._taken > self._free:
+        if self._used > self._free:
             raise InputError(
                 f"The bundle unpacks to more than the {self._free >> 20:,} MB that are free on the disk.",
                 "Make room, or choose another folder.",
@@ -144,9 +146,9 @@ class _Room:
 
 def _manifest(archive: zipfile.ZipFile) -> bytes:
     with archive.open(MANIFEST) as file:
-        manifest = file.read(MOST_MANIFEST + 1)
-    if len(manifest) > MOST_MANIFEST:
-        raise InputError("The bundle's manifest is too long to be one.", "It was not made by Moot, or edited.")
+        manifest = file.read(MAX_MANIFEST + 1)
+    if len(manifest) > MAX_MANIFEST:
+        raise InputError("The bundle's manifest is too long.", "It was edited, or not made by Moot.")
     return manifest
 
 
@@ -168,22 +170,25 @@ def _tables(session: ProjectSession, archive: zipfile.ZipFile) -> dict[str, int]
 
 
 def _batches(
-    archive: zipfile.ZipFile, name: str, stack: ExitStack, unpacked_room: _Room, rows_room: _Room
+    archive: zipfile.ZipFile, name: str, stack: ExitStack, unpacked_limit: _SizeLimit, rows_limit: _SizeLimit
 ) -> Iterator[Any]:
-    """The rows of a table. Unpacked to disk first, as Parquet is read from its end; Parquet packs, too, so both what
-    comes out of the zip and what comes out of that is counted."""
+    """Yield the rows of a table.
+
+    The file is unpacked to disk first, because Parquet is read from its end. Both the unpacked file and the rows count
+    against a limit, because Parquet is compressed as well.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     unpacked = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
     with archive.open(f"{_PREFIX}{name}{_PARQUET}") as packed:
         while piece := packed.read(1 << 20):
-            unpacked_room.take(len(piece))
+            unpacked_limit.add(len(piece))
             unpacked.write(piece)
     unpacked.seek(0)
     try:
         for batch in pq.ParquetFile(unpacked).iter_batches(batch_size=ROWS_AT_ONCE):
-            rows_room.take(batch.nbytes + batch.num_rows)
+            rows_limit.add(batch.nbytes + batch.num_rows)
             yield batch
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"The table '{name}' of the bundle cannot be read.", "Export it again.") from error
@@ -193,12 +198,12 @@ def _readme(session: ProjectSession, runs: list[RunRow]) -> str:
     lines = [
         f"# {session.name}",
         "",
-        "A project of Moot, whole. `moot import THIS.zip --project FILE` makes a project of it again.",
+        "A complete Moot project. `moot import THIS.zip --project FILE` creates a project from it.",
         "",
-        "- `debates/index.html`: every debate, to be read in a browser.",
-        "- `results/`: labels with quotes, one Parquet file a run. `reviews.jsonl`: every decision of a person.",
-        "- `codebook.yaml`, `prompts/`, `settings/`: what was asked, of whom, and how.",
-        "- `tables/`: the project's tables as Parquet, which is what import reads.",
+        "- `debates/index.html`: every debate, for a web browser.",
+        "- `results/`: labels with quotes, one Parquet file per run. `reviews.jsonl`: every review action.",
+        "- `codebook.yaml`, `prompts/`, `settings/`: the codebook, and prompts and settings of each run.",
+        "- `tables/`: the project's tables as Parquet, from which import recreates the project.",
         "",
         *(
             f"- {run.run_id}: {run.settings.protocol}, {run.documents} documents, {run.verdicts} verdicts"
@@ -232,7 +237,7 @@ def _results(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> 
 
 
 def _page_names(run: RunRow) -> list[str]:
-    pages = max(1, -(-run.documents // debates.PER_PAGE))
+    pages = max(1, -(-run.documents // debate_pages.PER_PAGE))
     return [f"{run.run_id}-{number}.html" for number in range(1, pages + 1)]
 
 
@@ -240,18 +245,18 @@ def _pages(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> No
     names = _page_names(run)
     ids = iter(session.store.runs.document_ids(run.run_id))
     for number, name in enumerate(names, 1):
-        shown = list(islice(ids, debates.PER_PAGE))
+        shown = list(islice(ids, debate_pages.PER_PAGE))
         turns: dict[str, list[Turn]] = {}
         for turn in session.store.transcripts.of(run.run_id, shown):
             turns.setdefault(turn.document_id, []).append(turn)
         made = [
-            _debate(dossier, turns.get(dossier.document.id, []), run.settings.codebook)
-            for dossier in session.store.dossiers.load(run.run_id, shown)
+            _debate(record, turns.get(record.document.id, []), run.settings.codebook)
+            for record in session.store.dossiers.load(run.run_id, shown)
         ]
         links = [("index.html", "All runs")]
-        links += [(names[number - 2], "Before")] if number > 1 else []
+        links += [(names[number - 2], "Previous")] if number > 1 else []
         links += [(names[number], "Next")] if number < len(names) else []
-        archive.writestr(f"debates/{name}", debates.page(f"{run.run_id}, page {number}", made, links=links))
+        archive.writestr(f"debates/{name}", debate_pages.page(f"{run.run_id}, page {number}", made, links=links))
 
 
 def _index(session: ProjectSession, runs: list[RunRow]) -> bytes:
@@ -261,24 +266,24 @@ def _index(session: ProjectSession, runs: list[RunRow]) -> bytes:
         for names in [_page_names(run)]
         for number, name in enumerate(names, 1)
     ]
-    return debates.index(session.name, ["Every debate of this project, with what it came to."], links)
+    return debate_pages.index(session.name, ["Every debate of this project, with its verdict."], links)
 
 
-def _debate(dossier: DocumentRecord, turns: list[Turn], codebook: Codebook) -> debates.Debate:
-    decided: dict[str, Value | None] = dict(dossier.values)
-    final = {item: dossier.value(item) for item in codebook.items}
-    return debates.Debate(
-        document_id=dossier.document.id,
-        fields=tuple(dossier.document.fields.items()),
-        turns=[debates.Spoken(turn.role, turn.role_model.spec, turn.reply.text) for turn in turns],
-        status=dossier.status or "open",
+def _debate(record: DocumentRecord, turns: list[Turn], codebook: Codebook) -> debate_pages.Debate:
+    decided: dict[str, Value | None] = dict(record.values)
+    final = {item: record.value(item) for item in codebook.items}
+    return debate_pages.Debate(
+        document_id=record.document.id,
+        fields=tuple(record.document.fields.items()),
+        turns=[debate_pages.TurnText(turn.role, turn.role_model.spec, turn.reply.text) for turn in turns],
+        status=record.status or "open",
         decided=_words(decided, codebook),
-        corrected=_words(final, codebook) if dossier.reviews and final != decided else (),
+        corrected=_words(final, codebook) if record.reviews and final != decided else (),
     )
 
 
 def _words(values: dict[str, Value | None], codebook: Codebook) -> tuple[str, ...]:
-    match named(values, codebook):
+    match named_values(values, codebook):
         case list() as names:
             return tuple(names)
         case str() as name:

@@ -1,4 +1,4 @@
-"""The Export room: a run's results with what people decided, to a file in one of the formats of ``core.export``."""
+"""Export a run's results, with the decisions of reviewers, in one of the formats of ``core.export``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
 
 REVIEW = "review"
-"""The source of a value that a person gave."""
-AT_ONCE = 200
-"""Debates that are read at a time."""
+"""The source of a value that a reviewer decided."""
+_QUOTE_KEYS = ("item", "quote", "field", "start", "end", "match")
+BATCH = 200
+"""Debates that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
-    """The beginning of a file: a table (parquet, csv) or the lines themselves."""
+class ExportPreview:
+    """The beginning of a file: a table, or JSON text."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
@@ -37,30 +38,31 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """What an export of a run holds, in numbers. ``reviewed`` are documents of which a person decided a label."""
+class ExportContents:
+    """The contents of an export in numbers. ``reviewed`` are documents with a review in any state."""
 
     documents: int
     with_verdict: int
     unresolved: int
     failed: int
-    waiting: int
+    not_started: int
     reviewed: int
     turns: int
 
 
 def formats() -> tuple[Format, ...]:
-    """All formats, in the order in which they are offered."""
+    """Return all formats, in the order on the page."""
     return tuple(FORMATS.values())
 
 
 def export(
     session: ProjectSession, run_id: str, format: str, path: Path, *, progress: Callable[[int], None] | None = None
 ) -> Path:
-    """Write a run to ``path`` and return it. The final value of a label is the person's where there is one, else the
-    verdict's, and its source says which.
+    """Write a run to ``path`` and return the path.
 
-    UsageError for an unknown run or format; ExportError when the file cannot be written, which leaves the old one.
+    The final value of a label is the reviewer's if there is one, otherwise the verdict's; its source column tells them
+    apart. Raises UsageError for an unknown run or format, and ExportError if the file cannot be written; an existing
+    file is then unchanged.
     """
     run = _known(session, run_id)
     with closing(_items(session, run, find_format(format))) as items:
@@ -68,16 +70,16 @@ def export(
         return write(format, items, run.settings.codebook, path, progress=progress).path
 
 
-def to_bytes(session: ProjectSession, run_id: str, format: str) -> bytes:
-    """What ``export`` writes as bytes, for a download: the file, or a zip of all files when there are several."""
+def export_bytes(session: ProjectSession, run_id: str, format: str) -> bytes:
+    """Return the output of ``export`` as bytes: the file, or a zip if there are several files."""
     chosen = find_format(format)
     with tempfile.TemporaryDirectory(prefix="moot-export-") as folder:
         path = export(session, run_id, format, Path(folder) / f"{session.name}-{run_id}{chosen.suffix}")
-        return zipped(Path(folder)) if chosen.companions else path.read_bytes()
+        return zip_folder(Path(folder)) if chosen.companions else path.read_bytes()
 
 
-def zipped(folder: Path) -> bytes:
-    """All files of a folder in one zip, under their paths in it."""
+def zip_folder(folder: Path) -> bytes:
+    """Return all files of a folder as a zip."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
@@ -87,31 +89,37 @@ def zipped(folder: Path) -> bytes:
 
 
 def file_name(session: ProjectSession, run_id: str, format: str) -> str:
-    """What a download is called."""
+    """Return the file name of a download."""
     chosen = find_format(format)
     middle = "" if chosen.name in ("csv", "jsonl", "parquet") else f"-{chosen.name}"
     return f"{session.name}-{run_id}{middle}{'.zip' if chosen.companions else chosen.suffix}"
 
 
-def preview(session: ProjectSession, run_id: str, format: str, rows: int = 5) -> Preview:
-    """What the file begins with: written by the format's own writer from the first documents (or turns)."""
+def media_type(format: str) -> str:
+    """Return the media type of a download."""
+    chosen = find_format(format)
+    return "application/zip" if chosen.companions else chosen.media_type
+
+
+def preview(session: ProjectSession, run_id: str, format: str, rows: int = 5) -> ExportPreview:
+    """Return the beginning of the file, written by the format's own writer from the first documents (or turns)."""
     run = _known(session, run_id)
     chosen = find_format(format)
     file = io.BytesIO()
     with closing(_items(session, run, chosen, batch=rows)) as items:
         chosen.write(islice(items, rows), run.settings.codebook, file)
-    match chosen.name:
+    match chosen.preview:
         case "csv":
             return _table_of_csv(file.getvalue().decode("utf-8-sig"))
-        case "parquet" | "huggingface":
+        case "parquet":
             return _table_of_parquet(file)
-        case _:
+        case "json":
             lines = _objects(file.getvalue())[:2]
-            return Preview(text="\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines))
+            return ExportPreview(text="\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines))
 
 
-def recipe(session: ProjectSession) -> str:
-    """How to read the project file with DuckDB, as Python to copy."""
+def duckdb_example(session: ProjectSession) -> str:
+    """Return Python code that queries the project file with DuckDB."""
     return "\n".join(
         [
             "import duckdb",
@@ -123,16 +131,16 @@ def recipe(session: ProjectSession) -> str:
     )
 
 
-def contents(session: ProjectSession, run_id: str) -> Contents:
-    """How much of what an export of the run holds."""
+def export_contents(session: ProjectSession, run_id: str) -> ExportContents:
+    """Return the contents of an export of a run in numbers."""
     run = _known(session, run_id)
     ended = run.verdicts + run.unresolved + run.failed
-    return Contents(
+    return ExportContents(
         documents=run.documents,
         with_verdict=run.verdicts,
         unresolved=run.unresolved,
         failed=run.failed,
-        waiting=run.documents - ended,
+        not_started=run.documents - ended,
         reviewed=_reviewed(session, run),
         turns=run.turns,
     )
@@ -147,7 +155,7 @@ def _reviewed(session: ProjectSession, run: RunRow) -> int:
 
 def _items(session: ProjectSession, run: RunRow, format: Format, *, batch: int = 1000) -> Generator[Any, None, None]:
     if format.takes == "turns":
-        yield from _turns(session, run, min(batch, AT_ONCE))
+        yield from _turns(session, run, min(batch, BATCH))
     else:
         yield from _rows(session, run, batch)
 
@@ -156,67 +164,66 @@ def _rows(session: ProjectSession, run: RunRow, batch: int) -> Generator[ExportR
     role_models = {role: role_model.spec for role, role_model in run.settings.role_models.items()}
     stream = session.store.dossiers.stream(run.run_id, batch=batch)
     try:
-        for dossiers in stream:
-            for dossier in dossiers:
-                yield _row(dossier, run, role_models)
+        for records in stream:
+            for record in records:
+                yield _row(record, run, role_models)
     finally:
         stream.close()  # type: ignore[attr-defined] # a generator; an open one would hold its cursor
 
 
-def _row(dossier: DocumentRecord, run: RunRow, role_models: dict[str, str]) -> ExportRow:
+def _row(record: DocumentRecord, run: RunRow, role_models: dict[str, str]) -> ExportRow:
     items = run.settings.codebook.items
-    decided = [item for item in items if item in dossier.reviews]
+    decided = [item for item in items if item in record.reviews]
     return ExportRow(
-        document=dossier.document,
+        document=record.document,
         run_id=run.run_id,
         protocol=run.settings.protocol,
         codebook_version=run.settings.codebook_version,
-        status=dossier.status or "open",
-        values={item: dossier.value(item) for item in items} if dossier.status or decided else {},
-        sources=dict.fromkeys(dossier.values, VERDICT) | dict.fromkeys(decided, REVIEW),
-        evidence=_evidence(dossier),
+        status=record.status or "open",
+        values={item: record.value(item) for item in items} if record.status or decided else {},
+        sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
+        evidence=_evidence(record),
         roles=role_models,
-        reasons={item: reason for item, reason in dossier.unread.items() if item not in dossier.reviews},
-        machine=_machine(dossier),
-        people=_people(dossier, items),
+        reasons={item: reason for item, reason in record.unread.items() if item not in record.reviews},
+        models=_models(record),
+        reviewers=_reviewers(record, items),
     )
 
 
-def _machine(dossier: DocumentRecord) -> tuple[AnnotatorValues, ...]:
-    if dossier.status is None:
+def _models(record: DocumentRecord) -> tuple[AnnotatorValues, ...]:
+    if record.status is None:
         return ()
-    roles = (AnnotatorValues(role, says, dossier.evidence.get(role, ())) for role, says in dossier.roles.items())
-    return (AnnotatorValues(VERDICT, dossier.values, _evidence(dossier)), *roles)
+    roles = (AnnotatorValues(role, says, record.evidence.get(role, ())) for role, says in record.roles.items())
+    return (AnnotatorValues(VERDICT, record.values, _evidence(record)), *roles)
 
 
-def _people(dossier: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorValues, ...]:
-    """Each person with the labels that are theirs, on top of the verdict that they left as it was: a submitted document
-    is one on which all of it counts as theirs."""
-    last = {review.actor: review.at for review in sorted(dossier.reviews.values(), key=lambda review: review.at)}
+def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorValues, ...]:
+    """Return the values of each reviewer: their decisions, and the verdict for labels that they left as they were."""
+    last = {review.actor: review.at for review in sorted(record.reviews.values(), key=lambda review: review.at)}
     return tuple(
         AnnotatorValues(
             actor,
-            {item: dossier.value(item) for item in items},
+            {item: record.value(item) for item in items},
             at=at,
-            status=dossier.review_status,
+            status=record.review_status,
         )
         for actor, at in last.items()
     )
 
 
-def _evidence(dossier: DocumentRecord) -> tuple[Evidence, ...]:
-    """Every role's quotes, each once."""
-    return tuple(dict.fromkeys(quote for quotes in dossier.evidence.values() for quote in quotes))
+def _evidence(record: DocumentRecord) -> tuple[Evidence, ...]:
+    """Return the quotes of all roles, without duplicates."""
+    return tuple(dict.fromkeys(quote for quotes in record.evidence.values() for quote in quotes))
 
 
 def _turns(session: ProjectSession, run: RunRow, batch: int) -> Generator[dict[str, Any], None, None]:
     ids = iter(session.store.runs.document_ids(run.run_id))
     while chunk := list(islice(ids, batch)):
         for turn in session.store.transcripts.of(run.run_id, chunk):
-            yield _line(turn, run.run_id)
+            yield _turn_record(turn, run.run_id)
 
 
-def _line(turn: Turn, run_id: str) -> dict[str, Any]:
+def _turn_record(turn: Turn, run_id: str) -> dict[str, Any]:
     reply, usage = turn.reply, turn.reply.usage
     return {
         "run": run_id,
@@ -233,17 +240,7 @@ def _line(turn: Turn, run_id: str) -> dict[str, Any]:
             "unknown": list(reply.reading.unknown),
             "problem": reply.reading.problem,
         },
-        "evidence": [
-            {
-                "item": quote.item,
-                "quote": quote.quote,
-                "field": quote.field,
-                "start": quote.start,
-                "end": quote.end,
-                "match": quote.match,
-            }
-            for quote in reply.evidence
-        ],
+        "evidence": [{name: getattr(quote, name) for name in _QUOTE_KEYS} for quote in reply.evidence],
         "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
         "cost": reply.cost_usd,
         "seconds": reply.seconds,
@@ -253,26 +250,26 @@ def _line(turn: Turn, run_id: str) -> dict[str, Any]:
 
 
 def _objects(written: bytes) -> list[Any]:
-    """The objects of a file of lines, or of one array."""
+    """Return the objects of JSON lines, or of one JSON array."""
     if written.startswith(b"["):
         array: list[Any] = json.loads(written)
         return array
     return [json.loads(line) for line in written.splitlines()]
 
 
-def _table_of_csv(text: str) -> Preview:
+def _table_of_csv(text: str) -> ExportPreview:
     import csv
 
     head, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
-    return Preview(tuple(head), tuple(tuple(row) for row in rows))
+    return ExportPreview(tuple(head), tuple(tuple(row) for row in rows))
 
 
-def _table_of_parquet(file: io.BytesIO) -> Preview:
+def _table_of_parquet(file: io.BytesIO) -> ExportPreview:
     import pyarrow.parquet as pq
 
     file.seek(0)
     table = pq.read_table(file)
-    return Preview(tuple(table.column_names), tuple(tuple(row.values()) for row in table.to_pylist()))
+    return ExportPreview(tuple(table.column_names), tuple(tuple(row.values()) for row in table.to_pylist()))
 
 
 def _known(session: ProjectSession, run_id: str) -> RunRow:

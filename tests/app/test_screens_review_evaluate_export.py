@@ -72,7 +72,7 @@ def texts(app):
     [
         ("review", "Nothing to review yet"),
         ("evaluate", "No run to evaluate"),
-        ("export", "Nothing to take away yet"),
+        ("export", "Nothing to export yet"),
     ],
 )
 def test_without_a_run(screen, name, head):

@@ -62,7 +62,7 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
     page.locator("input[type=file]").first.set_input_files(
         {"name": "reviews.csv", "mimeType": "text/csv", "buffer": REVIEWS.encode("latin-1")}
     )
-    page.get_by_text("Read 6, kept 5, rejected 1").wait_for()
+    page.get_by_text("Rows read: 6, kept: 5, rejected: 1").wait_for()
     page.get_by_text("row 7: 2 fields, expected 4").wait_for()
     press(page, "Import 5")
     page.get_by_text("5 documents imported from reviews.csv").wait_for()

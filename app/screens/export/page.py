@@ -1,4 +1,4 @@
-"""Export: a run's results in a file, and how to query the project itself."""
+"""Export: a run's results as a file, the project as a bundle, and how to query the project file."""
 
 from __future__ import annotations
 
@@ -8,26 +8,22 @@ from app import context
 from app.pages import open_page
 from app.widgets import empty_state, layout
 from app.widgets.run_picker import run_date, run_picker
+from core.formatting import format_count
 from core.runs import RunRow
 from core.services import bundle, export
 from core.services.review import review
 from core.services.session import ProjectSession
 
-MIME = {
-    ".csv": "text/csv", ".jsonl": "application/x-ndjson", ".parquet": "application/vnd.apache.parquet",
-    ".zip": "application/zip",
-}  # fmt: skip
-
 
 def main() -> None:
-    """Draw the screen."""
+    """Draw the page."""
     session = context.current_project()
     runs = review.runs(session) if session is not None else []
     if session is None or not runs:
         layout.header("Export")
         if empty_state.empty(
-            "Nothing to take away yet",
-            "Labels, quotes, transcripts and your corrections can be taken away as soon as there is a run.",
+            "Nothing to export yet",
+            "Start a run first. Then you can export labels, quotes, transcripts and your corrections.",
             ["Open Run"],
             sign="lines",
             key="export-none",
@@ -39,7 +35,7 @@ def main() -> None:
     left, right = st.columns([1, 1.9], gap="medium")
     with left:
         chosen = _format()
-        _inside(session, run)
+        _contents(session, run)
     with right:
         _preview(session, run, chosen)
     _bundle(session)
@@ -52,38 +48,31 @@ def _format() -> str:
         return st.radio(
             "Format",
             list(known),
-            format_func=_name,
+            format_func=lambda name: known[name].title,
             captions=[format.description for format in known.values()],
             label_visibility="collapsed",
             key="export-format",
         )
 
 
-def _name(format: str) -> str:
-    return {
-        "csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet", "transcript": "Transcript (JSONL)",
-        "label-studio": "Label Studio", "argilla": "Argilla", "prodigy": "Prodigy", "huggingface": "Hugging Face",
-    }.get(format, format)  # fmt: skip
-
-
-def _inside(session: ProjectSession, run: RunRow) -> None:
-    held = export.contents(session, run.run_id)
-    with layout.panel("What is inside", run_date(run), key="export-inside"):
+def _contents(session: ProjectSession, run: RunRow) -> None:
+    contents = export.export_contents(session, run.run_id)
+    with layout.panel("Contents", run_date(run), key="export-contents"):
         rows = [
-            ("Documents", held.documents),
-            ("with a verdict", held.with_verdict),
-            ("unresolved", held.unresolved),
-            ("failed", held.failed),
-            ("not yet debated", held.waiting),
-            ("touched by a person", held.reviewed),
-            ("Turns of debate", held.turns),
+            ("Documents", contents.documents),
+            ("with a verdict", contents.with_verdict),
+            ("unresolved", contents.unresolved),
+            ("failed", contents.failed),
+            ("not started", contents.not_started),
+            ("reviewed", contents.reviewed),
+            ("Debate turns", contents.turns),
         ]
         kept = [(name, count) for name, count in rows if count or name[0].isupper()]
         body = "".join(f"<tr><td>{name}</td><td>{count:,}</td></tr>" for name, count in kept)
         st.html(f'<table class="moot-facts">{body}</table>')
         st.caption(
-            "A label's value is yours where you decided, else the verdict's; its source column says which. "
-            "What could not be read stays empty."
+            "The value of a label is the reviewer's decision if there is one, otherwise the verdict; the source column "
+            "tells them apart. Unresolved labels are empty."
         )
 
 
@@ -95,9 +84,9 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str) -> None:
         with head:
             st.download_button(
                 "Download",
-                lambda: export.to_bytes(session, run.run_id, chosen),
+                lambda: export.export_bytes(session, run.run_id, chosen),
                 name,
-                MIME.get("." + name.rpartition(".")[2], "application/octet-stream"),
+                export.media_type(chosen),
                 on_click="ignore",
                 type="primary",
                 icon=":material/download:",
@@ -109,17 +98,17 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str) -> None:
             cells = [[cell if isinstance(cell, plain) else str(cell) for cell in row] for row in shown.rows]
             frame = pd.DataFrame(cells, columns=list(shown.columns))
             st.dataframe(frame, hide_index=True, key=f"export-table-{chosen}")
-            st.caption(f"The first {len(shown.rows)} rows, {len(shown.columns)} columns.")
+            st.caption(f"First {format_count(len(shown.rows), 'row')}, {format_count(len(shown.columns), 'column')}.")
         else:
-            st.code(shown.text or "No turn has been spoken yet.", language="json", height=460, wrap_lines=True)
+            st.code(shown.text or "No turns yet.", language="json", height=460, wrap_lines=True)
 
 
 def _bundle(session: ProjectSession) -> None:
-    with layout.panel("The whole project in one file", key="export-bundle") as head:
+    with layout.panel("Project bundle", key="export-bundle") as head:
         with head:
             st.download_button(
-                "Download the bundle",
-                lambda: bundle.to_bytes(session),
+                "Download bundle",
+                lambda: bundle.bundle_bytes(session),
                 f"{session.name}{bundle.SUFFIX}",
                 "application/zip",
                 on_click="ignore",
@@ -127,18 +116,18 @@ def _bundle(session: ProjectSession) -> None:
                 key="export-bundle-download",
             )
         st.caption(
-            "Data, codebook, prompts, settings, every turn and every decision, and all debates as web pages for people "
-            "who have no Moot. Home makes a project of it again. No key is in it."
+            "One zip with data, codebook, prompts, settings, all turns and reviews, and the debates as web pages. Open "
+            "it on Home to create a project from it. It contains no API keys."
         )
 
 
 def _query(session: ProjectSession) -> None:
-    with layout.panel("Query the project with DuckDB", str(session.path), key="export-query"):
+    with layout.panel("Query with DuckDB", str(session.path), key="export-query"):
         st.caption(
-            "The project is one DuckDB file. While Moot has it open nothing else can read it: close Moot first. "
-            "annotated_review holds each review with its debate and labels, evaluation_review adds the gold."
+            "The project is one DuckDB file. Close Moot first: only one program can open the file at a time. "
+            "The view annotated_review has each document with its debate and labels; evaluation_review adds the gold."
         )
-        st.code(export.recipe(session), language="python")
+        st.code(export.duckdb_example(session), language="python")
 
 
 main()

@@ -35,7 +35,9 @@ def test_nothing_is_written_over_the_project(tmp_path: Path) -> None:
         assert "belongs to the open project" in told.stderr
     moot("export", *project, "--format", "csv", "--output", tmp_path / "p.duckdb.lock", code=2)
     moot("evaluate", *project, "--html", tmp_path / "p.duckdb", code=2)
-    assert "no folder" in moot("evaluate", *project, "--html", tmp_path / "nowhere" / "x.html", code=2).stderr
+    assert (
+        "nowhere does not exist" in moot("evaluate", *project, "--html", tmp_path / "nowhere" / "x.html", code=2).stderr
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
     assert moot("runs", *project, "--json").json["runs"][0]["verdicts"] == 1
     moot("evaluate", *project, "--html", tmp_path / "p.duckdb.html")

@@ -56,12 +56,12 @@ def test_people_without_moot_can_read_it(session, run_id, packed):
 
 
 def test_words_of_documents_and_models_are_words(run_id):
-    from core.export import debates
+    from core.export import debate_pages
 
     hostile = '</div><script>alert(1)</script><img src="https://example.org/x">'
-    spoken = debates.Spoken(hostile, hostile, hostile)
-    shown = debates.Debate(hostile, [("text", hostile), (hostile, "b")], [spoken], hostile, [hostile], [hostile])
-    page = debates.page(hostile, [shown], links=[('"><script>', hostile)]).decode()
+    spoken = debate_pages.TurnText(hostile, hostile, hostile)
+    shown = debate_pages.Debate(hostile, [("text", hostile), (hostile, "b")], [spoken], hostile, [hostile], [hostile])
+    page = debate_pages.page(hostile, [shown], links=[('"><script>', hostile)]).decode()
     assert "<script" not in page
     assert "<img" not in page
     assert "default-src 'none'" in page
@@ -129,12 +129,12 @@ def _repeated(packed, times):
 
 def test_a_bundle_that_unpacks_to_far_more_than_its_size_is_refused_early(packed, tmp_path, monkeypatch):
     place = tmp_path / "new.duckdb"
-    monkeypatch.setattr(bundle, "LEAST_ROOM", 1000)
+    monkeypatch.setattr(bundle, "MIN_LIMIT", 1000)
     with packed.open("rb") as file:
         bundle.open_bundle(file, tmp_path / "honest.duckdb")  # an honest one keeps within the ratios alone
     bombs = [
-        (rewritten(packed, **{"tables/runs.parquet": bytes(20 << 20)}), "no bundle of its size"),
-        (rewritten(packed, **{"tables/documents.parquet": _repeated(packed, 100_000)}), "no bundle of its size"),
+        (rewritten(packed, **{"tables/runs.parquet": bytes(20 << 20)}), "too much for its size"),
+        (rewritten(packed, **{"tables/documents.parquet": _repeated(packed, 100_000)}), "too much for its size"),
         (rewritten(packed, **{"manifest.json": b" " * (2 << 20) + manifest(packed)}), "manifest is too long"),
     ]
     monkeypatch.setattr(bundle, "ROWS_RATIO", 10)

@@ -13,7 +13,7 @@ from core.services.review import review
 
 
 def table(session, run_id):
-    text = export.to_bytes(session, run_id, "csv").decode("utf-8-sig")
+    text = export.export_bytes(session, run_id, "csv").decode("utf-8-sig")
     return {row["document_id"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
 
 
@@ -58,8 +58,8 @@ def test_jsonl_and_parquet_say_the_same(session, run_id, tmp_path):
 
 
 def test_transcript_has_a_line_a_turn(session, run_id):
-    lines = [json.loads(line) for line in export.to_bytes(session, run_id, "transcript").splitlines()]
-    assert len(lines) == 18 == export.contents(session, run_id).turns  # six debates of three turns
+    lines = [json.loads(line) for line in export.export_bytes(session, run_id, "transcript").splitlines()]
+    assert len(lines) == 18 == export.export_contents(session, run_id).turns  # six debates of three turns
     first = lines[0]
     assert (first["document"], first["turn"], first["role"], first["model"]) == (
         "d0", 0, "extractor", "builtin/lexical",
@@ -80,8 +80,8 @@ def test_the_preview_is_the_file_s_own_beginning(session, run_id):
 
 def test_contents(session, run_id):
     review.edit(session, run_id, "d1", "a", True)
-    held = export.contents(session, run_id)
-    assert (held.documents, held.with_verdict, held.unresolved, held.failed, held.waiting, held.reviewed) == (
+    held = export.export_contents(session, run_id)
+    assert (held.documents, held.with_verdict, held.unresolved, held.failed, held.not_started, held.reviewed) == (
         8, 5, 1, 1, 1, 1,
     )  # fmt: skip
 
@@ -89,16 +89,16 @@ def test_contents(session, run_id):
 def test_names_and_errors(session, run_id, tmp_path):
     assert [format.name for format in export.formats()][:1] == ["csv"]
     assert export.file_name(session, run_id, "transcript") == f"small-{run_id}-transcript.jsonl"
-    with pytest.raises(UsageError, match="no export format 'xml'"):
+    with pytest.raises(UsageError, match="Export format 'xml' does not exist"):
         export.export(session, run_id, "xml", tmp_path / "x")
     with pytest.raises(UsageError, match="no run 'r9'"):
         export.export(session, "r9", "csv", tmp_path / "x")
-    with pytest.raises(ExportError, match="no folder"):
+    with pytest.raises(ExportError, match=r"Folder .* does not exist"):
         export.export(session, run_id, "csv", tmp_path / "missing" / "x.csv")
 
 
 def test_the_recipe_names_the_views(session):
-    recipe = export.recipe(session)
+    recipe = export.duckdb_example(session)
     assert "annotated_review" in recipe
     assert "evaluation_review" in recipe
     assert "/projects/small.duckdb" in recipe

@@ -1,4 +1,4 @@
-"""csv: UTF-8 with a byte-order mark, everything quoted, formulas disarmed."""
+"""csv: UTF-8 with a byte-order mark, everything quoted, formulas escaped."""
 
 from __future__ import annotations
 
@@ -11,19 +11,26 @@ from core.codebook import Codebook
 from core.csv_text import escape_formula, is_number
 from core.documents import Value
 from core.errors import ExportError
-from core.export.jsontext import dumps
-from core.export.rows import ExportRow, Values, evidence_of, layout, peek, source_of
+from core.export.rows import (
+    ExportRow,
+    ValueNames,
+    dump_json,
+    evidence_by_item,
+    peek_columns,
+    result_columns,
+    source_columns,
+)
 
 
 def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Source columns, document id, for each label value (1, 0 or empty), source and evidence (JSON), then the run.
+    """Write source columns, document id, value (1, 0 or empty), source and evidence (JSON) per label, and the run.
 
-    The source columns are those of the first row; ExportError when a later one has others. Text is escaped as
-    ``core.csv_text`` says, which import undoes; a text column is always escaped, another column not where it
-    holds a plain number. Returns how many rows were written; no rows give the header alone.
+    The source columns are those of the first row; ExportError if a later row has others. Formulas are escaped as in
+    ``core.csv_text``, and import unescapes them. Text columns are always escaped, other columns unless they hold a
+    plain number. Returns the number of rows; without rows only the header is written.
     """
-    columns, rows = peek(rows)
-    plan, values = layout(columns, codebook), Values(codebook)
+    columns, rows = peek_columns(rows)
+    plan, values = result_columns(columns, codebook), ValueNames(codebook)
     file.write(codecs.BOM_UTF8)
     writer = csv.writer(_Utf8(file), quoting=csv.QUOTE_ALL)
     header = [*plan.source, plan.document]
@@ -36,13 +43,13 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
         cells = source_cells(row, plan.source)
         line = [_cell(cell, name in row.document.fields) for name, cell in zip(plan.source, cells, strict=True)]
         line.append(_cell(row.document.id, False))
-        evidence = evidence_of(row)
+        evidence = evidence_by_item(row)
         for each in plan.items:
             quotes = evidence.get(each.item)
             line += (
                 _value(values.of(row, each.item)),
                 escape_formula(row.sources.get(each.item, "")),
-                dumps(quotes).decode() if quotes else "",
+                dump_json(quotes).decode() if quotes else "",
             )
         line += (
             escape_formula(row.run_id),
@@ -56,7 +63,7 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
 
 
 class _Utf8:
-    """What csv.writer writes to: a binary file that it must not close."""
+    """A text interface to a binary file for csv.writer, which must not close the file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -66,13 +73,13 @@ class _Utf8:
 
 
 def source_cells(row: ExportRow, columns: tuple[str, ...]) -> list[Any]:
-    """The cells of the source columns; ExportError when the row has a column that is not among them."""
-    source: Mapping[str, Any] = source_of(row.document)
+    """Return the cells of the source columns. ExportError if the row has another column."""
+    source: Mapping[str, Any] = source_columns(row.document)
     if len(source) > len(columns) or not source.keys() <= set(columns):
         extra = ", ".join(sorted(map(str, source.keys() - set(columns)))[:5])
         raise ExportError(
-            f"Document '{row.document.id}' has columns that the first document has not: {extra}.",
-            "Export the data sets one by one.",
+            f"Document '{row.document.id}' has columns that the first document does not have: {extra}.",
+            "Export the datasets one by one.",
         )
     return [source.get(name) for name in columns]
 
@@ -89,7 +96,7 @@ def _cell(cell: Any, is_text: bool) -> str:
         case int() | float():
             return str(cell)
         case _:
-            return escape_formula(dumps(cell).decode())
+            return escape_formula(dump_json(cell).decode())
 
 
 def _value(value: Value | None) -> str:

@@ -1,4 +1,4 @@
-"""Debates as plain web pages: no script, nothing fetched, every word escaped."""
+"""Debates as static HTML pages: no scripts, no external resources, all text escaped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 PER_PAGE = 200
-"""Debates on one page, which a browser opens without a pause."""
+"""Debates on one page: few enough for a browser to open it at once."""
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #14171f; --dim: #5c6370; --line: #d8dbe2; --paper: #fff; --tint: #f3f4f7; }
@@ -26,8 +26,8 @@ summary { cursor: pointer; } .text { font-family: Georgia, serif; font-size: 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """One turn: who on which model said what."""
+class TurnText:
+    """The role, model and text of one turn."""
 
     role: str
     model: str
@@ -36,26 +36,26 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Debate:
-    """A debate to be shown: the text fields by name, the turns in order, what it came to in words and its status.
+    """One debate: the text fields by name, the turns in order, and the labels as text.
 
-    ``decided`` are the verdict's labels; ``corrected`` what a person made of them, empty where nobody did.
+    ``decided`` are the verdict's labels; ``corrected`` those of a reviewer, empty without a review.
     """
 
     document_id: str
     fields: Sequence[tuple[str, str]]
-    turns: Sequence[Spoken]
+    turns: Sequence[TurnText]
     status: str
     decided: Sequence[str]
     corrected: Sequence[str] = ()
 
 
 def page(title: str, debates: Iterable[Debate], *, links: Sequence[tuple[str, str]] = ()) -> bytes:
-    """A page of debates under a title, with links (address, words) to the others."""
+    """Return a page of debates with a title and links (address, text) to the other pages."""
     return _page(title, [_links(links), *map(_debate, debates)])
 
 
 def index(title: str, lines: Sequence[str], links: Sequence[tuple[str, str]]) -> bytes:
-    """The first page: a few lines on what this is, and links to the pages of debates."""
+    """Return the first page: a few lines of introduction and links to the pages of debates."""
     items = "".join(f'<li><a href="{escape(address, quote=True)}">{escape(words)}</a></li>' for address, words in links)
     return _page(title, [*(f"<p>{escape(line)}</p>" for line in lines), f"<ul>{items}</ul>"])
 

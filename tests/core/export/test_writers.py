@@ -23,7 +23,7 @@ from core.csv_text import escape_formula, unescape_formula
 from core.documents import Document
 from core.errors import ExportError, UsageError
 from core.export import FORMATS, ExportRow, replacing, write
-from core.export.delimited import write_csv
+from core.export.csv_writer import write_csv
 from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
 from core.export.registry import Format
@@ -135,7 +135,7 @@ def test_no_rows_give_a_header() -> None:
 
 def test_rows_with_other_columns_are_refused(tmp_path: Path) -> None:
     for format in ("csv", "parquet"):
-        with pytest.raises(ExportError, match="Document '2' has columns that the first document has not: x"):
+        with pytest.raises(ExportError, match="Document '2' has columns that the first document does not have: x"):
             write(format, [row({"text": "a"}), row({"text": "b", "x": 1}, 2)], ASPECTS, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
@@ -227,7 +227,7 @@ def test_transcript(tmp_path: Path) -> None:
 
 def test_unknown_format_lists_all(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"no export format 'jsnl'\. Did you mean jsonl\? There are: csv, parquet, jsonl"
+        UsageError, match=r"Export format 'jsnl' does not exist\. Did you mean jsonl\? Formats: csv, parquet, jsonl"
     ):
         write("jsnl", [], ASPECTS, tmp_path / "x")
 
@@ -260,7 +260,7 @@ def _umask() -> int:
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="There is no folder"):
+    with pytest.raises(ExportError, match=r"Folder .* does not exist"):
         write("csv", [], ASPECTS, tmp_path / "gone" / "out.csv")
     with pytest.raises(ExportError, match="is a folder"):
         write("csv", [], ASPECTS, tmp_path)
@@ -271,7 +271,7 @@ def test_a_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.Monk
         file.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(FORMATS, "full", Format("full", ".x", "rows", "", full))
+    monkeypatch.setitem(FORMATS, "full", Format("full", "Full", "", full, ".x", "text/plain"))
     with pytest.raises(ExportError, match=r"The disk refused out\.x: No space left on device\. Free some space"):
         write("full", [], ASPECTS, tmp_path / "out.x")
     assert list(tmp_path.iterdir()) == []

@@ -41,16 +41,16 @@ def row(**changes: Any) -> ExportRow:
         "codebook_version": 3,
         "status": "verdict",
         "values": {PRICE: True, ROOM: True},
-        "machine": (
+        "models": (
             AnnotatorValues("verdict", {PRICE: True, ROOM: False}, quotes),
             AnnotatorValues("extractor", {PRICE: True, ROOM: True}, quotes[:1]),
         ),
-        "people": (AnnotatorValues("ann", {PRICE: True, ROOM: True}, at=1_700_000_000.0, status="Submitted"),),
+        "reviewers": (AnnotatorValues("ann", {PRICE: True, ROOM: True}, at=1_700_000_000.0, status="Submitted"),),
     }
     return ExportRow(**about | changes)
 
 
-UNRESOLVED = {"values": {PRICE: True, ROOM: None}, "people": (), "status": "unresolved"}
+UNRESOLVED = {"values": {PRICE: True, ROOM: None}, "reviewers": (), "status": "unresolved"}
 
 
 def lines(writer: Any, rows: list[ExportRow], codebook: Codebook = ASPECTS) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def lines(writer: Any, rows: list[ExportRow], codebook: Codebook = ASPECTS) -> l
 
 
 def test_label_studio_keeps_predictions_and_annotations_apart() -> None:
-    first, second = lines(write_label_studio, [row(), row(people=())])
+    first, second = lines(write_label_studio, [row(), row(reviewers=())])
     assert first["data"] == {"text": TEXT, "context": "a hall", "id": "d=1"}
     verdict, extractor = first["predictions"]
     assert [verdict["model_version"], extractor["model_version"]] == ["r1/verdict", "r1/extractor"]
@@ -93,7 +93,7 @@ def test_label_studio_wants_names_that_no_text_field_has() -> None:
     document = Document("d1", {"claim": TEXT, "evidence": "a hall", "fluency": "x"})
     quotes = (Evidence(PRICE, "cheap", "claim", 3, 8, "exact"),)
     (task,) = lines(
-        write_label_studio, [row(document=document, machine=(AnnotatorValues("verdict", {PRICE: True}, quotes),))]
+        write_label_studio, [row(document=document, models=(AnnotatorValues("verdict", {PRICE: True}, quotes),))]
     )
     assert [each["from_name"] for each in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
     fields = ("text", "evidence", "fluency")
@@ -111,11 +111,11 @@ def test_quotes_of_a_choice_speak_for_the_label_that_was_chosen() -> None:
     assert (start, text[start : start + 5]) == (13, "cafe\u0301")
     quotes = (Evidence("label", text[start : start + 5], "review", start, start + 5, "exact"),)
     said = AnnotatorValues("verdict", {"label": STANCE.labels[1].id}, quotes)
-    chosen = row(document=Document("d1", {"review": text}), values=said.values, machine=(said,), people=())
+    chosen = row(document=Document("d1", {"review": text}), values=said.values, models=(said,), reviewers=())
     span = lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][1]["value"]
     assert span == {"start": 13, "end": 18, "text": "cafe\u0301", "labels": ["bad"]}
     assert lines(write_prodigy, [chosen], STANCE)[0]["spans"] == [{"start": 13, "end": 18, "label": "bad"}]
-    silent = row(machine=(AnnotatorValues("verdict", {"label": None}, quotes),), people=())
+    silent = row(models=(AnnotatorValues("verdict", {"label": None}, quotes),), reviewers=())
     assert lines(write_label_studio, [silent], STANCE)[0]["predictions"][0]["result"] == []
 
 
@@ -133,7 +133,7 @@ def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
 def test_prodigy_answers_say_whether_all_is_settled() -> None:
     settled, open_one, thrown_out = lines(
         write_prodigy,
-        [row(), row(**UNRESOLVED), row(people=(AnnotatorValues("bo", {PRICE: True}, status="Discarded"),))],
+        [row(), row(**UNRESOLVED), row(reviewers=(AnnotatorValues("bo", {PRICE: True}, status="Discarded"),))],
     )
     assert (settled["accept"], settled["answer"], settled["_annotator_id"]) == (["Price", "Room"], "accept", "ann")
     assert (open_one["accept"], open_one["answer"], open_one["_annotator_id"]) == (["Price"], "ignore", "r1")
@@ -145,14 +145,14 @@ def test_prodigy_answers_say_whether_all_is_settled() -> None:
 
 def test_choices_and_ratings() -> None:
     bad = STANCE.labels[1].id
-    chosen = row(values={"label": bad}, machine=(AnnotatorValues("verdict", {"label": bad}),), people=())
+    chosen = row(values={"label": bad}, models=(AnnotatorValues("verdict", {"label": bad}),), reviewers=())
     assert lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][0]["value"] == {
         "choices": ["bad"]
     }
     assert lines(write_argilla, [chosen], STANCE)[0]["suggestions"][0]["value"] == "bad"
     assert lines(write_prodigy, [chosen], STANCE)[0]["accept"] == ["bad"]
     fluency = FACETS.labels[0].id
-    rated = row(values={fluency: 2}, machine=(AnnotatorValues("verdict", {fluency: 2}),), people=())
+    rated = row(values={fluency: 2}, models=(AnnotatorValues("verdict", {fluency: 2}),), reviewers=())
     assert lines(write_label_studio, [rated], FACETS)[0]["predictions"][0]["result"][0]["value"] == {"number": 2}
     assert lines(write_argilla, [rated], FACETS)[0]["suggestions"][0] == {
         "question_name": "fluency", "value": 2, "score": None, "agent": "r1/verdict",
