@@ -143,7 +143,7 @@ def test_an_empty_state_says_which_button_was_pressed() -> None:
 
         from app.widgets.empty_state import empty
 
-        st.text(str(empty("Nobody has spoken yet", "84 documents.", ["Start with 10", "Start all"], key="run")))
+        st.text(str(empty("No verdicts yet", "84 documents.", ["Start with 10", "Start all"], key="run")))
 
     app = AppTest.from_function(page, default_timeout=20).run()
     assert app.text[0].value == "None"

@@ -173,7 +173,7 @@ def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Work
         (run,) = make(session, planning.Plan(limit=1).with_same_model(FAR))
         session.start_or_resume(run.run_id).result(30)
     shown = html(screen("run"))
-    assert "Replies were cut by their output limit" in shown
+    assert "Replies reached their output limit" in shown
     assert "2 of 4 replies" in shown
 
 
@@ -197,9 +197,9 @@ def test_a_price_that_nobody_knows_asks_first(
     planning.save_plan(session, planning.Plan().with_same_model(FAR))
     at = screen("run")
     at.button(key="start-all").click().run()
-    assert "No price is known for far/m" in html(at)
+    assert "The price of far/m is unknown" in html(at)
     assert session.store.runs.all() == []
-    assert at.button(key="start-unpriced").label == "Start all the same"
+    assert at.button(key="start-unpriced").label == "Start anyway"
     prices.set_price(workspace, "far", "*", prices.Price(prompt=1, completion=1))
     at.button(key="start-all").click().run()  # priced, it is asked at once, and is not there
     assert "unreachable" in html(at)
@@ -211,6 +211,6 @@ def test_a_comparison_with_an_unknown_price_asks_first_too(workspace: Workspace,
     comparison.add(session, planning.Plan().with_same_model(FAR))
     at = screen("run")
     at.button(key="compare-all").click().run()
-    assert "No price is known for far/m" in html(at)
+    assert "The price of far/m is unknown" in html(at)
     assert session.store.runs.all() == []
-    assert at.button(key="start-unpriced").label == "Start all the same"
+    assert at.button(key="start-unpriced").label == "Start anyway"

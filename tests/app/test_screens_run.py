@@ -53,23 +53,23 @@ def put_paused(session: ProjectSession, run_id: str, reason: StopCode, words: st
 
 def test_without_documents_it_leads_to_data(session: ProjectSession) -> None:
     at = screen()
-    assert "Nothing to debate yet" in html(at)
+    assert "No documents yet" in html(at)
     assert "Open Data" in labels(at)
 
 
 def test_without_labels_it_leads_to_the_codebook(session: ProjectSession) -> None:
     fill(session, book=Codebook())
     at = screen()
-    assert "Nothing to look for yet" in html(at)
+    assert "No labels yet" in html(at)
     assert "Open Codebook" in labels(at)
 
 
 def test_before_the_first_run(session: ProjectSession) -> None:
     fill(session, documents=12)
     shown = html(at := screen())
-    assert "Nobody has spoken yet" in shown
-    assert "12 documents, 2 labels and 3 seats are ready." in shown
-    assert "It costs nothing. The built-in baseline speaks 40 words a second" in shown
+    assert "No verdicts yet" in shown
+    assert "Ready: 12 documents, 2 labels and 3 roles." in shown
+    assert "No cost. The built-in baseline writes 40 words per second" in shown
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
     assert "<td>36</td>" in shown  # 12 documents times 3 asks
@@ -110,14 +110,14 @@ def test_start_watch_and_done(session: ProjectSession) -> None:
     assert "New run" in labels(at)
 
 
-def test_a_protocol_s_parameters_are_a_form(session: ProjectSession) -> None:
+def test_protocol_parameters_are_shown_as_a_form(session: ProjectSession) -> None:
     fill(session, documents=12)
     at = screen()
     at.selectbox(key="run-protocol").set_value("discussion").run()
-    assert "3 to 9 calls a document: one for each annotator, and as many again for each round" in html(at)
+    assert "3 to 9 calls per document: one for each annotator, and the same again for each round" in html(at)
     at.number_input(key="param-discussion-annotators").set_value(2).run()
     assert planning.load_plan(session).params == {"annotators": 2}
-    assert "2 to 6 calls a document" in html(at)
+    assert "2 to 6 calls per document" in html(at)
     at.selectbox(key="param-discussion-preset").set_value("tseng").run()
     assert planning.load_plan(session).params == {"preset": "tseng"}
     at.selectbox(key="run-protocol").set_value("custom").run()
@@ -131,7 +131,7 @@ def test_a_comparison_is_put_together_and_started(session: ProjectSession) -> No
     at.selectbox(key="run-protocol").set_value("single").run()
     at.button(key="compare-add").click().run()
     assert "Comparison of 2" in html(at)
-    assert "All on 12 documents: at most 48 calls; free." in html(at)
+    assert "12 documents: at most 48 calls; free." in html(at)
     at.button(key="compare-few").click().run()
     assert [(run.settings.protocol, run.documents) for run in session.store.runs.all()] == [("ecj", 10), ("single", 10)]
 
@@ -171,15 +171,15 @@ def test_pausing_going_on_and_a_second_tab(session: ProjectSession) -> None:
     assert "pausing" in html(at) or "paused" in html(at)
     until(lambda: session.state("r0001") == "paused")
     other = screen()  # a second tab knows it from the project
-    assert "Go on" in labels(other)
-    other.button(key="go-on").click().run()
+    assert "Resume" in labels(other)
+    other.button(key="resume").click().run()
     until(lambda: session.state("r0001") == "running")
     at.run()
     assert "Pause" in labels(at)
     at.button(key="stop").click().run()
     until(lambda: session.state("r0001") == "stopped")
     at.run()
-    assert "Go on" in labels(at)
+    assert "Resume" in labels(at)
 
 
 def test_the_queue_is_shown_and_can_be_left(session: ProjectSession) -> None:
@@ -193,7 +193,7 @@ def test_the_queue_is_shown_and_can_be_left(session: ProjectSession) -> None:
     at.button(key="unqueue-r0002").click().run()
     assert [row.run_id for row in control.queued_runs(session)] == ["r0003"]
     at.selectbox(key="run-picker").select("r0003").run()
-    assert "Take out of the queue" in labels(at)
+    assert "Remove from queue" in labels(at)
     assert "Watch r0001" in labels(at)
     at.button(key="watch").click().run()
     assert "Run r0001" in html(at)
@@ -205,7 +205,7 @@ def test_an_interrupted_run(session: ProjectSession) -> None:
     put_paused(session, run.run_id, "interrupted", "interrupted")
     at = screen()
     assert f"Run {run.run_id} was interrupted at 0 of 4" in html(at)
-    at.button(key="box-go-on").click().run()
+    at.button(key="box-resume").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
 
 
@@ -223,7 +223,7 @@ def test_a_budget_that_was_reached_is_raised(session: ProjectSession) -> None:
     assert row.budget_usd == 6.0
 
 
-def test_what_ended_a_run_is_said_as_text(session: ProjectSession) -> None:
+def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
     fill(session)
     (run,) = make(session)
     put_paused(session, run.run_id, "errors", f"5 documents in a row met the same fault: {HOSTILE}")
@@ -232,7 +232,7 @@ def test_what_ended_a_run_is_said_as_text(session: ProjectSession) -> None:
     assert "<img" not in shown
 
 
-def test_unresolved_documents_are_asked_again(session: ProjectSession) -> None:
+def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     (run,) = make(session)
     session.start_or_resume(run.run_id).result(30)
@@ -242,13 +242,13 @@ def test_unresolved_documents_are_asked_again(session: ProjectSession) -> None:
     until(lambda: session.state(run.run_id) == "done", 30)
 
 
-def test_what_a_run_did_not_pay_for_is_told_and_it_can_be_set_up_again(session: ProjectSession) -> None:
+def test_savings_are_shown_and_rerun_opens_the_setup(session: ProjectSession) -> None:
     fill(session, documents=6)
     for row in (*make(session), *make(session), *make(session, planning.Plan(params={"adaptive": True, "audit": 0.5}))):
         session.start_or_resume(row.run_id).result()
     shown = html(at := screen())
-    assert "of the documents were decided without a debate." in shown
-    assert "replies came from the store" in shown
+    assert "of the documents were decided early, without a full debate." in shown
+    assert "replies were reused" in shown
     at.button(key="again").click().run()
-    assert "3 seats are ready" in html(at)
+    assert "and 3 roles." in html(at)
     assert planning.load_plan(session).params["adaptive"] is True

@@ -43,9 +43,7 @@ def other() -> None:
         )
         tags(CODEBOOK.labels)
         tags(CODEBOOK.labels[:2], absent=True)
-        empty(
-            "Nobody has spoken yet", "84 documents, 5 labels and 3 seats are ready.", ["Start with 10", "All"], key="a"
-        )
+        empty("No verdicts yet", "84 documents, 5 labels and 3 seats are ready.", ["Start with 10", "All"], key="a")
         with st.container(horizontal=True):
             empty("Nothing waits for you", "All 120 in the queue are decided.", sign="check", key="b")
             empty("No truth", "No gold column.", sign="bars", key="c")

@@ -55,7 +55,7 @@ def ended(page: Page) -> int:
 def test_start_switch_reload_pause_and_done(page: Page, running: Studio) -> None:
     from playwright.sync_api import expect
 
-    page.get_by_text("Nobody has spoken yet").wait_for()
+    page.get_by_text("No verdicts yet").wait_for()
     pilot = page.get_by_role("spinbutton", name="Pilot")
     pilot.fill("30")
     pilot.press("Tab")
@@ -75,15 +75,15 @@ def test_start_switch_reload_pause_and_done(page: Page, running: Studio) -> None
     page.wait_for_function(f"() => ({WORDS})() > 40")
 
     button(page, "Pause")
-    shows(page, "Go on")
+    shows(page, "Resume")
     stood = ended(page)
     page.wait_for_timeout(700)
     assert ended(page) == stood  # nothing moves while it is paused
 
     other = page.context.new_page()  # a second tab knows it from the project
     other.goto(f"{running.address}/run")
-    shows(other, "Go on")
-    button(other, "Go on")
+    shows(other, "Resume")
+    button(other, "Resume")
     shows(page, "Pause")  # and the first follows by itself
     other.close()
 
@@ -104,8 +104,8 @@ def test_a_crash_loses_nothing_that_was_heard(page: Page, running: Studio) -> No
     page.get_by_role("link", name="Run", exact=True).click()
     page.get_by_text("was interrupted at").wait_for()
     stood = ended(page)
-    button(page, "Go on")
+    button(page, "Resume")
     shows(page, "Pause")
     page.wait_for_function(f"() => ({ENDED})() > {max(stood, 0)}")
     button(page, "Stop")
-    shows(page, "Go on")
+    shows(page, "Resume")

@@ -10,7 +10,6 @@ import streamlit as st
 from app import context
 from app.pages import open_page, page_link
 from app.screens.run import setup, status
-from app.screens.run import setup as views_comparison
 from app.screens.run.setup import ask_first, long_documents
 from app.screens.run.status import saved_strip
 from app.state import state, with_value
@@ -22,6 +21,7 @@ from app.widgets.layout import header
 from app.widgets.live_run import board
 from core.debate import protocols
 from core.errors import MootError, UsageError
+from core.formatting import join_names
 from core.runs import RunRow, RunSettings
 from core.services import examples, templates
 from core.services.evaluation import ambiguity
@@ -32,7 +32,7 @@ from core.services.session import ProjectSession
 NEW = "new"  # what the picker holds while a new run is set up
 
 
-def choose(rows: list[RunRow], shown: str) -> None:
+def run_selectbox(rows: list[RunRow], shown: str) -> None:
     """The box with the runs of the project, the latest first."""
     if not rows:
         return
@@ -48,7 +48,7 @@ def choose(rows: list[RunRow], shown: str) -> None:
     st.selectbox(
         "Run",
         options,
-        format_func=lambda id: "A new run" if id == NEW else status.run_words(by_id[id]),
+        format_func=lambda id: "New run" if id == NEW else status.run_words(by_id[id]),
         key=with_value("run-picker", shown),
         on_change=chosen,
         label_visibility="collapsed",
@@ -75,20 +75,20 @@ def source_name(session: ProjectSession) -> str:
 
 def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
     """What a run would do, its settings, and the buttons that start it."""
-    with header("Run", "a new one" if rows else "the first one", key="setup-header"):
+    with header("Run", "new run" if rows else "first run", key="setup-header"):
         saved(state.models.plan_saved_at)
-        choose(rows, NEW)
+        run_selectbox(rows, NEW)
         if rows:
-            st.button("Back to the runs", on_click=state.run.show_setup, args=(False,))
+            st.button("Back to runs", on_click=state.run.show_setup, args=(False,))
     count = session.store.documents.count()
     version = session.store.codebooks.latest()
     if count == 0:
-        if empty("Nothing to debate yet", "A run needs documents: a file with a text in each row.", ("Open Data",),
+        if empty("No documents yet", "A run needs documents: import a file with one text per row.", ("Open Data",),
                  sign="lines", key="no-documents"):  # fmt: skip
             open_page("data")
         return
     if version is None or not version.codebook.labels:
-        if empty("Nothing to look for yet", "The codebook has no labels. One is enough to begin.", ("Open Codebook",),
+        if empty("No labels yet", "Add at least one label to the codebook.", ("Open Codebook",),
                  key="no-labels"):  # fmt: skip
             open_page("codebook")
         return
@@ -106,7 +106,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
         except MootError as error:
             error_box(error)
         setup.codebook_words(version.codebook, version.version)
-        page_link("models", "Seats and models")
+        page_link("models", "Models")
         page_link("codebook", "Codebook")
         if plan.protocol == planning.PANEL:
             page_link("personas", "Personas")
@@ -122,7 +122,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             )
         except MootError as error:
             error_box(error)
-            page_link("models", "Seats and models")
+            page_link("models", "Models")
             return
         count = len(ids)
         whole = costs.estimate_run(session, settings, count, iterations=plan.iterations)
@@ -135,26 +135,26 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
             for probe in state.run.probes:
                 probe_notice(probe, _who(protocols.roles_of(settings), probe.roles))
             if any(probe.stops for probe in state.run.probes):
-                page_link("models", "Nothing was spent. Mend it on Models")
-            st.button("Add to a comparison", icon=":material/playlist_add:", key="compare-add", on_click=compare_too,
-                      args=(session, plan), type="tertiary",
-                      help="Several protocols and seatings on the same documents, started with one click")  # fmt: skip
+                page_link("models", "No cost incurred. Fix it on the Models page.")
+            st.button("Add to comparison", icon=":material/playlist_add:", key="compare-add",
+                      on_click=add_to_comparison, args=(session, plan), type="tertiary",
+                      help="Start several protocols or models on the same documents with one click")  # fmt: skip
         if comparison.load_plans(session):
             with st.container(border=True, key="comparison"):
                 members = comparison.prepare(session, version.codebook, version.version, count)
-                wanted = views_comparison.comparison(
+                wanted = setup.comparison_panel(
                     members, few, lambda place: comparison.remove(session, place), lambda: comparison.clear(session)
                 )
                 if wanted is not None and state.run.is_first_click():
                     settled = [member.settings for member in members.members if member.settings is not None]
                     begin(session, settled, lambda: start_comparison(session, members, ids[:wanted]))
-        known_to_lack = st.container()  # drawn last: the first look at the words takes a second
+        warnings_slot = st.container()  # filled last: the first check of the labels takes a second
         with st.container(border=True, key="estimate"):
             setup.estimate_table(whole)
-        with st.expander("What each role is asked, word for word"):
+        with st.expander("Prompt of each role"):
             sample = session.store.documents.page(0, 1)[0]
             setup.prompts(preview_requests(settings, sample), sample.id)
-        with known_to_lack:
+        with warnings_slot:
             chosen = ids[: plan.limit] if plan.limit else ids
             setup.usable_warnings(
                 [*planning.baseline_warnings(settings), *examples.example_warnings(session.store, settings, chosen)]
@@ -166,14 +166,14 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
 
 def begin(session: ProjectSession, settings: Sequence[RunSettings], go: Callable[[], None]) -> None:
     """Start runs, at once or after a yes where nobody knows what a model costs."""
-    strangers = tuple(dict.fromkeys(spec for each in settings for spec in prices.unpriced_models(session.models, each)))
-    if strangers:
-        ask_first(strangers, go)
+    unpriced = tuple(dict.fromkeys(spec for each in settings for spec in prices.unpriced_models(session.models, each)))
+    if unpriced:
+        ask_first(unpriced, go)
     else:
         go()
 
 
-def compare_too(session: ProjectSession, plan: planning.Plan) -> None:
+def add_to_comparison(session: ProjectSession, plan: planning.Plan) -> None:
     """Put the plan into the comparison."""
     try:
         comparison.add(session, plan)
@@ -183,7 +183,7 @@ def compare_too(session: ProjectSession, plan: planning.Plan) -> None:
 
 def start_comparison(session: ProjectSession, members: comparison.Comparison, ids: Sequence[str]) -> None:
     """Ask every seat of all members for one line; if all can be reached, queue a run of each."""
-    with st.spinner("Asking each seat for one line …"):
+    with st.spinner("Testing each model …"):
         probes = [
             probe
             for member in members.members
@@ -202,7 +202,7 @@ def start_comparison(session: ProjectSession, members: comparison.Comparison, id
 
 def start(session: ProjectSession, settings: RunSettings, plan: planning.Plan, ids: Sequence[str]) -> None:
     """Ask each seat for one line; if all can be reached, make the runs and put them into the queue."""
-    with st.spinner("Asking each seat for one line …"):
+    with st.spinner("Testing each model …"):
         probes = planning.probe_all(settings, session.models, session.engine)
     state.run.probes = probes
     if any(probe.stops for probe in probes):
@@ -216,15 +216,14 @@ def start(session: ProjectSession, settings: RunSettings, plan: planning.Plan, i
         dict.fromkeys(probe.role_model.spec for probe in probes if probe.error is None and not probe.in_format)
     )
     if failed:
-        state.set_notice("warn", "Started, although not every seat answered", "\n".join(dict.fromkeys(failed)))
+        state.set_notice("warn", "Started, although not every model answered", "\n".join(dict.fromkeys(failed)))
     elif odd:
-        state.set_notice("warn", f"{odd} did not answer in the expected format", "Started all the same.")
+        state.set_notice("warn", f"{odd} did not answer in the expected format", "The run was started anyway.")
     st.rerun()
 
 
 def _who(known: Sequence[protocols.Role], roles: tuple[str, ...]) -> str:
-    titles = [role.title for role in known if role.name in roles]
-    return " and ".join(filter(None, (", ".join(titles[:-1]), *titles[-1:])))
+    return join_names([role.title for role in known if role.name in roles])
 
 
 # -- a run
@@ -235,10 +234,10 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
     now = control.run_overview(session, run_id)
     run = now.run
 
-    def steer(order: str, **options: bool) -> None:
-        """One press of a button, before the page is drawn anew."""
+    def act(action: Callable[..., None], **options: bool) -> None:
+        """Apply a control action to the run and report errors."""
         try:
-            getattr(control, order)(session, run_id, **options)
+            action(session, run_id, **options)
         except UsageError as error:
             state.set_notice("error", error.message, error.remedy)
 
@@ -254,26 +253,26 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
     word, tone = status.badge(now)
     with header(session.run_name(run_id), status.sub_line(now, source_name(session)), badge=word, tone=tone,
                 dot=now.state == "running", key="run-header"):  # fmt: skip
-        choose(rows, run_id)
-        buttons(now, steer, boxed=boxed)
+        run_selectbox(rows, run_id)
+        buttons(now, act, boxed=boxed)
         st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
     if boxed:
         last, talking = session.store.finished_debates.last_reply(run_id)
         status.stop_notice(
-            now, last, talking, go_on=lambda: steer("resume"), stop=lambda: steer("stop"), raise_to=raise_to
+            now, last, talking, resume=lambda: act(control.resume), stop=lambda: act(control.stop), raise_to=raise_to
         )
     if now.state not in ("running", "queued"):
-        told = preview.describe_truncation(run, session.store.finished_debates.truncated_replies(run_id))
-        if told:
-            notice("warn", "Replies were cut by their output limit", told)
+        warning = preview.describe_truncation(run, session.store.finished_debates.truncated_replies(run_id))
+        if warning:
+            notice("warn", "Replies reached their output limit", warning)
     moving = next((other for other in session.active_runs() if session.state(other) == "running"), None)
     status.queue_strip(
         [row for row in control.queued_runs(session) if row.run_id != run_id],
         [row for row in control.runs_on_hold(session) if row.run_id != run_id]
         if now.state in ("done", "stopped")
         else [],
-        release=lambda: control.resume_runs_on_hold(session),
-        take_out=lambda other: control.remove_from_queue(session, other),
+        resume_all=lambda: control.resume_runs_on_hold(session),
+        remove=lambda other: control.remove_from_queue(session, other),
         moving=moving if moving != run_id else None,
         watch=state.select_run,
     )
@@ -302,46 +301,48 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
     )
 
 
-def set_up_again(run: RunRow) -> None:
+def set_up_rerun(run: RunRow) -> None:
     """Open the form with this run's settings."""
     planning.save_plan(context.require_project(), rerun.plan_from_run(run))
     state.run.show_setup(True)
 
 
-def buttons(now: control.RunOverview, steer: Callable[..., None], *, boxed: bool) -> None:
+def buttons(now: control.RunOverview, act: Callable[..., None], *, boxed: bool) -> None:
     """What can be done with the run as it stands."""
     run, state_now = now.run, now.state
     if state_now == "running":
         st.button(
-            "Pause", icon=":material/pause:", key="pause", on_click=steer, args=("pause",),
-            disabled=now.pending_state is not None, help="Calls in flight end and are kept",
+            "Pause", icon=":material/pause:", key="pause", on_click=act, args=(control.pause,),
+            disabled=now.pending_state is not None, help="Finish the calls in flight, then pause",
         )  # fmt: skip
         st.button(
-            "Stop", icon=":material/stop:", key="stop", on_click=steer, args=("stop",),
-            disabled=now.pending_state == "stopped", help="Cut the calls in flight; every reply so far is kept",
+            "Stop", icon=":material/stop:", key="stop", on_click=act, args=(control.stop,),
+            disabled=now.pending_state == "stopped", help="Cancel the calls in flight; all replies so far are kept",
         )  # fmt: skip
     elif state_now == "queued":
-        st.button("Take out of the queue", key="unqueue", on_click=steer, args=("stop",))
+        st.button("Remove from queue", key="unqueue", on_click=act, args=(control.stop,))
     elif not boxed and now.left and state_now in ("paused", "stopped", "failed"):
-        st.button("Go on", icon=":material/play_arrow:", type="primary", key="go-on", on_click=steer, args=("resume",))
+        st.button(
+            "Resume", icon=":material/play_arrow:", type="primary", key="resume", on_click=act, args=(control.resume,)
+        )
         if state_now == "paused":
-            st.button("Stop here", key="stop-here", on_click=steer, args=("stop",))
+            st.button("Stop here", key="stop-here", on_click=act, args=(control.stop,))
     if state_now not in ("running", "queued"):
         st.button(
-            "Run again …", icon=":material/redo:", key="again", on_click=set_up_again, args=(run,),
-            help="Set up another run like this one. What both ask is taken from the store: change the judge, say, and "
-            "only the judge is paid",
+            "Run again", icon=":material/redo:", key="again", on_click=set_up_rerun, args=(run,),
+            help="Set up another run with these settings. Replies to unchanged requests are reused: if you change only "
+            "the judge, only the judge is paid",
         )  # fmt: skip
         if run.failed:
             st.button(
-                f"Retry {run.failed:,} failed", icon=":material/replay:", key="retry-failed", on_click=steer,
-                args=("resume",), kwargs={"retry_failed": True},
+                f"Retry {run.failed:,} failed", icon=":material/replay:", key="retry-failed", on_click=act,
+                args=(control.resume,), kwargs={"retry_failed": True},
             )  # fmt: skip
         if run.unresolved:
             st.button(
                 f"Retry {run.unresolved:,} unresolved", icon=":material/replay:", key="retry-unresolved",
-                on_click=steer, args=("resume",), kwargs={"retry_unresolved": True},
-                help="Ask again where the decision could not be read; what could be read is not asked again",
+                on_click=act, args=(control.resume,), kwargs={"retry_unresolved": True},
+                help="Ask again for decisions that could not be read; the others are kept",
             )  # fmt: skip
 
 

@@ -51,10 +51,10 @@ def parameters(
             st.selectbox(
                 "Preset",
                 [OWN, *card.presets],
-                format_func=lambda name: card.presets[name].title if name else "As set below",
+                format_func=lambda name: card.presets[name].title if name else "Custom",
                 key=with_value(key(PRESET), plan.params.get(PRESET, OWN)),
                 on_change=chosen,
-                help="Rounds, repetitions and temperatures as a paper has them. A seat's own temperature stands.",
+                help="Rounds, repetitions and temperatures as published. A role's own temperature takes precedence.",
             )
         shown = [param for param in card.params if not param.hidden and param.is_relevant(params)]
         for start in range(0, len(shown), 2):
@@ -64,9 +64,9 @@ def parameters(
     if treatment is not None:
         line(f"Vote: {treatment.vote}. Tie: {treatment.tie}.", "q xs")
     if params:
-        warmth = sorted(set(card.temperatures(params).values()))
-        if warmth:
-            line(f"Temperature {', '.join(f'{one:g}' for one in warmth)} where a seat leaves it to auto.", "q xs")
+        temperatures = sorted(set(card.temperatures(params).values()))
+        if temperatures:
+            line(f"Temperature {', '.join(f'{one:g}' for one in temperatures)} for roles without their own.", "q xs")
 
 
 def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
@@ -85,9 +85,9 @@ def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
 
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=taken)
     if not plan.params.get(custom.SCRIPT):
-        line("Roles with their prompts, their order, who hears whom, and who decides.", "q")
+        line("Defines roles, prompts, speaking order, shared context and the deciding role.", "q")
     st.download_button(
-        "An example to start from",
+        "Download an example",
         (resources.folder("sample_data") / "protocols" / "second_reading.yaml").read_bytes(),
         file_name="second_reading.yaml",
         mime="application/yaml",

@@ -1,4 +1,4 @@
-"""How the asks of a run reach the models: streamed calls, or files of requests."""
+"""Setup of a run: settings, engine, error handling, estimate, prompts, warnings and the comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.widgets.labels import tags, tile_html
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.spec import Params, ProtocolSpec
-from core.formatting import format_price
+from core.formatting import format_count, format_price, format_tokens
 from core.runs import BUILTIN, EngineSettings, RunSettings
 from core.services.runs.comparison import Comparison, Member
 from core.services.runs.costs import Estimate
@@ -27,8 +27,8 @@ from core.services.runs.preview import ContextOverflow, RequestPreview
 
 NAMES = {
     "live": "Live, streamed",
-    "batch": "In batches, within a day",
-    "ray": "On a Ray cluster",
+    "batch": "Batch, within a day",
+    "ray": "Ray cluster",
 }
 
 
@@ -43,21 +43,21 @@ def driver(plan: Plan, save: Callable[[Plan], None]) -> None:
         save(replace(plan, engine=plan.engine.model_copy(update={"batch_dir": folder})))
 
     st.selectbox(
-        "How to ask",
+        "Engine",
         list(NAMES),
         format_func=NAMES.__getitem__,
         key=with_value("run-engine", plan.engine.name),
         on_change=change,
-        help="Batches go through the provider's Batch API, which OpenAI sells at half its list price, a stage of all "
-        "debates at a time. The studio may be closed meanwhile.",
+        help="Batch sends each stage of all debates through the provider's Batch API, at OpenAI for half the list "
+        "price. You can close the studio meanwhile.",
     )
     if plan.engine.name == "batch":
         st.text_input(
-            "Folder for files answered by hand",
+            "Folder for request files",
             key=with_value("run-batch-dir", plan.engine.batch_dir),
             on_change=change_folder,
             placeholder="none: the provider's Batch API",
-            help="Requests are written there as JSONL; answer each file with vllm run-batch, say, and go on.",
+            help="Write requests there as JSONL. Answer each file, for example with vllm run-batch, then resume.",
         )
 
 
@@ -67,11 +67,11 @@ PILOT = 10
 def ready(plan: Plan, codebook: Codebook, documents: int, pilot: Estimate, *, first: bool) -> int | None:
     """Say what is ready and what a pilot costs; the number of documents of the button that was pressed, else None."""
     few = min(plan.limit or PILOT, documents)
-    role_models = "1 seat is" if len(pilot.roles) == 1 else f"{len(pilot.roles)} seats are"
-    labels = "1 label" if len(codebook.labels) == 1 else f"{len(codebook.labels)} labels"
+    ready_for = f"{format_count(documents, 'document')}, {format_count(len(codebook.labels), 'label')} and "
+    ready_for += format_count(len(pilot.roles), "role")
     st.html(
-        f'<div class="moot-empty"><i class="rings"></i><b>{"Nobody has spoken yet" if first else "Another run"}</b>'
-        f"<p>{documents:,} documents, {labels} and {role_models} ready. "
+        f'<div class="moot-empty"><i class="rings"></i><b>{"No verdicts yet" if first else "New run"}</b>'
+        f"<p>Ready: {ready_for}. "
         f"{escape(_pilot_words(plan, pilot, few))}</p></div>"
     )
     pressed = None
@@ -86,17 +86,17 @@ def ready(plan: Plan, codebook: Codebook, documents: int, pilot: Estimate, *, fi
 def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
     builtin = any(role.role_model.connection == BUILTIN for role in pilot.roles)
     if pilot.cost_usd is None:
-        return "What it costs is not known: a pilot tells how many tokens it takes."
+        return "Price unknown. A pilot measures how many tokens the run needs."
     if pilot.cost_usd > 0:
         cost = format_price(pilot.cost_usd)
         about = cost if cost.startswith("under") else f"about {cost}"
-        return f"A pilot of {few:,} costs {about} and tells what the rest will cost."
+        return f"A pilot of {format_count(few, 'document')} costs {about} and gives a better estimate for the rest."
     if builtin and plan.pace > 0:
         return (
-            f"It costs nothing. The built-in baseline speaks {plan.pace:g} words a second, so that you can follow; "
-            "a pace of 0, set on Models, is instant."
+            f"No cost. The built-in baseline writes {plan.pace:g} words per second so that you can follow. For full "
+            "speed, set its pace to 0 on the Models page."
         )
-    return "It costs nothing."
+    return "No cost."
 
 
 def settings(
@@ -138,23 +138,23 @@ def settings(
     left, right = st.columns(2, wrap=False)
     number(
         left, "Pilot", "limit", empty=None, min_value=1, max_value=max(documents, 1), step=10,
-        placeholder=str(PILOT), help="How many of the first documents the first button takes.",
+        placeholder=str(PILOT), help="Number of documents for a first small run.",
     )  # fmt: skip
     number(
         right, "Iterations", "iterations", empty=1, min_value=1, max_value=1000, step=1,
-        help="The same run several times, one after another, to see how stable the verdicts are.",
+        help="Repeat the run to measure how stable the verdicts are.",
     )  # fmt: skip
     number(
         left, "Calls at once", "concurrency", empty=8, min_value=1, max_value=4096, step=1,
-        help="Calls in flight. About twice as many debates are open.",
+        help="Maximum number of calls in flight. About twice as many debates are open.",
     )  # fmt: skip
     number(
-        right, "Budget in $ per run", "budget_usd", empty=None, min_value=0.01, step=0.5, format="%.2f",
-        placeholder="none", help="The run pauses before it would spend more. It can be raised then.",
+        right, "Budget per run ($)", "budget_usd", empty=None, min_value=0.01, step=0.5, format="%.2f",
+        placeholder="none", help="The run pauses before it would exceed the budget. You can then raise it.",
     )  # fmt: skip
     if prepasses or plan.ambiguous:
         _ambiguous(plan, prepasses, save)
-    number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Decides whatever a protocol leaves to chance.")
+    number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Seed of all random choices of the protocol.")
     driver(plan, save)
     handling(plan, save)
 
@@ -170,12 +170,13 @@ def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Callable[[Plan], None
     left.selectbox(
         "Documents", ["", *known], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
         key=with_value("run-ambiguous", plan.ambiguous), on_change=keep,
-        help="All, or those on which one model, asked several times, did not agree with itself.",
+        help="All documents, or only those with inconsistent answers of one model in a prepass run.",
     )  # fmt: skip
     right.number_input(
-        "Theta", min_value=0.0, max_value=1.0, step=0.1, key=with_value("run-theta", plan.theta), on_change=keep,
+        "Ambiguity threshold", min_value=0.0, max_value=1.0, step=0.1,
+        key=with_value("run-theta", plan.theta), on_change=keep,
         disabled=not plan.ambiguous,
-        help="A document is ambiguous when its two most common answers lie at most this share of the asks apart.",
+        help="A document is ambiguous if the shares of its two most common answers differ by at most this much.",
     )  # fmt: skip
 
 
@@ -183,7 +184,7 @@ def _protocol_words(card: ProtocolSpec, params: Params, codebook: Codebook) -> s
     if codebook.kind not in card.kinds:
         return card.summary
     asks = card.total_requests(params, codebook)
-    calls = "1 call a document" if asks.maximum == 1 else f"{asks} calls a document: {card.breakdown}"
+    calls = "1 call per document" if asks.maximum == 1 else f"{asks} calls per document: {card.breakdown}"
     return f"{card.summary} {calls}."
 
 
@@ -192,30 +193,24 @@ def estimate_table(estimate: Estimate) -> None:
     rows = [
         f'<tr><td><span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span></td>'
         f'<td class="l">{escape(role.role_model.spec)}</td><td>{role.calls:,}</td>'
-        f"<td>{_tokens(role.prompt_tokens)}</td><td>{_tokens(role.completion_tokens)}</td>"
+        f"<td>{format_tokens(role.prompt_tokens)}</td><td>{format_tokens(role.completion_tokens)}</td>"
         f"<td>{escape(format_price(role.cost_usd))}</td></tr>"
         for role in estimate.roles
     ]
     if len(estimate.roles) > 1:
         rows.append(
-            f'<tr class="total"><td>Together</td><td></td><td>{estimate.calls:,}</td>'
-            f"<td>{_tokens(sum(role.prompt_tokens for role in estimate.roles))}</td>"
-            f"<td>{_tokens(sum(role.completion_tokens for role in estimate.roles))}</td>"
+            f'<tr class="total"><td>Total</td><td></td><td>{estimate.calls:,}</td>'
+            f"<td>{format_tokens(sum(role.prompt_tokens for role in estimate.roles))}</td>"
+            f"<td>{format_tokens(sum(role.completion_tokens for role in estimate.roles))}</td>"
             f"<td>{escape(format_price(estimate.cost_usd))}</td></tr>"
         )
     times = f", {estimate.iterations} times" if estimate.iterations > 1 else ""
-    heading(f"All {estimate.documents:,} documents{times}")
+    heading(f"Estimate for all {format_count(estimate.documents, 'document')}{times}")
     st.html(
         '<table class="moot-table"><thead><tr><th>Role</th><th class="l">Model</th><th>Calls</th><th>Tokens in</th>'
         f"<th>Tokens out</th><th>Cost</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
-    line(f"{estimate.basis} A reply that cannot be read is asked for once more.", "q xs")
-
-
-def _tokens(count: int) -> str:
-    if count >= 1e6:
-        return f"{count / 1e6:,.1f} M"
-    return f"{count / 1e3:,.0f} k" if count >= 10_000 else f"{count:,}"
+    line(f"{estimate.basis} Unreadable replies are asked for once more.", "q xs")
 
 
 def codebook_words(codebook: Codebook, version: int) -> None:
@@ -226,7 +221,7 @@ def codebook_words(codebook: Codebook, version: int) -> None:
 
 def prompts(shown: Sequence[RequestPreview], document_id: str) -> None:
     """The exact messages that each role would get on a document."""
-    line(f"Document {document_id}. What others have not said yet stands in brackets.", "q")
+    line(f"Document {document_id}. Brackets mark replies of other roles.", "q")
     for tab, sent in zip(st.tabs([sent.title for sent in shown]), shown, strict=True):
         with tab:
             for message in sent.messages:
@@ -237,12 +232,14 @@ def prompts(shown: Sequence[RequestPreview], document_id: str) -> None:
 def usable_warnings(found: Sequence[str]) -> None:
     """What a person should know before the start."""
     if found:
-        head = "A label has no word to look for" if len(found) == 1 else f"{len(found)} things to know"
+        head = format_count(len(found), "warning")
         notice("warn", head, "\n".join(found))
         page_link("codebook", "Codebook")
 
 
-def comparison(shown: Comparison, few: int, take_out: Callable[[int], None], clear: Callable[[], None]) -> int | None:
+def comparison_panel(
+    shown: Comparison, few: int, remove: Callable[[int], None], clear: Callable[[], None]
+) -> int | None:
     """Draw the members; the number of documents of the button that was pressed, else None."""
     heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
     for place, member in enumerate(shown.members):
@@ -250,15 +247,16 @@ def comparison(shown: Comparison, few: int, take_out: Callable[[int], None], cle
         words.html(_words(member))
         cost.html(f'<div class="moot-line num">{escape(_cost(member))}</div>')
         button.button(
-            "", icon=":material/close:", key=f"out-{place}", help=f"Take {member.title} out", on_click=take_out,
+            "", icon=":material/close:", key=f"out-{place}", help=f"Remove {member.title}", on_click=remove,
             args=(place,), type="tertiary",
         )  # fmt: skip
     if len(shown.members) < 2:
-        line("Change the protocol, a parameter or a seat and add it, too. Two or more run on the same documents.", "q")
+        line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return None
-    shared = f", about {shown.shared:,} of them asked alike and paid once" if shown.shared else ""
+    shared = f", about {shown.shared:,} of them shared and paid once" if shown.shared else ""
+    documents = format_count(shown.documents, "document")
     line(
-        f"All on {shown.documents:,} documents: at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}.",
+        f"{documents}: at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}.",
         "q",
     )
     pressed = None
@@ -293,10 +291,10 @@ def _cost(member: Member) -> str:
     if member.estimate is None or member.settings is None:
         return ""
     asks = protocols.of(member.settings).total_requests(member.settings.params, member.settings.codebook)
-    return f"{asks} a document, {format_price(member.estimate.cost_usd)}"
+    return f"{asks} per document, {format_price(member.estimate.cost_usd)}"
 
 
-ON_LONG = {"fail": "fails", "cut": "is cut to what fits", "skip": "is skipped, for you to label"}
+ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
 
 
 def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
@@ -313,16 +311,17 @@ def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
 
     left, right = st.columns(2, wrap=False)
     left.selectbox(
-        "A document too long",
+        "Documents that are too long",
         list(ON_LONG),
         format_func=ON_LONG.__getitem__,
         key=with_value("handling-on_long", plan.handling.on_long),
         on_change=keep,
         args=("on_long",),
-        help="For a model's context. One that is cut keeps its beginning, and its verdict says so.",
+        help="For documents that exceed a model's context. A truncated document keeps its beginning, and its verdict "
+        "is marked.",
     )
     right.number_input(
-        "Patience in seconds",
+        "Timeout (s)",
         min_value=1.0,
         max_value=86_400.0,
         value=None,
@@ -332,26 +331,26 @@ def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
         key=with_value("handling-silence", plan.handling.silence),
         on_change=keep,
         args=("silence",),
-        help="How long a server may say nothing, before its first word and in mid-stream. Large models may need long.",
+        help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
     )
 
 
 def long_documents(settings: RunSettings, found: Sequence[ContextOverflow]) -> None:
     """Seats whose context the longest document may exceed."""
     if found:
-        notice("warn", "Not everything may fit", "\n".join(one.sentence(settings) for one in found))
+        notice("warn", "Some documents may not fit", "\n".join(one.sentence(settings) for one in found))
 
 
-@st.dialog("What this costs is not known")
+@st.dialog("Price unknown")
 def ask_first(specs: Sequence[str], start: Callable[[], None]) -> None:
     """Ask whether to start although nobody said what these models cost; ``start`` is called on a yes."""
     names = ", ".join(specs)
-    line(f"No price is known for {names}, so neither an estimate nor a budget can be kept.", "")
-    line("You can type a price on the Models page, under Prices of your own.", "q")
+    line(f"The price of {names} is unknown, so the cost cannot be estimated or limited.", "")
+    line("You can enter a price on the Models page, under Your prices.", "q")
     with st.container(horizontal=True, gap="small"):
-        if st.button("Start all the same", type="primary", key="start-unpriced"):
+        if st.button("Start anyway", type="primary", key="start-unpriced"):
             start()
-        if st.button("Type a price", key="type-price"):
+        if st.button("Enter a price", key="type-price"):
             open_page("models")
         if st.button("Cancel", key="cancel-unpriced", type="tertiary"):
             st.rerun()

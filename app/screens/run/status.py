@@ -11,7 +11,7 @@ import streamlit as st
 from app.widgets.alerts import Tone, error_box, notice
 from core.debate import protocols
 from core.errors import MootError
-from core.formatting import format_money
+from core.formatting import format_count, format_money, plural
 from core.runs import RunRow, State
 from core.services import templates
 from core.services.runs.control import RunOverview, suggest_budget
@@ -42,7 +42,7 @@ def sub_line(overview: RunOverview, file_name: str) -> str:
     parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
     own = templates.cited_versions(settings)
     if own:
-        parts.append(f"own prompts: {', '.join(own)}")
+        parts.append(f"custom prompts: {', '.join(own)}")
     if overview.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
     return ", ".join(parts)
@@ -53,7 +53,7 @@ def stop_notice(
     last_reply: float | None,
     open_debates: int,
     *,
-    go_on: Act,
+    resume: Act,
     stop: Act,
     raise_to: Callable[[float], None],
 ) -> bool:
@@ -65,24 +65,23 @@ def stop_notice(
         if isinstance(overview.error, MootError):
             error_box(overview.error)
         else:
-            notice(
-                "error", f"{name} ended by an error of Moot's own", f"{type(overview.error).__name__}: {overview.error}"
-            )
-        _choices(go_on, None)
+            notice("error", f"{name} failed: internal error", f"{type(overview.error).__name__}: {overview.error}")
+        _choices(resume, None)
         return True
     at = f"{overview.ended:,} of {run.documents:,}"
     match overview.stop_code:
         case "interrupted":
             until = time.strftime(" until %H:%M:%S", time.localtime(last_reply)) if last_reply else ""
-            talk = "1 debate goes" if open_debates == 1 else f"{open_debates:,} debates go"
-            more = f" {talk} on where {'it was' if open_debates == 1 else 'they were'}." if open_debates else ""
-            notice("warn", f"{name} was interrupted at {at}", f"Every reply{until} is kept, none is paid again.{more}")
+            more = f" {format_count(open_debates, 'open debate')} will continue." if open_debates else ""
+            notice(
+                "warn",
+                f"{name} was interrupted at {at}",
+                f"All replies{until} are saved and will not be paid for again.{more}",
+            )
         case "budget":
             budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
             rest = spent / overview.ended * overview.left if overview.ended else None
-            cost = (
-                f" The last {overview.left:,} should cost {format_money(rest)}, measured on this run." if rest else ""
-            )
+            cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
             notice("warn", f"Paused at ${spent:,.2f} of ${budget:,.2f}", f"{at} done.{cost}")
             _raise(run, raise_to, stop)
             return True
@@ -90,23 +89,25 @@ def stop_notice(
             notice(
                 "error",
                 f"{name} is {overview.state} at {at}",
-                f"{run.message}\nMend it and go on; nothing is paid twice.",
+                f"{run.message}\nFix the problem and resume; no reply is paid for twice.",
             )
         case "batch":
-            notice("info", f"{name} waits for its batch at {at}", f"{run.message}. Go on collects what has come.")
+            notice(
+                "info", f"{name} waits for its batch at {at}", f"{run.message}. Resume to collect the finished replies."
+            )
         case "on_hold":
-            notice("info", f"{name} waits", f"It was {run.message}. Go on puts it into the queue.")
+            notice("info", f"{name} is on hold", f"It was {run.message}. Resume to queue it again.")
         case _:
             return False
-    _choices(go_on, stop if overview.state == "paused" else None)
+    _choices(resume, stop if overview.state == "paused" else None)
     return True
 
 
-def _choices(go_on: Act, stop: Act | None) -> None:
+def _choices(resume: Act, stop: Act | None) -> None:
     with st.container(horizontal=True, gap="small"):
-        st.button("Go on", type="primary", key="box-go-on", on_click=go_on)
+        st.button("Resume", type="primary", key="box-resume", on_click=resume)
         if stop is not None:
-            st.button("Stop here", key="box-stop", on_click=stop)
+            st.button("Stop", key="box-stop", on_click=stop)
 
 
 def _raise(run: RunRow, raise_to: Callable[[float], None], stop: Act) -> None:
@@ -114,20 +115,20 @@ def _raise(run: RunRow, raise_to: Callable[[float], None], stop: Act) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.button(f"Raise to ${offer:,.2f}", type="primary", key="box-raise", on_click=raise_to, args=(offer,))
         other = st.number_input(
-            "Another ceiling in dollars", min_value=0.01, value=offer, format="%.2f", width=150,
+            "New budget in dollars", min_value=0.01, value=offer, format="%.2f", width=150,
             label_visibility="collapsed", key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
         )  # fmt: skip
         if other != offer:
             st.button(f"Raise to ${other:,.2f}", key="box-raise-other", on_click=raise_to, args=(other,))
-        st.button("Stop here", key="box-stop", on_click=stop)
+        st.button("Stop", key="box-stop", on_click=stop)
 
 
 def queue_strip(
     rows: Sequence[RunRow],
     held: Sequence[RunRow],
     *,
-    take_out: Callable[[str], None],
-    release: Act,
+    remove: Callable[[str], None],
+    resume_all: Act,
     moving: str | None,
     watch: Callable[[str], None],
 ) -> None:
@@ -136,10 +137,10 @@ def queue_strip(
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
         if moving is not None:
-            st.html('<div class="moot-line q">Under way:</div>', width="content")
+            st.html('<div class="moot-line q">Active:</div>', width="content")
             st.button(f"Watch {moving}", icon=":material/visibility:", key="watch", on_click=watch, args=(moving,))
         if rows:
-            st.html('<div class="moot-line q">Then:</div>', width="content")
+            st.html('<div class="moot-line q">Queue:</div>', width="content")
         for row in rows:
             iteration = row.settings.iteration + 1
             st.button(
@@ -147,14 +148,14 @@ def queue_strip(
                 icon=":material/close:",
                 icon_position="right",
                 key=f"unqueue-{row.run_id}",
-                help=f"Take run {row.run_id} out of the queue",
-                on_click=take_out,
+                help=f"Remove run {row.run_id} from the queue",
+                on_click=remove,
                 args=(row.run_id,),
             )
         if held:
             names = ", ".join(row.run_id for row in held)
-            st.html(f'<div class="moot-line q">Held back: {escape(names)}</div>', width="content")
-            st.button("Go on with them" if len(held) > 1 else "Go on with it", key="release", on_click=release)
+            st.html(f'<div class="moot-line q">On hold: {escape(names)}</div>', width="content")
+            st.button("Resume all" if len(held) > 1 else "Resume", key="resume-on-hold", on_click=resume_all)
 
 
 def run_words(run: RunRow) -> str:
@@ -172,9 +173,9 @@ def saved_strip(run: RunRow, store: FromStore, adaptive: AdaptiveSavings | None)
 def _from_store(store: FromStore) -> str:
     if not store.replies:
         return ""
-    worth = f", worth {escape(format_money(store.cost_usd))}" if store.cost_usd else ""
+    worth = f", saving {escape(format_money(store.cost_usd))}" if store.cost_usd else ""
     return (
-        f"<b>{store.replies:,}</b> replies came from the store instead of being asked for again "
+        f"<b>{store.replies:,}</b> {plural(store.replies, 'reply was', 'replies were')} reused "
         f"({store.tokens:,} tokens{worth})."
     )
 
@@ -183,21 +184,21 @@ def _cached(run: RunRow) -> str:
     if not run.cached_tokens or not run.prompt_tokens:
         return ""
     share = run.cached_tokens / run.prompt_tokens
-    return f"<b>{share:.0%}</b> of the prompt tokens were in the servers' prefix caches."
+    return f"<b>{share:.0%}</b> of the prompt tokens came from the servers' prompt caches."
 
 
 def _adaptive(left_out: AdaptiveSavings | None) -> str:
     if left_out is None or not (left_out.short + left_out.audited + left_out.full):
         return ""
-    spared = f" That spared about <b>{left_out.calls_saved:,}</b> calls" if left_out.calls_saved else ""
+    spared = f" This saved about <b>{left_out.calls_saved:,}</b> calls" if left_out.calls_saved else ""
     if spared and left_out.cost_saved_usd:
         spared += f", {escape(format_money(left_out.cost_saved_usd))}"
-    lost = " Nothing was audited yet."
+    lost = " No audits yet."
     if left_out.audited and left_out.interval is not None:
         low, high = left_out.interval.low, left_out.interval.high
         lost = (
-            f" Of {left_out.audited:,} debated all the same, the debate changed <b>{left_out.changed:,}</b> "
-            f"(with 95% confidence {low:.0%} to {high:.0%} of all such)."
+            f" Of {left_out.audited:,} audited by a full debate, <b>{left_out.changed:,}</b> changed "
+            f"(95% interval {low:.0%} to {high:.0%} of early decisions)."
         )
-    head = f"<b>{left_out.share:.0%}</b> of the documents were decided without a debate."
+    head = f"<b>{left_out.share:.0%}</b> of the documents were decided early, without a full debate."
     return f"{head}{spared}{'.' if spared else ''}{lost}"
