@@ -26,7 +26,7 @@ from core.errors import MootError
 from core.runs import RunRow
 from core.services.review import focus, queue, review
 from core.services.review.focus import TONES
-from core.services.review.queue import REASONS, QueueFilter, Row
+from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
 from core.services.session import ProjectSession
 
 REVIEW = "/moot/review"
@@ -72,7 +72,7 @@ async def _read(request: Request) -> Json:
 
 def _answer(find: Find, message: Json) -> Json:
     session, run_id = find(_text(message["run"]))
-    actor = _text(message["actor"]).strip()[:200] or review.reviewer()
+    actor = _text(message["actor"]).strip()[:200] or review.default_reviewer()
     if session is None or session.store.runs.settings(run_id) is None:
         return {"gone": True}
     if "ask" in message:
@@ -81,8 +81,11 @@ def _answer(find: Find, message: Json) -> Json:
 
 
 def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> list[Json]:
-    speakers, read = review.roles(run), time.time()
-    return [cells_of(row, run.settings.codebook, speakers, read) for row in queue.rows(session, run, ids, actor=actor)]
+    speakers, read = review.role_titles(run), time.time()
+    return [
+        cells_of(row, run.settings.codebook, speakers, read)
+        for row in queue.review_rows(session, run, ids, actor=actor)
+    ]
 
 
 def _asked(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
@@ -109,42 +112,42 @@ def _asked(session: ProjectSession, run: RunRow, message: Json, actor: str) -> J
 def _done(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
     """Do it; what was saved and which documents it touched, or why it could not be done."""
     seconds = message.get("seconds")
-    telling = review.Telling(None if seconds is None else float(seconds), _text(message["once"])[:80])
+    info = review.ActionInfo(None if seconds is None else float(seconds), _text(message["once"])[:80])
     try:
-        saved = _act(session, run_id, message, actor, telling)
+        saved = _act(session, run_id, message, actor, info)
     except MootError as error:
         return {"problem": error.message, "remedy": error.remedy}
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
 
 
 def _act(
-    session: ProjectSession, run_id: str, message: Json, actor: str, telling: review.Telling
-) -> review.Saved | None:
+    session: ProjectSession, run_id: str, message: Json, actor: str, info: review.ActionInfo
+) -> review.SavedAction | None:
     act = message["act"]
     if act == "undo":
-        return review.undo(session, actor=actor, telling=telling)
+        return review.undo(session, actor=actor, info=info)
     if act == "redo":
-        return review.redo(session, actor=actor, telling=telling)
-    if act == "manner":
-        kept = queue.manner(session)
-        queue.set_manner(session, queue.ReviewSettings(kept.share, bool(message["blind"])), actor=actor)
+        return review.redo(session, actor=actor, info=info)
+    if act == "settings":
+        kept = queue.review_settings(session)
+        queue.save_review_settings(session, queue.ReviewSettings(kept.share, bool(message["blind"])), actor=actor)
         return None
     document = _text(message["document"])
     match act:
         case "set":
             item, value = _text(message["item"]), message["value"]
-            return review.edit(session, run_id, document, item, value, actor=actor, telling=telling)
+            return review.edit(session, run_id, document, item, value, actor=actor, info=info)
         case "submit":
-            drawn = queue.drawn(document, message.get("draw"))
-            return review.submit(session, run_id, [document], actor=actor, telling=telling, draw=drawn)
+            drawn = queue.parse_sampling_record(document, message.get("draw"))
+            return review.submit(session, run_id, [document], actor=actor, info=info, draw=drawn)
         case "discard":
-            return review.set_status(session, run_id, [document], "Discarded", actor=actor, telling=telling)
+            return review.set_status(session, run_id, [document], "Discarded", actor=actor, info=info)
         case "reopen":
-            return review.set_status(session, run_id, [document], "Draft", actor=actor, telling=telling)
+            return review.set_status(session, run_id, [document], "Draft", actor=actor, info=info)
         case "reveal":
-            return review.reveal(session, run_id, document, actor=actor, telling=telling)
+            return review.reveal(session, run_id, document, actor=actor, info=info)
         case "note" | "tags" | "flag" | "skip":
-            return review.mark(session, run_id, document, act, message["value"], actor=actor, telling=telling)
+            return review.mark(session, run_id, document, act, message["value"], actor=actor, info=info)
         case _:
             raise ValueError("act")
 
@@ -159,7 +162,7 @@ WORDS = 240
 """Characters of a text that a row carries; the rest is shown below the grid."""
 
 
-def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], read: float | None = None) -> dict[str, Any]:
+def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float | None = None) -> dict[str, Any]:
     """The cells of one document: ``v_ITEM`` its label's value, ``m_ITEM`` its marks, ``r_ROLE`` what a role said.
     ``read`` is when it was read (Unix seconds, now by default)."""
     cells: dict[str, Any] = {
@@ -168,7 +171,7 @@ def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], read: float
         "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
         "_reason": _badge(row),
         "_tone": "" if audit(row) else TONES.get(row.reason or "", ""),
-        "_why": ", ".join(REASONS[reason] for reason in row.reasons),
+        "_why": ", ".join(REASON_NAMES[reason] for reason in row.reasons),
         "_status": row.status,
         "_act": "",
         "_read": time.time() if read is None else read,
@@ -184,24 +187,24 @@ def cells_of(row: Row, codebook: Codebook, roles: Mapping[str, str], read: float
     return cells
 
 
-def speakers(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str]:
+def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
     """Those of ``roles`` who gave a value somewhere on these rows: a clerk or a coordinator would be a column of
     question marks. All of them where nobody gave any."""
     heard = {role for row in rows for role, said in row.roles.items() if said}
     return {role: title for role, title in roles.items() if not heard or role in heard}
 
 
-def audit(row: Row) -> bool:
+def audit(row: ReviewRow) -> bool:
     """Whether the document comes by chance."""
     return row.draw is not None and row.draw.how == "audit"
 
 
-def _badge(row: Row) -> str:
+def _badge(row: ReviewRow) -> str:
     if audit(row):
         return "random audit"
     if row.reason == "classifier" and row.certainty is not None:
         return f"classifier {row.certainty:.2f}"
-    return REASONS[row.reason] if row.reason else ""
+    return REASON_NAMES[row.reason] if row.reason else ""
 
 
 def _grid_rows_text(value: Value | None) -> str:

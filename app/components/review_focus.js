@@ -46,7 +46,7 @@ class FocusView {
     const before = this.data;
     this.data = data;
     this.root.style.setProperty("--room", data.height);
-    const shape = (each) => JSON.stringify([each.run, each.actor, each.wanted, each.manner.share]);
+    const shape = (each) => JSON.stringify([each.run, each.actor, each.wanted, each.settings.share]);
     const same = before && shape(before) === shape(data);
     // The switch that led here would keep the arrow keys to itself.
     if (!before && !typing(document.activeElement)) this.root.focus({ preventScroll: true });
@@ -57,7 +57,7 @@ class FocusView {
   begin() {
     const { data } = this;
     this.book = { labels: labelBook(data.labels), roles: roleBook(data.roles), kind: data.kind, scale: data.scale };
-    this.blind = data.manner.blind;
+    this.blind = data.settings.blind;
     this.teller = new Teller(`/moot/review?ticket=${data.ticket}`, { run: data.run, actor: data.actor });
     this.teller.onState = (state, words) => this.stated(state, words);
     this.frame();
@@ -283,7 +283,7 @@ class FocusView {
   async setBlind() {
     this.blind = !this.blind;
     this.keepNote();
-    await this.teller.act("manner", { blind: this.blind });
+    await this.teller.act("settings", { blind: this.blind });
     this.say(() => this.component.setStateValue("blind", this.blind));
     this.frame();
     await this.reload(this.id);
@@ -396,7 +396,7 @@ class FocusView {
     if (!doc) {
       const [head, text] = this.gone ? ["This run is not open", "Reload the page."]
         : this.rows.length ? ["All of these are decided", "Choose other filters above, or go back with the left arrow."]
-        : ["Nothing waits for you here", "No document matches the filters, or all of them are decided."];
+        : ["No documents left", "No document matches the filters, or all are decided."];
       this.middle.replaceChildren(el("div", "none", el("b", "", head), el("p", "", text)));
       return;
     }

@@ -188,7 +188,7 @@ export function guidelineOf(told, labels, focused) {
 }
 
 export function historyOf(entries) {
-  if (!entries.length) return el("div", "gl", "Nobody has changed anything here.");
+  if (!entries.length) return el("div", "gl", "No changes yet.");
   return el("div", "hist", ...entries.flatMap((entry) => {
     const when = new Date(entry.at * 1000);
     const time = el("time", "", when.toTimeString().slice(0, 8));

@@ -11,7 +11,7 @@ from core.runs import RunRow
 from core.services.evaluation import coverage, references, scoring
 from core.services.evaluation.debate_effect import noun
 from core.services.evaluation.scoring import Evaluation
-from core.services.review import quotes, review
+from core.services.review import review
 from core.services.session import ProjectSession
 
 SHOWN = 50  # documents that a cell lists at a time
@@ -146,7 +146,7 @@ def case(
     session: ProjectSession, run: RunRow, document_id: str, *, key: str = "evaluate", stacked: bool = False
 ) -> None:
     """One document with its evidence and its debate, beside each other or (``stacked``) below each other."""
-    known = review.dossier(session, run, document_id)
+    known = review.load_record(session, run, document_id)
     replay = session.replay(run.run_id, document_id)
     if known is None:
         return
@@ -169,7 +169,7 @@ def case(
             highlighted_text.marked_text(
                 known.document.fields,
                 run.settings.codebook,
-                quotes.all_of(known),
+                review.all_quotes(known),
                 height=220 if stacked else 420,
                 key=f"{key}-text-{document_id}",
             )
@@ -178,7 +178,7 @@ def case(
                 transcript.transcript(
                     replay,
                     run.settings.codebook,
-                    review.roles(run),
+                    review.role_titles(run),
                     framed=False,
                     height=420,
                     key=f"{key}-said-{document_id}",

@@ -141,8 +141,8 @@ def _sample(stream: BinaryIO, bad: int) -> bytes:
     stream.seek(max(0, bad - 2_048))
     block = stream.read(CHUNK)
     stream.seek(0)
-    telling = [line for line in block.splitlines(keepends=True) if not line.isascii()]
-    return b"".join(telling)[:SAMPLE]
+    info = [line for line in block.splitlines(keepends=True) if not line.isascii()]
+    return b"".join(info)[:SAMPLE]
 
 
 def _mostly_utf8(sample: bytes) -> bool:

@@ -53,7 +53,7 @@ def schema_for(ask: Request, codebook: Codebook) -> Schema:
 
 
 def instruction(schema: Schema) -> str:
-    """One sentence for the model, as a schema alone constrains it without telling it why."""
+    """One sentence for the model, as a schema alone constrains it without info it why."""
     return INSTRUCTION.format(keys=", ".join(f'"{key}"' for key in schema["properties"]))
 
 

@@ -251,7 +251,7 @@ def _pages(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> No
             turns.setdefault(turn.document_id, []).append(turn)
         made = [
             _debate(record, turns.get(record.document.id, []), run.settings.codebook)
-            for record in session.store.dossiers.load(run.run_id, shown)
+            for record in session.store.document_records.load(run.run_id, shown)
         ]
         links = [("index.html", "All runs")]
         links += [(names[number - 2], "Previous")] if number > 1 else []

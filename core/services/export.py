@@ -150,7 +150,7 @@ def _reviewed(session: ProjectSession, run: RunRow) -> int:
     from core.store.review_pages import Filter, Viewpoint
 
     touched = Filter(standings=("Draft", "Submitted", "Discarded"))
-    return session.store.pages.lines(Viewpoint(run.run_id), limit=1, filter=touched).total
+    return session.store.review_pages.lines(Viewpoint(run.run_id), limit=1, filter=touched).total
 
 
 def _items(session: ProjectSession, run: RunRow, format: Format, *, batch: int = 1000) -> Generator[Any, None, None]:
@@ -162,7 +162,7 @@ def _items(session: ProjectSession, run: RunRow, format: Format, *, batch: int =
 
 def _rows(session: ProjectSession, run: RunRow, batch: int) -> Generator[ExportRow, None, None]:
     role_models = {role: role_model.spec for role, role_model in run.settings.role_models.items()}
-    stream = session.store.dossiers.stream(run.run_id, batch=batch)
+    stream = session.store.document_records.stream(run.run_id, batch=batch)
     try:
         for records in stream:
             for record in records:

@@ -103,7 +103,7 @@ class DocumentRecords:
         )
         params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
         found = {row[0]: row for row in self._connection.rows(sql, params)}
-        return [_dossier(found[id]) for id in ids if id in found]
+        return [_record_of(found[id]) for id in ids if id in found]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[DocumentRecord]]:
         """Dossiers of all documents of the run (of the project without one) in position order, up to ``batch`` at once.
@@ -121,14 +121,14 @@ class DocumentRecords:
             for first in range(0, end, SLAB):
                 cursor.execute(sql, {"run": run_id, "first": first, "count": SLAB})
                 while rows := cursor.fetchmany(batch):
-                    yield [_dossier(row) for row in rows]
+                    yield [_record_of(row) for row in rows]
         except duckdb.Error as error:
             raise translated(error, self._connection.path) from error
         finally:
             cursor.close()
 
 
-def _dossier(row: Sequence[Any]) -> DocumentRecord:
+def _record_of(row: Sequence[Any]) -> DocumentRecord:
     id, position, field, text, context, source, group, order, gold, status, verdict, roles, reviews, standing = row
     said = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     return DocumentRecord(

@@ -146,7 +146,7 @@ class Lines:
 class PageRow:
     """One line of the grid with everything that is known of the document."""
 
-    dossier: DocumentRecord
+    record: DocumentRecord
     line: Line
 
     @property
@@ -176,11 +176,11 @@ class Progress:
 
 
 class ReviewPages:
-    """Reads from any thread. ``store.cues`` keeps what the reasons stand on: refresh them first."""
+    """Reads from any thread. ``store.review_reasons`` keeps what the reasons stand on: refresh them first."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._dossiers = DocumentRecords(connection)
+        self._records = DocumentRecords(connection)
 
     def lines(
         self,
@@ -214,11 +214,11 @@ class ReviewPages:
         filter: Filter | None = None,
         sort: Sort | Literal["given"] = "position",
     ) -> Page:
-        """``lines`` with the dossier of each document."""
+        """``lines`` with the record of each document."""
         found = self.lines(view, offset=offset, limit=limit, search=search, filter=filter, sort=sort)
         by_id = {line.document_id: line for line in found.rows}
-        dossiers = self._dossiers.load(view.run_id, list(by_id), actor=view.actor)
-        return Page(tuple(PageRow(dossier, by_id[dossier.document.id]) for dossier in dossiers), found.total)
+        records = self._records.load(view.run_id, list(by_id), actor=view.actor)
+        return Page(tuple(PageRow(record, by_id[record.document.id]) for record in records), found.total)
 
     def heads(self, view: Viewpoint, limit: int, *, seed: str) -> tuple[list[str], list[str], int]:
         """Of the documents that wait for the person (Pending or Draft): the ``limit`` most urgent, the first ``limit``

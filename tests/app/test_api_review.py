@@ -172,7 +172,7 @@ def test_a_submission_keeps_how_the_document_came(client, project):
 
 
 def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, project):
-    act(client, "manner", blind=True)
+    act(client, "settings", blind=True)
     hidden = ask(client, "document", document="d1")["document"]
     assert hidden["hidden"] is True
     assert (hidden["verdict"], hidden["roles"], hidden["evidence"], hidden["gold"]) == ({}, {}, [], {})
@@ -188,7 +188,7 @@ def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, p
     assert shown["verdict"] == {"a": False, "b": True}
     assert shown["values"] == {"a": True, "b": False}
     assert ask(client, "transcript", document="d1")["events"]
-    assert queue.manner(session).blind is True
+    assert queue.review_settings(session).blind is True
 
 
 def test_notes_tags_and_skips(client, project):

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app.screens.review import accuracy_estimate as view
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.services.evaluation import drift
 from core.services.review import review
 from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
@@ -31,14 +32,14 @@ def _proof(**fields: object) -> AccuracyEstimate:
     return AccuracyEstimate(**(known | fields))  # type: ignore[arg-type]
 
 
-def test_the_sentence_says_what_to_do_next() -> None:
+def test_accuracy_sentence_names_the_next_step() -> None:
     assert "No verdict" in view.sentence(_proof(documents=0))
     assert "Review 5 more random audits, about 25 documents of the queue," in view.sentence(_proof())
     assert "Review 1 more random audit, about 5" in view.sentence(_proof(audits=4))
-    assert "turn random audits on" in view.sentence(_proof(share=0.0))
+    assert "turn them on under Settings" in view.sentence(_proof(share=0.0))
     known = Estimate(0.918, Interval(0.874, 0.95))
     said = view.sentence(_proof(reviewed=60, audits=12, right=known))
-    assert "<b>91.8%</b> of labels, 95% interval 87.4 to 95.0" in said
+    assert "<b>91.8%</b> of labels are correct, 95% interval 87.4 to 95.0" in said
     assert "All 400 documents are reviewed" in view.sentence(_proof(reviewed=400, right=known))
 
 
@@ -58,16 +59,16 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 def _page() -> None:
     from app import context
     from app.screens.review import progress
-    from core.services.review import review
+    from core.services.evaluation import drift
 
     (session,) = context.workspace().sessions()
-    progress.pays(session, review.runs(session)[0], "d0", "ada")  # type: ignore[arg-type]
+    progress.draw(session, drift.ranked_runs(session)[0], "d0", "ada")  # type: ignore[arg-type]
 
 
-def test_a_correction_is_kept_in_one_click(session: ProjectSession) -> None:
-    run = review.runs(session)[0]
+def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -> None:
+    run = drift.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
-    assert "Make it count" not in html(at)
+    assert "Suggested example" not in html(at)
     review.edit(session, run.run_id, "d0", PRICE, False, actor="ada")
     at.run()
     assert "Price &lt;b&gt;" in html(at)
@@ -78,23 +79,23 @@ def test_a_correction_is_kept_in_one_click(session: ProjectSession) -> None:
     assert latest is not None
     assert (latest.version, latest.actor) == (2, "ada")
     assert latest.codebook.label(PRICE).exclude[0].startswith("A fee again")
-    assert "Kept as version 2 of the codebook" in html(at)
+    assert "Saved as version 2 of the codebook" in html(at)
     at.run()
-    assert "Make it count" not in html(at)  # nothing more to teach here
+    assert "Suggested example" not in html(at)  # no further suggestion
 
 
 def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
-    run = review.runs(session)[0]
+    run = drift.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
-    next(button for button in at.button if button.label == "What it proves").click().run()
+    next(button for button in at.button if button.label == "Accuracy estimate").click().run()
     assert "Submit 5 more documents to train it." in html(at)
     review.submit(session, run.run_id, [f"d{n}" for n in range(9)], actor="ada")
     session.trainer.wait(60)
     at.run()
-    next(button for button in at.button if button.label == "What it proves").click().run()
+    next(button for button in at.button if button.label == "Accuracy estimate").click().run()
     shown = html(at)
     assert "Trained on 9 documents with codebook version 1" in shown
-    assert "Both together" in shown
+    assert "Combined estimate" in shown
     assert "Price &lt;b&gt;" in shown
 
 

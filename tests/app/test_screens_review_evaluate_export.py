@@ -157,9 +157,9 @@ def test_undo_and_redo_buttons(screen, project, session):
     review.edit(session, run_id, "d1", "a", True)
     app = screen("review", review_view="Grid")
     app.button(key="review-undo").click().run()
-    assert queue.row(session, run, "d1").values["a"] is False
+    assert queue.review_row(session, run, "d1").values["a"] is False
     app.button(key="review-redo").click().run()
-    assert queue.row(session, run, "d1").values["a"] is True
+    assert queue.review_row(session, run, "d1").values["a"] is True
 
 
 def test_bulk_edit_and_submit(screen, project, session):
@@ -168,9 +168,9 @@ def test_bulk_edit_and_submit(screen, project, session):
     app = screen("review", review_reviewer="ann", **ticked(run_id, "ann", "d0", "d3"))
     app.selectbox(key="review-bulk-item").set_value("b").run()
     app.button(key="review-bulk-set").click().run()
-    assert [queue.row(session, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
+    assert [queue.review_row(session, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
     app.button(key="review-bulk-submit").click().run()
-    assert [queue.row(session, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
+    assert [queue.review_row(session, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
 
 
 def test_what_cannot_be_submitted_says_why(screen, project):
@@ -203,33 +203,33 @@ def test_a_document_that_another_screen_asked_for(screen, project):
     assert "d2" in texts(app)
 
 
-def test_the_manner_of_review_is_kept_in_the_project(screen, project, session):
+def test_review_settings_are_stored_in_the_project(screen, project, session):
     sample_world.build(project)
     app = screen("review")
     app.slider(key="review-audit").set_value(35).run()
-    assert queue.manner(session) == queue.ReviewSettings(0.35, False)
+    assert queue.review_settings(session) == queue.ReviewSettings(0.35, False)
     app.toggle(key="review-blind-False").set_value(True).run()
-    assert queue.manner(session) == queue.ReviewSettings(0.35, True)
-    assert "Nothing was decided blind" in " ".join(caption.value for caption in app.caption)
+    assert queue.review_settings(session) == queue.ReviewSettings(0.35, True)
+    assert "No blind decisions" in " ".join(caption.value for caption in app.caption)
 
 
-def test_two_readers_and_a_decision_between_them(screen, project, session):
+def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("review", review_view="People")
-    assert "No document has two readers yet" in texts(app)
+    assert "No document has two reviewers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
         review.edit(session, run_id, "d0", "b", value, actor=actor)
         review.submit(session, run_id, ["d0"], actor=actor)
     app = screen("review", review_view="People")
-    assert "1 of 1 disputes to decide" in texts(app)
+    assert "1 of 1 disagreements open" in texts(app)
     assert "d0: Beta" in texts(app)
     button = next(button for button in app.button if button.label == "absent (bob)")
     button.click().run()
-    assert "0 of 1 disputes to decide" in texts(app)
-    assert queue.row(session, project.store.runs.get(run_id), "d0").values["b"] is False
+    assert "0 of 1 disagreements open" in texts(app)
+    assert queue.review_row(session, project.store.runs.get(run_id), "d0").values["b"] is False
 
 
-def test_names_that_look_like_code_are_words(screen, project):
+def test_label_names_are_not_executed_in_the_grid(screen, project):
     from app.screens.review.grid_options import disarmed
 
     plain = disarmed({"a": ["x ::JSCODE::alert(1)::JSCODE::", {"b": "::JS::JSCODE::CODE::evil"}]})

@@ -130,19 +130,24 @@ def main() -> None:
         timed("Focus: the queue", lambda: focus.lines(session, run, QueueFilter(sort="queue"), actor=ACTOR))
         timed("Focus: a document", lambda: focus.document(session, run, "d000100", actor=ACTOR))
         timed("Focus: progress", lambda: focus.progress(session, run, actor=ACTOR))
-        timed("Grid: opening", lambda: queue.page(session, run, QueueFilter(), actor=ACTOR))
+        timed("Grid: opening", lambda: queue.review_page(session, run, QueueFilter(), actor=ACTOR))
         pages = asked.documents // 50
-        timed("Grid: the last page", lambda: queue.page(session, run, QueueFilter(number=pages), actor=ACTOR))
+        timed("Grid: the last page", lambda: queue.review_page(session, run, QueueFilter(number=pages), actor=ACTOR))
         timed(
             "Grid: the queue, page 500",
-            lambda: queue.page(session, run, QueueFilter(sort="queue", number=500), actor=ACTOR),
+            lambda: queue.review_page(session, run, QueueFilter(sort="queue", number=500), actor=ACTOR),
         )
-        timed("Grid: sorted by urgency", lambda: queue.page(session, run, QueueFilter(sort="reasons"), actor=ACTOR))
-        timed("Grid: sorted by length", lambda: queue.page(session, run, QueueFilter(sort="words"), actor=ACTOR))
-        timed("Grid: filtered by reason", lambda: queue.page(session, run, QueueFilter(reason="flipped"), actor=ACTOR))
+        timed(
+            "Grid: sorted by urgency", lambda: queue.review_page(session, run, QueueFilter(sort="reasons"), actor=ACTOR)
+        )
+        timed("Grid: sorted by length", lambda: queue.review_page(session, run, QueueFilter(sort="words"), actor=ACTOR))
+        timed(
+            "Grid: filtered by reason",
+            lambda: queue.review_page(session, run, QueueFilter(reason="flipped"), actor=ACTOR),
+        )
         label = run.settings.codebook.labels[1].id
-        timed("Grid: filtered by label", lambda: queue.page(session, run, QueueFilter(label=label), actor=ACTOR))
-        timed("Grid: searched", lambda: queue.page(session, run, QueueFilter(search="dirty"), actor=ACTOR))
+        timed("Grid: filtered by label", lambda: queue.review_page(session, run, QueueFilter(label=label), actor=ACTOR))
+        timed("Grid: searched", lambda: queue.review_page(session, run, QueueFilter(search="dirty"), actor=ACTOR))
         ids = iter(range(1000, asked.documents))
 
         def edit() -> None:

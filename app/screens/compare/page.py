@@ -17,11 +17,10 @@ from app.widgets.run_picker import run_words
 from core import csv_text
 from core.runs import RunRow
 from core.services.cache import remembered
-from core.services.evaluation import compare, coverage, evaluate, references, run_diff
+from core.services.evaluation import compare, coverage, drift, evaluate, references, run_diff
 from core.services.evaluation.compare import Comparison, Pair
 from core.services.evaluation.grids import Reference
 from core.services.evaluation.run_diff import OUTCOMES, Outcome, Outcomes
-from core.services.review import review
 from core.services.session import ProjectSession
 
 SHOWN = 50  # documents that are listed at a time
@@ -32,7 +31,7 @@ CHANGED: tuple[Outcome, ...] = ("broken", "mixed", "fixed")
 def main() -> None:
     """Draw the screen."""
     session = context.current_project()
-    known = review.runs(session) if session is not None else []
+    known = drift.ranked_runs(session) if session is not None else []
     runs = [run for run in known if run.verdicts]
     if session is None or len(runs) < 2:
         layout.header("Compare")

@@ -14,11 +14,10 @@ from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
 from app.widgets.metrics import Metric, MetricNote, interval_words, numbers
 from app.widgets.run_picker import run_date, run_picker, selected_run
 from core.runs import RunRow
-from core.services.evaluation import coverage, evaluate, evaluated, html_report, references, reports, stages
+from core.services.evaluation import coverage, drift, evaluate, evaluated, html_report, references, reports, stages
 from core.services.evaluation import debate_effect as worth
 from core.services.evaluation.grids import Reference
 from core.services.evaluation.scoring import Evaluation
-from core.services.review import review
 from core.services.session import ProjectSession
 
 AT_A_GLANCE = 3  # truths that are shown side by side; more go into a list
@@ -27,7 +26,7 @@ AT_A_GLANCE = 3  # truths that are shown side by side; more go into a list
 def main() -> None:
     """Draw the screen."""
     session = context.current_project()
-    runs = review.runs(session) if session is not None else []
+    runs = drift.ranked_runs(session) if session is not None else []
     if session is None or not runs:
         layout.header("Evaluate")
         if empty_state.empty(

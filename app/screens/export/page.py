@@ -11,14 +11,14 @@ from app.widgets.run_picker import run_date, run_picker
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services import bundle, export
-from core.services.review import review
+from core.services.evaluation import drift
 from core.services.session import ProjectSession
 
 
 def main() -> None:
     """Draw the page."""
     session = context.current_project()
-    runs = review.runs(session) if session is not None else []
+    runs = drift.ranked_runs(session) if session is not None else []
     if session is None or not runs:
         layout.header("Export")
         if empty_state.empty(

@@ -132,8 +132,8 @@ def _restore(session: ProjectSession, trigger: str) -> None:
 
 def document(session: ProjectSession, before: RunRow, after: RunRow, shown: Document) -> None:
     """A document with the evidence of the later debate and what is known to be right."""
-    run = after if review.dossier(session, after, shown.id) is not None else before
-    known = review.dossier(session, run, shown.id)
+    run = after if review.load_record(session, after, shown.id) is not None else before
+    known = review.load_record(session, run, shown.id)
     evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
     marked_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
     reference = _reference(run.settings.codebook, shown)

@@ -205,7 +205,7 @@ def _debates(session: ProjectSession, trial: Trial) -> None:
 
 def _talk(session: ProjectSession, run: RunRow, document_id: str, name: str, version: str) -> None:
     components.talk(
-        context.live_name(session, run.run_id), document_id, run.settings.codebook, review.roles(run),
+        context.live_name(session, run.run_id), document_id, run.settings.codebook, review.role_titles(run),
         head=f"{name.capitalize()}: {version}", note=f"run {run.run_id}", key=f"lab-talk-{name}",
         on_ended=lambda: None,
     )  # fmt: skip

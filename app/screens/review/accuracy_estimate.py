@@ -1,4 +1,4 @@
-"""What the review proves so far: one sentence below the review, and the table behind it."""
+"""The accuracy estimate: one sentence below the review, and the table behind it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from app.widgets.labels import swatch_html
 from app.widgets.metrics import Metric, MetricNote, interval_words, numbers
 from core.codebook import Kind
 from core.services.classifier import ClassifierStatus
-from core.services.review.accuracy_estimate import WIDTH, AccuracyEstimate, LabelEstimate
+from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.stats.intervals import Estimate
 
 
 def sentence(found: AccuracyEstimate) -> str:
     """The sentence, as html: what is known and what to do to know more."""
     if not found.documents:
-        return "No verdict to prove anything of yet."
+        return "No verdicts yet."
     if not found.known:
         return _not_yet(found)
     right, interval = found.right.value or 0.0, found.right.interval
     assert interval is not None
     if found.reviewed == found.documents:
-        return f"All {found.documents:,} documents are reviewed: verdicts right on <b>{right:.1%}</b> of labels."
+        return f"All {found.documents:,} documents are reviewed: <b>{right:.1%}</b> of labels are correct."
     words = (
-        f"Reviewed so far: verdicts right on <b>{right:.1%}</b> of labels, 95% interval "
+        f"Estimated accuracy: <b>{right:.1%}</b> of labels are correct, 95% interval "
         f"{interval.low * 100:.1f} to {interval.high * 100:.1f}."
     )
     return f"{words} {_more(found)}"
@@ -46,16 +46,17 @@ def details(found: AccuracyEstimate, kind: Kind) -> None:
     what = "mean rating" if kind == "rating" else "share of documents"
     head = "".join(
         f"<th>{name}</th>"
-        for name in ("", f"Verdicts say, {what}", "Reviewed ones alone", "Both together", "", "F1")
+        for name in ("", f"Verdicts, {what}", "Reviewed documents only", "Combined estimate", "", "F1")
         if name != "F1" or kind != "rating"
     )
     rows = "".join(_row(label, found, kind) for label in found.labels)
     st.html(f'<table class="moot-prove"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     st.html(
         '<div class="moot-proof q">The mark is the estimate for all documents, the dark part its 95% interval by '
-        "prediction-powered inference, the light part that of the reviewed documents alone, the hollow mark what the "
-        "verdicts say. Documents that the queue sent count little, random audits stand for all that was left when they "
-        "were drawn.</div>"
+        "prediction-powered inference, the light part that of the reviewed documents only, the hollow mark the "
+        "verdicts. "
+        "Each document is weighted by its selection probability: random audits represent all documents that were left, "
+        "documents from the top of the queue count little.</div>"
     )
 
 
@@ -84,8 +85,8 @@ def classifier_status(found: ClassifierStatus) -> None:
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:
     audits = f"{found.audits:,} random audit{'' if found.audits == 1 else 's'}"
-    lent = [MetricNote("lent words to the codebook", f"{found.guarded:,}", "unres")] if found.guarded else []
-    figures = [Metric("Labels right", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
+    lent = [MetricNote("used as examples", f"{found.guarded:,}", "unres")] if found.guarded else []
+    figures = [Metric("Labels correct", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
     if found.f1.value is not None:
         figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(interval_words(found.f1)),)))
     figures.append(
@@ -97,13 +98,13 @@ def _figures(found: AccuracyEstimate) -> list[Metric]:
 def _not_yet(found: AccuracyEstimate) -> str:
     count = f"{found.missing} more random audit{'' if found.missing == 1 else 's'}"
     if found.share <= 0 and found.missing:
-        return "Nothing is left to chance: turn random audits on (Settings) to learn how right the verdicts are."
+        return "No random audits: turn them on under Settings to estimate the accuracy of the verdicts."
     about = f", about {round(found.missing / found.share):,} documents of the queue," if found.share else ""
-    return f"Review {count}{about} to see how right the verdicts are on all {found.documents:,} documents."
+    return f"Review {count}{about} to estimate the accuracy on all {found.documents:,} documents."
 
 
 def _more(found: AccuracyEstimate) -> str:
-    points = f"±{WIDTH * 50:g} points"
+    points = f"±{TARGET_WIDTH * 50:g} points"
     more = found.more()
     if more is None:
         return f"Turn random audits on (Settings) to get to {points}."

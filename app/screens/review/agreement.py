@@ -1,4 +1,4 @@
-"""The People view of Review: how far several people agree, and a decision where they don't."""
+"""The People view of Review: agreement between reviewers, and resolving disagreements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.review import agreement as use
-from core.services.review import quotes, review
+from core.services.review import review
 from core.services.session import ProjectSession
 
 PAGE, SHOW = "review-people-page", "review-people-show"
@@ -22,13 +22,13 @@ SIZE = 10
 
 def people(session: ProjectSession, run: RunRow, actor: str) -> None:
     """Draw it."""
-    found = use.panel(session, run)
+    found = use.agreement_report(session, run)
     if found.documents == 0:
-        others = ", ".join(f"{name} ({count:,})" for name, count in found.people.items()) or "nobody yet"
+        others = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items()) or "nobody yet"
         empty_state.empty(
-            "No document has two readers yet",
-            f"Submitted so far by: {others}. A second reader takes a name of their own under Settings, and "
-            "“second reading” among the filters shows them what others have submitted.",
+            "No document has two reviewers yet",
+            f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
+            "The filter “reviewed by others” shows what others have submitted.",
             sign="lines",
             key="people-none",
         )
@@ -37,88 +37,88 @@ def people(session: ProjectSession, run: RunRow, actor: str) -> None:
     _numbers(found, codebook)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         show = st.segmented_control(
-            "Show", ("To decide", "Decided"), default="To decide", label_visibility="collapsed", key=SHOW, required=True
+            "Show", ("Open", "Resolved"), default="Open", label_visibility="collapsed", key=SHOW, required=True
         )
-        left = f"{len(found.open):,} of {len(found.disputes):,} disputes to decide"
+        left = f"{len(found.open):,} of {len(found.disagreements):,} disagreements open"
         st.html(f'<div class="moot-legend"><span>{left}</span></div>')
-    disputes = found.open if show == "To decide" else tuple(d for d in found.disputes if d.decided is not None)
-    if not disputes:
+    disagreements = found.open if show == "Open" else tuple(d for d in found.disagreements if d.decided is not None)
+    if not disagreements:
         empty_state.empty(
-            "Nothing to decide here", "Where people differ, it comes here.", sign="check", key="people-done"
+            "No disagreements", "Items on which reviewers disagree are listed here.", sign="check", key="people-done"
         )
         return
-    pages = -(-len(disputes) // SIZE)
+    pages = -(-len(disagreements) // SIZE)
     number = min(st.session_state.get(PAGE, 1), pages)
-    for dispute in disputes[(number - 1) * SIZE : number * SIZE]:
-        _dispute(session, run, dispute, actor)
+    for disagreement in disagreements[(number - 1) * SIZE : number * SIZE]:
+        _dispute(session, run, disagreement, actor)
     if pages > 1:
         st.session_state[PAGE] = number
         st.pagination(pages, key=PAGE)
 
 
-def _numbers(found: use.Panel, codebook: Codebook) -> None:
+def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
     def share(value: float | None, form: str) -> str:
         return "undefined" if value is None else format(value, form)
 
-    names = ", ".join(f"{name} ({count:,})" for name, count in found.people.items())
+    names = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items())
     item = "Dimension" if codebook.kind == "rating" else "Label"
-    kappa = "Cohen's kappa" if len(found.people) == 2 else "Fleiss' kappa"
+    kappa = "Cohen's kappa" if len(found.reviewers) == 2 else "Fleiss' kappa"
     lines = "".join(
         f'<tr><td class="l">{escape(review.item_name(codebook, one.item))}</td><td>{one.n:,}</td>'
-        f'<td><span class="moot-badge {_tone(one.same)}">{share(one.same, ".0%")}</span></td>'
+        f'<td><span class="moot-badge {_tone(one.observed)}">{share(one.observed, ".0%")}</span></td>'
         f"<td>{share(one.kappa, '.2f')}</td><td>{share(one.alpha, '.2f')}</td></tr>"
         for one in found.items
     )
-    sub = f"{found.documents:,} document{'' if found.documents == 1 else 's'} with two readers or more: {names}"
+    sub = f"{found.documents:,} document{'' if found.documents == 1 else 's'} with two or more reviewers: {names}"
     with layout.panel("Agreement", sub, key="people-agree"):
         st.html(
-            f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>all say the same</th>'
+            f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>observed agreement</th>'
             f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
         )
 
 
-def _tone(same: float | None) -> str:
-    if same is None:
+def _tone(observed: float | None) -> str:
+    if observed is None:
         return ""
-    return "right" if same >= 0.9 else "unres" if same >= 0.7 else "wrong"
+    return "right" if observed >= 0.9 else "unres" if observed >= 0.7 else "wrong"
 
 
-def _dispute(session: ProjectSession, run: RunRow, dispute: use.Dispute, actor: str) -> None:
-    """One dispute: the text, and a button for each value with who says it."""
+def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, actor: str) -> None:
+    """One disagreement: the text, and a button for each value with who says it."""
     codebook = run.settings.codebook
-    known = review.dossier(session, run, dispute.document_id)
-    key = f"dispute-{dispute.document_id}-{dispute.item}"
+    known = review.load_record(session, run, disagreement.document_id)
+    key = f"disagreement-{disagreement.document_id}-{disagreement.item}"
     note = ""
-    if dispute.decided is not None:
-        note = f"{review.value_word(codebook, dispute.decided)}, decided by {dispute.by}"
-    title = f"{dispute.document_id}: {review.item_name(codebook, dispute.item)}"
+    if disagreement.decided is not None:
+        note = f"{review.value_name(codebook, disagreement.decided)}, resolved by {disagreement.by}"
+    title = f"{disagreement.document_id}: {review.item_name(codebook, disagreement.item)}"
     with layout.panel(title, note=note, key=key) as head:
         with head:
-            for value in dict.fromkeys(dispute.said.values()):
-                who = ", ".join(name for name, said in dispute.said.items() if said == value)
+            for value in dict.fromkeys(disagreement.values.values()):
+                who = ", ".join(name for name, said in disagreement.values.items() if said == value)
                 st.button(
-                    f"{review.value_word(codebook, value)} ({who})",
+                    f"{review.value_name(codebook, value)} ({who})",
                     key=f"{key}-{value}",
-                    type="primary" if value == dispute.decided else "secondary",
+                    type="primary" if value == disagreement.decided else "secondary",
                     on_click=_decide,
-                    args=(session, run, dispute, value, actor),
+                    args=(session, run, disagreement, value, actor),
                 )
-            if dispute.decided is not None:
+            if disagreement.decided is not None:
                 st.button(
-                    "Open again", key=f"{key}-open", type="tertiary", on_click=_decide,
-                    args=(session, run, dispute, None, actor),
+                    "Reopen", key=f"{key}-open", type="tertiary", on_click=_decide,
+                    args=(session, run, disagreement, None, actor),
                 )  # fmt: skip
         if known is not None:
-            told = quotes.all_of(known)
+            told = review.all_quotes(known)
             if codebook.kind != "choice":
-                told = tuple(quote for quote in told if quote.item == dispute.item)
+                told = tuple(quote for quote in told if quote.item == disagreement.item)
             highlighted_text.marked_text(
                 known.document.fields, codebook, told, small=True, height=220, key=f"{key}-text"
             )
 
 
-def _decide(session: ProjectSession, run: RunRow, dispute: use.Dispute, value: object, actor: str) -> None:
+def _decide(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, value: object, actor: str) -> None:
     try:
-        use.decide(session, run, dispute.document_id, dispute.item, value, actor=actor)  # type: ignore[arg-type]
+        use.adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)  # type: ignore[arg-type]
     except MootError as error:
         state.set_notice("error", error.message, error.remedy)

@@ -21,7 +21,7 @@ def focus(
     codebook: Codebook,
     roles: Mapping[str, str],
     wanted: QueueFilter,
-    manner: ReviewSettings,
+    settings: ReviewSettings,
     *,
     actor: str,
     asked: str | None = None,
@@ -34,7 +34,7 @@ def focus(
     after it was turned to.
 
     ``run`` is the name that ``app.context.live_name`` gives. ``wanted`` filters the queue, in its own order.
-    The component follows the page only where run, reviewer, filters, manner or ``asked`` change: everything that is
+    The component follows the page only where run, reviewer, filters, settings or ``asked`` change: everything that is
     decided in it is on disk by its own route, and ``on_settled`` is called afterwards. ``height`` is a css length.
     """
     told: dict[str, Any] = asdict(wanted)
@@ -51,7 +51,7 @@ def focus(
             "kind": codebook.kind,
             "scale": scale,
             "wanted": told,
-            "manner": asdict(manner),
+            "settings": asdict(settings),
             "tags": list(ERROR_TAGS),
             "asked": asked,
             "height": height,

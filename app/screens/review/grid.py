@@ -1,4 +1,4 @@
-"""The Grid view of Review: many documents at once, and the one in focus below with what was said of it."""
+"""The Grid view of Review: many documents at once, and the focused one below with its debate."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
-from core.services.review import queue, quotes, review
-from core.services.review.queue import Row
+from core.services.review import queue, review
+from core.services.review.queue import ReviewRow
 from core.services.session import ProjectSession
 
 HEIGHT = 474  # of the grid, in pixels: what leaves the document below it in sight on a small screen
@@ -32,7 +32,7 @@ _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
     '<span><b style="background:var(--unres-bg)"></b>roles disagree</span>'
     '<span><b style="background:linear-gradient(225deg,var(--r-person) 32%,transparent 33%)"></b>edited by you</span>'
-    '<span class="wide">Space or 1 to 9 turns a label, Enter submits, Backspace undoes</span>'
+    '<span class="wide">Space or 1 to 9 changes a label, Enter submits, Backspace undoes</span>'
 )
 
 
@@ -54,7 +54,7 @@ def grid_view(
     kept = st.session_state
     here = replace(wanted, sort=kept.get(SORT, "position"), number=kept.get(PAGE, 1), size=kept.get(SIZE, 50))
     read_at = time.time()
-    page = queue.page(session, run, here, actor=actor)
+    page = queue.review_page(session, run, here, actor=actor)
     problem = ReviewState.problem.pop()
     if problem is not None:
         notice("error", *problem)
@@ -62,7 +62,7 @@ def grid_view(
         grid(
             page.rows,
             run.settings.codebook,
-            speakers(page.rows, review.roles(run)),
+            speakers(page.rows, review.role_titles(run)),
             run=context.live_name(session, run.run_id),
             actor=actor,
             read_at=read_at,
@@ -96,7 +96,7 @@ def _key(run: RunRow, actor: str) -> str:
 
 def _button(
     label: str,
-    act: Callable[[], review.Saved | None],
+    act: Callable[[], review.SavedAction | None],
     *,
     key: str = "",
     icon: str = "",
@@ -126,12 +126,12 @@ def _button(
     )
 
 
-def _nothing(run: RunRow, page: queue.Page, show_all: Callable[[], None]) -> None:
+def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
     if page.total == 0 and not run.verdicts + run.unresolved + run.failed:
-        empty_state.empty("Nobody has spoken yet", "This run has no verdict so far.", key="review-quiet")
+        empty_state.empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
         return
     pressed = empty_state.empty(
-        "Nothing waits for you here", "No document matches the search and the filters.", ["Show all"], sign="check",
+        "No documents found", "No document matches the search and the filters.", ["Show all"], sign="check",
         key="review-nothing",
     )  # fmt: skip
     if pressed:
@@ -139,7 +139,7 @@ def _nothing(run: RunRow, page: queue.Page, show_all: Callable[[], None]) -> Non
         st.rerun()
 
 
-def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) -> None:
+def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
     """Below the grid: what can be done with the ticked rows, which rows are shown, and the way to others."""
     here = {row.document_id for row in page.rows}
     _bulk(session, run, actor, [id for id in state.review.selected if id in here])
@@ -204,23 +204,23 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     if codebook.kind == "rating" and codebook.scale is not None:
         values = range(codebook.scale.min, codebook.scale.max + 1)
     value = st.selectbox(
-        "Value", values, format_func=lambda value: review.value_word(codebook, value), label_visibility="collapsed",
+        "Value", values, format_func=lambda value: review.value_name(codebook, value), label_visibility="collapsed",
         width=110, key="review-bulk-value",
     )  # fmt: skip
     return label, value
 
 
-def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) -> None:
+def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
     """The document in focus: its text with evidence, the debate, and what people did."""
     shown = state.review.document
-    known = review.dossier(session, run, shown, actor=actor) if shown else None
+    known = review.load_record(session, run, shown, actor=actor) if shown else None
     if known is None and page.rows:  # nothing was in focus yet, or another run's document
         shown = page.rows[0].document_id
-        known = review.dossier(session, run, shown, actor=actor)
+        known = review.load_record(session, run, shown, actor=actor)
     if shown is None or known is None:
         return
     codebook, run_id = run.settings.codebook, run.run_id
-    row = next((row for row in page.rows if row.document_id == shown), None) or queue.row(
+    row = next((row for row in page.rows if row.document_id == shown), None) or queue.review_row(
         session, run, shown, actor=actor
     )
     disputed = row.disputed if row is not None else frozenset()
@@ -234,7 +234,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) 
                 primary=True,
                 disabled=known.review_status == "Submitted",
             )
-            settled = known.review_status in review.SETTLED
+            settled = known.review_status in review.RESOLVED
             if settled:
                 _button("Reopen", lambda: review.set_status(session, run_id, [shown], "Draft", actor=actor))
             if known.review_status != "Discarded":
@@ -248,7 +248,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) 
             highlighted_text.marked_text(
                 known.document.fields,
                 codebook,
-                quotes.all_of(known),
+                review.all_quotes(known),
                 disputed=disputed,
                 small=True,
                 height=380,
@@ -258,7 +258,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Page) 
             replay = session.replay(run_id, shown)
             if replay is not None:
                 transcript.transcript(
-                    replay, codebook, review.roles(run), framed=False, height=380, key="review-transcript"
+                    replay, codebook, review.role_titles(run), framed=False, height=380, key="review-transcript"
                 )
             else:
                 st.caption("No debate on this document yet.")
@@ -288,7 +288,7 @@ def _history(session: ProjectSession, run: RunRow, document_id: str) -> None:
     if lines:
         st.html(f'<div class="moot-history">{"".join(lines)}</div>')
     else:
-        st.caption("Nobody has changed anything here.")
+        st.caption("No changes yet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class GridState:
 
 
 def grid(
-    rows: Sequence[Row],
+    rows: Sequence[ReviewRow],
     codebook: Codebook,
     roles: Mapping[str, str],
     *,

@@ -84,7 +84,7 @@ def options_of(
             ],
         },
         {
-            "headerName": "Label, edit here",
+            "headerName": "Current labels",
             "headerClass": "line",
             "children": [
                 {
@@ -104,12 +104,12 @@ def options_of(
             ],
         },
         {
-            "headerName": "Truth",
+            "headerName": "Reference",
             "headerClass": "centre line",
             "children": [{"field": "gold", "headerName": "gold", "width": reference, **squares}],
         },
         {
-            "headerName": "What each role said" if len(roles) > 1 else "Said",
+            "headerName": "Labels by role",
             "headerClass": "line",
             "children": [
                 {

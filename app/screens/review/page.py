@@ -1,4 +1,4 @@
-"""Review: one document at a time by keyboard, many in a grid, or what several people said of the same ones."""
+"""The Review page: one document at a time, many in a grid, or the agreement of several reviewers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from app.widgets import empty_state, layout
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
 from core.runs import RunRow
+from core.services.evaluation import drift
 from core.services.review import queue, review
 from core.services.session import ProjectSession
 
@@ -26,12 +27,12 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
 def main() -> None:
     """Draw the screen."""
     session = context.current_project()
-    runs = review.runs(session) if session is not None else []
+    runs = drift.ranked_runs(session) if session is not None else []
     if session is None or not runs:
         layout.header("Review")
         if empty_state.empty(
             "Nothing to review yet",
-            "Verdicts come here as soon as a run has some: you correct them, and what you decide counts as truth.",
+            "Start a run. Its verdicts are listed here, and your decisions become the reviewed reference.",
             ["Open Run"],
             key="review-none",
         ):
@@ -43,13 +44,13 @@ def main() -> None:
         state.review.start_document = asked
         if state.review.view == "Grid":
             st.session_state[SEARCH] = asked
-    _room(session, runs)
+    _page(session, runs)
 
 
 @st.fragment
-def _room(session: ProjectSession, runs: list[RunRow]) -> None:
+def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     run = selected_run(runs, key="review-run")
-    actor = state.review.actor(review.reviewer())
+    actor = state.review.actor(review.default_reviewer())
     view = state.review.view or ReviewState.VIEWS[0]
     state.review.note_view(view)
     with layout.header("Review", key="review-head"):
@@ -74,7 +75,7 @@ def _room(session: ProjectSession, runs: list[RunRow]) -> None:
     else:
         _focus(session, run, actor, wanted)
     layout.write_url(document=state.review.document)
-    progress.pays(session, run, state.review.document, actor)
+    progress.draw(session, run, state.review.document, actor)
 
 
 def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.QueueFilter) -> None:
@@ -88,9 +89,9 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
     shown = focus.focus(
         context.live_name(session, run.run_id),
         run.settings.codebook,
-        review.roles(run),
+        review.role_titles(run),
         wanted,
-        queue.manner(session),
+        queue.review_settings(session),
         actor=actor,
         asked=state.review.start_document,
         height="calc(100vh - 204px)",  # leaves room for the line below it
@@ -112,11 +113,11 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
             width=190, on_change=grid.first_page,
         )  # fmt: skip
         label = _choice("All labels", names, LABEL, 136)
-        reason = _choice("Any reason", queue.REASONS, REASON, 156)
+        reason = _choice("Any reason", queue.REASON_NAMES, REASON, 156)
         status = _choice("Any status", {status: status for status in review.STATUSES}, STATUS, 126)
         length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)
         others = st.checkbox(
-            "second reading", key=OTHERS, help="Only documents that somebody else has submitted.",
+            "reviewed by others", key=OTHERS, help="Only documents that another reviewer has submitted.",
             on_change=grid.first_page,
         )  # fmt: skip
         counters = st.container(width="stretch")

@@ -22,31 +22,31 @@ from core.services.review.codebook_examples import CodebookExample, Effect
 from core.services.session import ProjectSession
 
 
-def pays(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
+def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
     """The line below the review: what the last correction could teach, else what is proven; and the way to all of it.
     ``document_id`` is the one in focus."""
     asked = ReviewState.edited_example.pop()
     if asked is not None:
-        _words(session, run, asked, actor)
+        _example_dialog(session, run, asked, actor)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pays"):
-        taught = ReviewState.example_saved.pop()
-        if taught:
-            st.html(f'<div class="moot-proof" role="status">{escape(taught)}</div>', width="stretch")
-        elif not _teach(session, run, document_id, actor):
+        added = ReviewState.example_saved.pop()
+        if added:
+            st.html(f'<div class="moot-proof" role="status">{escape(added)}</div>', width="stretch")
+        elif not _suggest(session, run, document_id, actor):
             with st.container(width="stretch"):
-                proof_view.line(proofs.proof(session, run))
-        if st.button("What it proves", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
-            _proof(session, run)
+                proof_view.line(proofs.estimate_accuracy(session, run))
+        if st.button("Accuracy estimate", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
+            _accuracy_dialog(session, run)
 
 
-def _teach(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
+def _suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
     """The first correction of the document in focus that could teach something, or of the one corrected before it;
     whether there is one."""
     for place in dict.fromkeys((document_id, state.review.corrected_document)):
-        lessons = _lessons(session, run, place, actor) if place is not None else []
-        if lessons:
+        suggestions = _suggestions(session, run, place, actor) if place is not None else []
+        if suggestions:
             state.review.corrected_document = place
-            _offer(session, run, lessons, actor, elsewhere=place != document_id)
+            _offer(session, run, suggestions, actor, elsewhere=place != document_id)
             return True
     return False
 
@@ -54,72 +54,73 @@ def _teach(session: ProjectSession, run: RunRow, document_id: str | None, actor:
 def _offer(
     session: ProjectSession,
     run: RunRow,
-    lessons: list[tuple[CodebookExample, Effect | None]],
+    suggestions: list[tuple[CodebookExample, Effect | None]],
     actor: str,
     *,
     elsewhere: bool,
 ) -> None:
     """The first that has words, else a way to choose some."""
-    lesson, effect = next((one for one in lessons if one[1] is not None), lessons[0])
+    example, effect = next((one for one in suggestions if one[1] is not None), suggestions[0])
     if effect is None:
-        words = f"Your correction of {lesson.document_id} can become an example of its label."
-        codebook_examples.nothing(words, on_change=lambda: ReviewState.edited_example.set(lesson), key="review-teach")
+        words = f"Your correction of {example.document_id} can be added as an example of its label."
+        codebook_examples.nothing(words, on_change=lambda: ReviewState.edited_example.set(example), key="review-teach")
         return
     codebook_examples.card(
-        lesson,
+        example,
         effect,
         staleness.shown(session, run.settings.codebook),
-        on_teach=lambda: _keep(session, run, lesson, actor),
-        on_change=lambda: ReviewState.edited_example.set(lesson),
-        more=len(lessons) - 1,
+        on_add=lambda: _keep(session, run, example, actor),
+        on_change=lambda: ReviewState.edited_example.set(example),
+        more=len(suggestions) - 1,
         elsewhere=elsewhere,
         key="review-teach",
     )
 
 
-def _lessons(
+def _suggestions(
     session: ProjectSession, run: RunRow, document_id: str, actor: str
 ) -> list[tuple[CodebookExample, Effect | None]]:
     """What a document's corrections could teach; nothing while its verdict is still hidden from the person."""
-    found = review.dossier(session, run, document_id, actor=actor)
+    found = review.load_record(session, run, document_id, actor=actor)
     if found is None or not found.reviews or focus.hidden(session, run, found, actor):
         return []
-    return teaching.open_lessons(session, run, found)
+    return teaching.open_suggestions(session, run, found)
 
 
-def _keep(session: ProjectSession, run: RunRow, lesson: CodebookExample, actor: str) -> None:
+def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
     """Teach it; the line says what came of it when it is drawn next."""
     try:
-        version = teaching.teach(session, run, lesson, actor=actor)
+        version = teaching.add_example(session, run, example, actor=actor)
     except MootError as error:
         state.review.example_saved = str(error)
     else:
-        state.review.example_saved = f"Kept as version {version} of the codebook; runs from now on know it."
+        state.review.example_saved = f"Saved as version {version} of the codebook. New runs use it."
 
 
-@st.dialog("Make it count", width="large")
-def _words(session: ProjectSession, run: RunRow, lesson: CodebookExample, actor: str) -> None:
-    chosen = codebook_examples.form(lesson, staleness.shown(session, run.settings.codebook))
+@st.dialog("Add as example", width="large")
+def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
+    chosen = codebook_examples.form(example, staleness.shown(session, run.settings.codebook))
     if not chosen.text.strip():
-        st.html(
-            '<div class="moot-proof q">Type or paste some words of the text: what it would change is shown here.</div>'
-        )
+        st.html('<div class="moot-proof q">Type or paste words of the text to preview the change.</div>')
         return
     try:
-        found = teaching.effect(session, run, chosen)
+        found = teaching.preview_example(session, run, chosen)
     except MootError as error:
         error_box(error)
         return
     codebook_examples.effect(found)
-    st.html('<div class="moot-proof q">This document is left out of evaluations of runs that know these words.</div>')
-    if st.button("Keep", type="primary", key="teach-keep"):
+    st.html(
+        '<div class="moot-proof q">This document is excluded from evaluations of runs whose codebook contains these '
+        "words.</div>"
+    )
+    if st.button("Add example", type="primary", key="teach-keep"):
         _keep(session, run, chosen, actor)
         st.rerun()
 
 
-@st.dialog("What the review proves", width="large")
-def _proof(session: ProjectSession, run: RunRow) -> None:
-    proof_view.details(proofs.proof(session, run), run.settings.codebook.kind)
+@st.dialog("Accuracy estimate", width="large")
+def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
+    proof_view.details(proofs.estimate_accuracy(session, run), run.settings.codebook.kind)
     with st.container(border=True, key="accuracy-classifier", gap="small"):
         found = classifier.status(session)
         st.html(

@@ -1,4 +1,4 @@
-"""How a project is reviewed: by whom, with how many random audits, whether blind first. And what that shows."""
+"""Review settings: reviewer, random audits, blind review, and the effect of blind review."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ AUDIT, BLIND = "review-audit", "review-blind"
 
 def popover(session: ProjectSession, run: RunRow) -> None:
     """The button in the head of the screen, and what opens below it."""
-    with st.popover("Settings", icon=":material/tune:", key="review-manner"):
+    with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(
-            "Reviewing as", key=ReviewState.reviewer.key, placeholder=review.reviewer(),
-            help="Each name has a queue and decisions of its own. A second reader takes another name.",
+            "Reviewing as", key=ReviewState.reviewer.key, placeholder=review.default_reviewer(),
+            help="Each reviewer has an own queue and own decisions. A second reviewer enters another name.",
             persist_state="session",
         )  # fmt: skip
-        manner = queue.manner(session)
+        settings = queue.review_settings(session)
         share = st.slider(
-            "Random audits, % of what comes", 0, 100, round(manner.share * 100), 5, key=AUDIT,
-            help="Drawn at random among all that wait. Without them, what you review says nothing of the rest.",
+            "Random audits, % of the queue", 0, 100, round(settings.share * 100), 5, key=AUDIT,
+            help="Drawn at random from the queue. Without them, accuracy on all documents cannot be estimated.",
         )  # fmt: skip
         blind = st.toggle(
-            "Blind first", manner.blind, key=f"{BLIND}-{manner.blind}",
-            help="The verdict is hidden until you have decided, then shown.",
+            "Blind review", settings.blind, key=f"{BLIND}-{settings.blind}",
+            help="Hides the verdict until you have decided.",
         )  # fmt: skip
-        wanted = replace(manner, share=share / 100, blind=blind)
-        if wanted != manner:
-            queue.set_manner(session, wanted, actor=state.review.actor(review.reviewer()))
+        wanted = replace(settings, share=share / 100, blind=blind)
+        if wanted != settings:
+            queue.save_review_settings(session, wanted, actor=state.review.actor(review.default_reviewer()))
             st.rerun()
         _blind_report(session, run)
 
@@ -43,12 +43,12 @@ def popover(session: ProjectSession, run: RunRow) -> None:
 def _blind_report(session: ProjectSession, run: RunRow) -> None:
     report = agreement.blind_report(session, run)
     if not report.changed.n:
-        st.caption("Nothing was decided blind in this run yet.")
+        st.caption("No blind decisions in this run yet.")
         return
     rows = [
         ("Changed after the reveal", report.changed),
-        ("Agree with the verdict, decided blind", report.blind),
-        ("Agree with the verdict, decided in sight of it", report.shown),
+        ("Agreement with the verdict, blind", report.blind),
+        ("Agreement with the verdict, not blind", report.shown),
     ]
     cells = "".join(f"<tr><td>{escape(name)}</td><td>{escape(_words(share))}</td></tr>" for name, share in rows)
     st.html(
@@ -59,6 +59,6 @@ def _blind_report(session: ProjectSession, run: RunRow) -> None:
 
 def _words(share: Share) -> str:
     if share.value is None or share.interval is None:
-        return "none yet"
+        return "none"
     low, high = share.interval.low, share.interval.high
     return f"{share.value:.0%} of {share.n:,} ({low:.0%} to {high:.0%})"

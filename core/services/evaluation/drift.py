@@ -85,6 +85,12 @@ def is_canary(run: RunRow) -> bool:
     return (run.experiment_id or "").startswith(PREFIX)
 
 
+def ranked_runs(session: ProjectSession) -> list[RunRow]:
+    """Return the runs to choose from: finished ones first, canary runs last, each the latest first."""
+    latest_first = looked.runs(session)[::-1]
+    return sorted(latest_first, key=lambda row: (row.state != "done", is_canary(row)))
+
+
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """The canary runs of a run, oldest first."""
     return [row for row in looked.runs(session) if row.experiment_id == f"{PREFIX}{run.run_id}"]

@@ -10,6 +10,7 @@ from core.services.evaluation import (
     calibration,
     compare,
     debate_effect,
+    drift,
     error_analysis,
     evaluate,
     looked,
@@ -24,7 +25,6 @@ from core.services.evaluation.grids import Reference
 from core.services.evaluation.model_recommendations import Profile
 from core.services.evaluation.repeated_runs import RepeatedRuns
 from core.services.evaluation.scoring import Evaluation
-from core.services.review import review
 from core.services.session import ProjectSession
 from core.stats.alt_test import Alternative, People
 
@@ -94,7 +94,7 @@ def usual(known: dict[Reference, int], wanted: Reference) -> Reference:
 def first(session: ProjectSession) -> Evaluation | None:
     """What Evaluate shows when it is opened. None while a run moves, as each verdict would undo it, and where there is
     nothing of the kind."""
-    rows = [] if session.active_runs() else review.runs(session)
+    rows = [] if session.active_runs() else drift.ranked_runs(session)
     if not rows or rows[0].settings.codebook.kind == "rating":
         return None
     run = rows[0]

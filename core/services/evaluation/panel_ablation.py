@@ -212,7 +212,7 @@ def _role_models(run: RunRow) -> dict[str, str]:
 def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
     whole = f"Whole personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
     if gain.value is None:
-        return f"{whole}: no telling, as the ratings or the truth have no spread."
+        return f"{whole}: no info, as the ratings or the truth have no spread."
     difference = f"{gain.value:+.2f} in Spearman's correlation after the debate".replace("-", "−")
     if gain.interval is None:
         return f"{whole}: {difference}; too few documents for an interval."

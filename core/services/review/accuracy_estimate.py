@@ -1,4 +1,4 @@
-"""What the review proves: how right a run's verdicts are on all of its documents, and how common each label is."""
+"""Estimates of a run's accuracy and label prevalence over all documents, from the reviewed ones."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ from core.stats import sampling
 from core.stats.intervals import Estimate
 from core.stats.sampling import Sample
 
-WIDTH = 0.06
-"""Of the interval that the page aims at: 3 points to either side."""
+TARGET_WIDTH = 0.06
+"""Target width of the accuracy interval: 3 points to either side."""
 
 _Numbers: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelEstimate:
-    """One label over all documents. ``naive`` is the share (of a rating: the mean) that the verdicts say, ``sampled``
-    what the reviewed documents alone say, ``powered`` what both say together (prediction-powered inference)."""
+    """Estimates of one label over all documents.
+
+    ``naive`` is the share (for ratings: the mean) according to the verdicts, ``sampled`` according to the reviewed
+    documents alone, ``powered`` according to both (prediction-powered inference).
+    """
 
     id: str
     name: str
@@ -45,11 +48,11 @@ class LabelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyEstimate:
-    """Estimates for ``documents``, those of the run that have a verdict, were not discarded, and lent no words to its
-    codebook (``guarded``). ``reviewed`` of them were submitted, ``audits`` of these drawn at random.
+    """Estimates for ``documents``: those with a verdict, not discarded, not used as examples.
 
-    ``right`` is the share of labels on which verdict and person agree, ``f1`` the macro F1 (without a value for
-    ratings). ``low`` and ``high`` are the ends of what ``naive``, ``sampled`` and ``powered`` are told in.
+    ``guarded`` counts the documents used as examples. ``reviewed`` documents were submitted, ``audits`` of these drawn
+    at random. ``right`` is the share of labels on which verdict and reviewer agree. ``f1`` is the macro F1 (no value
+    for ratings). ``low`` and ``high`` are the ends of the scale of ``naive``, ``sampled`` and ``powered``.
     """
 
     documents: int
@@ -66,17 +69,19 @@ class AccuracyEstimate:
 
     @property
     def known(self) -> bool:
-        """Whether there is an interval."""
+        """True when there is an interval."""
         return self.right.interval is not None
 
     @property
     def missing(self) -> int:
-        """How many more audits a first interval takes."""
+        """Number of further audits that a first interval needs."""
         return max(0, sampling.LEAST - self.audits)
 
-    def more(self, width: float = WIDTH) -> int | None:
-        """About how many further documents to review for an interval of ``right`` of this width, when the share of
-        audits stays as it is; None while nothing can be said, or when nothing is left to chance."""
+    def more(self, width: float = TARGET_WIDTH) -> int | None:
+        """Return about how many further documents to review until the interval of ``right`` has this width.
+
+        Assumes the current share of audits. None while nothing is known, or without random audits.
+        """
         audits = sampling.more(self.sample, width, self.right) if self.sample is not None else None
         if audits is None or (audits and self.share <= 0):
             return None
@@ -86,25 +91,25 @@ class AccuracyEstimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Verdicts:
-    """A run's verdicts, which are many and change seldom: ``values`` is ``[document, item]`` with no gap."""
+    """A run's complete verdicts as ``[document, item]``, cached because they are many and change rarely."""
 
     rows: Mapping[str, int]
     values: _Numbers
 
 
-def proof(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
-    """What is proven of a run now."""
-    codebook, share = run.settings.codebook, queue.manner(session).share
+def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
+    """Return the current estimates of a run."""
+    codebook, share = run.settings.codebook, queue.review_settings(session).share
     verdicts = _verdicts(session, run)
     guarded, discarded = session.store.evaluations.guarded(run.run_id), session.store.classifiers.discarded_documents()
     away = {verdicts.rows[document] for document in (*guarded, *discarded) if document in verdicts.rows}
     rows, audits, reference = _reviewed(session, codebook, verdicts, away)
     here = np.setdiff1d(np.arange(len(verdicts.values)), np.array(sorted(away), dtype=np.int64))
     sample = Sample(audits, len(here))
-    everything = _spread(codebook, verdicts.values[here])
-    y, f = _spread(codebook, reference), _spread(codebook, verdicts.values[rows])
+    everything = _expand(codebook, verdicts.values[here])
+    y, f = _expand(codebook, reference), _expand(codebook, verdicts.values[rows])
     labels = tuple(
-        _label(codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()))
+        _label_estimate(codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()))
         for column in range(len(codebook.labels))
         if len(here)
     )
@@ -115,8 +120,8 @@ def proof(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         audits=sample.drawn,
         guarded=len(guarded),
         share=share,
-        right=sampling.share(sample, _right(reference, verdicts.values[rows])),
-        f1=_macro(codebook, sample, y, f),
+        right=sampling.share(sample, _share_correct(reference, verdicts.values[rows])),
+        f1=_macro_f1(codebook, sample, y, f),
         labels=labels,
         sample=sample,
         low=float(scale.min) if scale else 0.0,
@@ -125,7 +130,7 @@ def proof(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
 
 
 def _verdicts(session: ProjectSession, run: RunRow) -> _Verdicts:
-    """The documents that have a verdict, with its values; kept until another verdict comes."""
+    """Return the documents with a complete verdict and its values; cached until another verdict is stored."""
 
     def look() -> _Verdicts:
         documents = session.store.runs.document_ids(run.run_id)
@@ -139,8 +144,11 @@ def _verdicts(session: ProjectSession, run: RunRow) -> _Verdicts:
 def _reviewed(
     session: ProjectSession, codebook: Codebook, verdicts: _Verdicts, away: set[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], _Numbers]:
-    """The submitted documents that have a verdict, in the order in which they were decided: their rows, which were
-    audits, and what people say of them. Those that lack a decision on an item are left out."""
+    """Return the submitted documents with a verdict, in order of submission.
+
+    Gives their rows, whether each was an audit, and the reviewed values. Documents without a decision on some item are
+    left out.
+    """
     chosen = [
         (document, verdicts.rows[document], audit)
         for document, audit in session.store.classifiers.submitted_documents()
@@ -155,7 +163,9 @@ def _reviewed(
     return rows[whole], audits[whole], reference[whole]
 
 
-def _label(codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float) -> LabelEstimate:
+def _label_estimate(
+    codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float
+) -> LabelEstimate:
     label = codebook.labels[column]
     step = 0.5 / (codebook.scale.max - codebook.scale.min) if codebook.scale else 0.5
     return LabelEstimate(
@@ -163,35 +173,34 @@ def _label(codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Num
         name=label.name,
         colour=label.colour,
         right=sampling.share(sample, np.abs(y - f) < step),
-        f1=Estimate(None, None) if codebook.kind == "rating" else sampling.ratio(sample, *_f1(y, f)),
+        f1=Estimate(None, None) if codebook.kind == "rating" else sampling.ratio(sample, *_f1_parts(y, f)),
         naive=naive,
         sampled=sampling.share(sample, y),
         powered=sampling.powered(sample, y, f, naive),
     )
 
 
-def _f1(y: _Numbers, f: _Numbers) -> tuple[_Numbers, _Numbers]:
-    """2 tp and 2 tp + fp + fn, document by document."""
+def _f1_parts(y: _Numbers, f: _Numbers) -> tuple[_Numbers, _Numbers]:
+    """Return 2 tp and 2 tp + fp + fn for each document."""
     return 2 * y * f, y + f
 
 
-def _macro(codebook: Codebook, sample: Sample, reference: _Numbers, said: _Numbers) -> Estimate:
-    """Over the labels that the reviewed documents have, like the macro F1 of Evaluate."""
+def _macro_f1(codebook: Codebook, sample: Sample, reference: _Numbers, said: _Numbers) -> Estimate:
+    """Return the mean F1 of the labels that reviewed documents have, as on Evaluate."""
     if codebook.kind == "rating":
         return Estimate(None, None)
     present = [column for column in range(reference.shape[1]) if reference[:, column].any()]
-    return sampling.average(sample, [_f1(reference[:, column], said[:, column]) for column in present])
+    return sampling.average(sample, [_f1_parts(reference[:, column], said[:, column]) for column in present])
 
 
-def _right(reference: _Numbers, said: _Numbers) -> _Numbers:
-    """The share of items on which both agree, document by document; ratings agree when they differ by less than half a
-    step."""
+def _share_correct(reference: _Numbers, said: _Numbers) -> _Numbers:
+    """Return the share of items with equal values for each document; ratings agree within half a step."""
     close = np.abs(reference - said) < 0.5
     return np.asarray(close.mean(axis=1) if len(close) else np.zeros(0), dtype=np.float64)
 
 
-def _spread(codebook: Codebook, values: _Numbers) -> _Numbers:
-    """``[document, label]`` from 0 to 1: a choice as one column a label, ratings with their scale from 0 to 1."""
+def _expand(codebook: Codebook, values: _Numbers) -> _Numbers:
+    """Return ``[document, label]`` from 0 to 1: one column per label for a choice, ratings scaled to 0 to 1."""
     if codebook.kind == "choice":
         chosen = values[:, :1] == np.arange(len(codebook.labels))[None, :]
         return np.asarray(chosen, dtype=np.float64)

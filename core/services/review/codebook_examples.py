@@ -1,5 +1,7 @@
-"""Corrections pay off: what a person corrected becomes an example or a keyword of its label, as a new version of the
-codebook. The document that lent its words is no test of what was taught with it."""
+"""Turning a correction into an example or keyword of its label, as a new version of the codebook.
+
+The document whose words are used is then excluded from evaluations of runs with that codebook.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,15 @@ from core.services.session import ProjectSession
 from core.store.document_records import DocumentRecord
 
 Part: TypeAlias = Literal["include", "exclude", "keywords"]
-PARTS: Mapping[Part, str] = {"include": "include example", "exclude": "exclude example", "keywords": "keyword"}
-"""What of a label words can become, and what that is called."""
-LONGEST: Mapping[Part, int] = {"include": 200, "exclude": 200, "keywords": 40}
-"""Characters."""
+PART_NAMES: Mapping[Part, str] = {"include": "include example", "exclude": "exclude example", "keywords": "keyword"}
+"""Parts of a label that words can be added to, with their names."""
+MAX_LENGTH: Mapping[Part, int] = {"include": 200, "exclude": 200, "keywords": 40}
+"""Maximum characters by part."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodebookExample:
-    """Words of a document that are to become part of a label."""
+    """Words of a document that are to be added to a part of a label."""
 
     document_id: str
     label_id: str
@@ -38,10 +40,10 @@ class CodebookExample:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a lesson would do: the codebook ``after`` with what ``changes``, and the reviewed documents it touches.
+    """Effect of adding an example: the codebook ``after``, its ``changes``, and the affected reviewed documents.
 
-    ``matching`` reviewed documents hold the words; ``stale`` ones were decided on this label under a definition that
-    will be an older one; ``touched`` counts either.
+    ``matching`` reviewed documents contain the words. ``stale`` ones were decided on this label under the definition
+    before. ``touched`` counts documents that are either.
     """
 
     after: Codebook
@@ -52,56 +54,60 @@ class Effect:
     touched: int
 
 
-def suggested(session: ProjectSession, run: RunRow, found: DocumentRecord) -> tuple[CodebookExample, ...]:
-    """What the corrections of a document could teach, one lesson for each corrected label: a label that was missed gets
-    an include example, one that was wrongly given an exclude example. The words are the quote that stood for the label,
-    else the clause that speaks most for it; empty when there is nothing to point at (the person types them).
+def suggest_examples(session: ProjectSession, run: RunRow, found: DocumentRecord) -> tuple[CodebookExample, ...]:
+    """Return one example for each corrected label of a document.
 
-    Labels that the latest codebook does not have are passed over; ratings teach nothing in this way.
+    A missed label gets an include example, a wrongly assigned one an exclude example. The words are the quote offered
+    for the label, else the clause with the strongest keyword, else empty. Labels missing from the latest codebook and
+    ratings give none.
     """
     latest = _latest(session, run)
-    lessons: list[CodebookExample] = []
+    suggestions: list[CodebookExample] = []
     for item, review in found.reviews.items():
         said = found.values.get(item)
         if said is None or said == review.value:
             continue
-        for label_id, part in _wrong(latest, item, said, review.value):
-            lessons.append(CodebookExample(found.document.id, label_id, part, _words(latest, label_id, part, found)))
-    return tuple(lessons)
+        for label_id, part in _corrected_labels(latest, item, said, review.value):
+            suggestions.append(
+                CodebookExample(found.document.id, label_id, part, _example_text(latest, label_id, part, found))
+            )
+    return tuple(suggestions)
 
 
-def open_lessons(
+def open_suggestions(
     session: ProjectSession, run: RunRow, found: DocumentRecord
 ) -> list[tuple[CodebookExample, Effect | None]]:
-    """What ``suggested`` suggests and was not taught from this document yet, with the effect of each; None where the
-    words have to be chosen by the person."""
+    """Return suggested examples that were not added from this document yet, each with its effect.
+
+    The effect is None where the reviewer has to choose the words.
+    """
     taken = {
         (label, part)
         for document, label, part, *_ in session.store.classifiers.codebook_examples()
         if document == found.document.id
     }
-    lessons: list[tuple[CodebookExample, Effect | None]] = []
-    for lesson in suggested(session, run, found):
-        if (lesson.label_id, lesson.part) in taken:
+    suggestions: list[tuple[CodebookExample, Effect | None]] = []
+    for example in suggest_examples(session, run, found):
+        if (example.label_id, example.part) in taken:
             continue
         try:
-            lessons.append((lesson, effect(session, run, lesson)))
+            suggestions.append((example, preview_example(session, run, example)))
         except UsageError:  # no words, or known already
-            lessons.append((lesson, None))
-    return lessons
+            suggestions.append((example, None))
+    return suggestions
 
 
-def effect(session: ProjectSession, run: RunRow, lesson: CodebookExample) -> Effect:
-    """What a lesson would change and touch, before anything is kept.
+def preview_example(session: ProjectSession, run: RunRow, example: CodebookExample) -> Effect:
+    """Return the effect of adding an example, without storing anything.
 
-    UsageError for words that are missing, too long or known already, CodebookError for a label that is gone.
+    UsageError for words that are missing, too long or in the label already; CodebookError for a deleted label.
     """
     saved = session.store.codebooks.latest()
     before = _latest(session, run)
-    text = _checked(before, lesson)
-    label = before.label(lesson.label_id)
-    after = codebooks.change_label(before, lesson.label_id, **{lesson.part: (*getattr(label, lesson.part), text)})
-    item = CHOICE_ITEM if before.kind == "choice" else lesson.label_id
+    text = _check_text(before, example)
+    label = before.label(example.label_id)
+    after = codebooks.change_label(before, example.label_id, **{example.part: (*getattr(label, example.part), text)})
+    item = CHOICE_ITEM if before.kind == "choice" else example.label_id
     decided = [one for one in session.store.classifiers.training_examples() if one.item == item]
     needle = text.casefold()
     matching = {one.document_id for one in decided if needle in one.text.casefold()}
@@ -116,27 +122,29 @@ def effect(session: ProjectSession, run: RunRow, lesson: CodebookExample) -> Eff
     )
 
 
-def teach(session: ProjectSession, run: RunRow, lesson: CodebookExample, *, actor: str = "") -> int:
-    """Keep a lesson: a new version of the codebook, whose number it gives, and the note that this document's words are
-    in it. An unsaved draft of the codebook gets the words too, and stays. Raises as ``effect``."""
+def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, *, actor: str = "") -> int:
+    """Store an example as a new version of the codebook and return its number.
+
+    The document is recorded as the source of the words. An unsaved draft gets the words, too, and stays. Raises as
+    ``preview_example``.
+    """
     draft = session.store.codebooks.draft()
-    made = effect(session, run, lesson)
-    text = _checked(_latest(session, run), lesson)
-    note = (
-        f'{PARTS[lesson.part]} of {made.after.label(lesson.label_id).name} from document {lesson.document_id}: "{text}"'
-    )
+    made = preview_example(session, run, example)
+    text = _check_text(_latest(session, run), example)
+    label = made.after.label(example.label_id).name
+    note = f'{PART_NAMES[example.part]} of {label} from document {example.document_id}: "{text}"'
     session.store.classifiers.add_codebook_example(
-        lesson.document_id, lesson.label_id, lesson.part, text, made.version, actor=actor
+        example.document_id, example.label_id, example.part, text, made.version, actor=actor
     )
     version = session.store.codebooks.save(made.after, note=note, actor=actor)
     if isinstance(draft, dict):
-        _into_draft(session, draft, lesson, text)
+        _add_to_draft(session, draft, example, text)
     session.trainer.schedule()
     return version
 
 
-def used(session: ProjectSession) -> dict[str, tuple[str, ...]]:
-    """The documents whose words are in the latest codebook, with the words."""
+def documents_used_as_examples(session: ProjectSession) -> dict[str, tuple[str, ...]]:
+    """Return the words of the latest codebook that come from documents, by document."""
     latest = session.store.codebooks.latest()
     found: dict[str, tuple[str, ...]] = {}
     if latest is None:
@@ -149,12 +157,12 @@ def used(session: ProjectSession) -> dict[str, tuple[str, ...]]:
 
 
 def _latest(session: ProjectSession, run: RunRow) -> Codebook:
-    """The codebook that words are added to: the latest that can tell what this run says."""
+    """Return the codebook to extend: the latest with the same kind of labels as the run's."""
     return staleness.shown(session, run.settings.codebook)
 
 
-def _wrong(codebook: Codebook, item: str, said: Value, true: Value) -> list[tuple[str, Part]]:
-    """(label, part) for what was said and is not so: of a choice the label that was meant and the one that was not."""
+def _corrected_labels(codebook: Codebook, item: str, said: Value, true: Value) -> list[tuple[str, Part]]:
+    """Return (label, part) for each label that a correction adds or removes."""
     known = {label.id for label in codebook.labels}
     if codebook.kind == "multilabel":
         return [(item, "include" if true is True else "exclude")] if item in known else []
@@ -164,59 +172,57 @@ def _wrong(codebook: Codebook, item: str, said: Value, true: Value) -> list[tupl
     return []
 
 
-def _words(codebook: Codebook, label_id: str, part: Part, found: DocumentRecord) -> str:
-    """The words that most likely misled or were missed: a quote that somebody offered for the label and that is in the
-    text, else the clause with a hit of the label's words, else nothing."""
+def _example_text(codebook: Codebook, label_id: str, part: Part, found: DocumentRecord) -> str:
+    """Return the most info words: a supported quote for the label, else the clause with a keyword, else nothing."""
     item = CHOICE_ITEM if codebook.kind == "choice" else label_id
     quotes = [quote for said in found.evidence.values() for quote in said if quote.supported and quote.item == item]
     if codebook.kind != "choice" and quotes:
-        return _cut(quotes[0].quote, part)
+        return _truncate(quotes[0].quote, part)
     label = codebook.label(label_id)
-    return _clause(codebook, label, found.document, part)
+    return _best_clause(codebook, label, found.document, part)
 
 
-def _clause(codebook: Codebook, label: Label, document: Document, part: Part) -> str:
+def _best_clause(codebook: Codebook, label: Label, document: Document, part: Part) -> str:
     text = document.text
     clauses = list(clauses_of(text))
     hits = baseline.hits(codebook, text).get(label.id, ())
     if hits:
         start, end = window(text, clauses[clause_at(clauses, hits[0][0])], *hits[0])
-        return _cut(text[start:end], part)
+        return _truncate(text[start:end], part)
     if len(clauses) == 1:
-        return _cut(text, part)
+        return _truncate(text, part)
     return ""
 
 
-def _cut(text: str, part: Part) -> str:
+def _truncate(text: str, part: Part) -> str:
     plain = " ".join(text.split())
-    longest = LONGEST[part]
+    longest = MAX_LENGTH[part]
     return plain if len(plain) <= longest else plain[:longest].rsplit(" ", 1)[0]
 
 
-def _checked(codebook: Codebook, lesson: CodebookExample) -> str:
-    text = " ".join(lesson.text.split())
-    label = next((label for label in codebook.labels if label.id == lesson.label_id), None)
+def _check_text(codebook: Codebook, example: CodebookExample) -> str:
+    text = " ".join(example.text.split())
+    label = next((label for label in codebook.labels if label.id == example.label_id), None)
     if label is None:
-        raise CodebookError("That label is not in the codebook any more.", "Look at the Codebook page.")
+        raise CodebookError("The label is no longer in the codebook.", "Open the Codebook page.")
     if not text:
-        raise UsageError("There are no words to add.", "Take some from the text, or type them.")
-    if len(text) > LONGEST[lesson.part]:
-        what = PARTS[lesson.part]
+        raise UsageError("The example has no words.", "Copy some from the text, or type them.")
+    if len(text) > MAX_LENGTH[example.part]:
+        what = PART_NAMES[example.part]
         raise UsageError(
-            f"These are {len(text)} characters; an {what} has {LONGEST[lesson.part]} at most.", "Shorten it."
+            f"These are {len(text)} characters; an {what} has {MAX_LENGTH[example.part]} at most.", "Shorten it."
         )
-    if normalise(text) in {normalise(each) for each in getattr(label, lesson.part)}:
-        raise UsageError(f"'{text}' is there already.", "Choose other words.")
+    if normalise(text) in {normalise(each) for each in getattr(label, example.part)}:
+        raise UsageError(f"'{text}' is already in the label.", "Choose other words.")
     return text
 
 
-def _into_draft(session: ProjectSession, draft: Mapping[str, object], lesson: CodebookExample, text: str) -> None:
-    """Saving a version forgets the draft; it is put back with the words in it. A draft without the label stays as it
-    was."""
+def _add_to_draft(session: ProjectSession, draft: Mapping[str, object], example: CodebookExample, text: str) -> None:
+    """Put the draft back with the words added, because saving a version deletes it."""
     labels = draft.get("labels")
     changed = []
     for label in labels if isinstance(labels, list) else []:
-        if isinstance(label, dict) and label.get("id") == lesson.label_id:
-            label = {**label, lesson.part: [*(label.get(lesson.part) or ()), text]}
+        if isinstance(label, dict) and label.get("id") == example.label_id:
+            label = {**label, example.part: [*(label.get(example.part) or ()), text]}
         changed.append(label)
     session.store.codebooks.save_draft({**draft, "labels": changed})

@@ -1,5 +1,7 @@
-"""What the Focus view shows of a run, as plain data for the browser: lines of the queue, and one document with all that
-bears on its decision. Where the verdict is hidden first, nothing of it leaves this module before it was revealed."""
+"""Data of the Focus view for the browser: lines of the queue, and one document with all that bears on its decision.
+
+With blind review, nothing of the verdict leaves this module before the reveal.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from core.classifier.review_order import SamplingRecord
 from core.runs import RunRow
 from core.services.codebooks import staleness
 from core.services.live_run import debate_events
-from core.services.review import queue, quotes, review
-from core.services.review.queue import REASONS, QueueFilter
-from core.services.review.review import SETTLED
+from core.services.review import queue, review
+from core.services.review.queue import REASON_NAMES, QueueFilter
+from core.services.review.review import RESOLVED
 from core.services.session import ProjectSession
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Filter, Line
@@ -24,13 +26,13 @@ TONES: Mapping[str, str] = {
     "failed": "wrong", "gold": "wrong", "unsupported": "wrong", "unresolved": "unres", "flipped": "unres",
     "stale": "stale", "near": "unres", "flagged": "run",
 }  # fmt: skip
-"""How badges are tinted; grey otherwise."""
+"""Tint of each reason's badge; grey by default."""
 
 
 def lines(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str) -> Json:
-    """A part of the queue: ``rows`` from ``wanted.number`` on, and how many there are in all."""
-    found = queue.listed(session, run, wanted, actor=actor)
-    blind = queue.manner(session).blind
+    """Return part of the queue: ``rows`` from ``wanted.number`` on, and the total."""
+    found = queue.list_queue(session, run, wanted, actor=actor)
+    blind = queue.review_settings(session).blind
     return {
         "rows": [_line(line, found.draws.get(line.document_id), blind) for line in found.lines],
         "total": found.total,
@@ -39,26 +41,26 @@ def lines(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: s
 
 
 def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Json:
-    """How far the person is."""
+    """Return the reviewer's progress."""
     return asdict(queue.progress(session, run, actor=actor))
 
 
 def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json | None:
-    """One document with everything that bears on its decision; None when the run does not have it."""
+    """Return one document with everything that bears on its decision; None when the run does not have it."""
     view = queue.viewpoint(session, run, actor)
-    found = next(iter(session.store.pages.review(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
+    found = next(iter(session.store.review_pages.review(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
     if found is None:
         return None
-    dossier, codebook = found.dossier, run.settings.codebook
-    quiet = hidden(session, run, dossier, actor)
-    own = dossier.reviews
+    record, codebook = found.record, run.settings.codebook
+    quiet = hidden(session, run, record, actor)
+    own = record.reviews
     marks = session.store.reviews.marks(document_id)
     text = session.document(run.run_id, document_id)
     told: Json = {
         "id": document_id,
         "note": text.note if text else "",
-        "fields": dict(dossier.document.fields),
-        "status": dossier.review_status,
+        "fields": dict(record.document.fields),
+        "status": record.review_status,
         "values": {item: own[item].value if item in own else None for item in codebook.items},
         "own": sorted(own),
         "stale": sorted(item for item, one in own.items() if (item, one.codebook_version) in set(view.outdated)),
@@ -69,26 +71,26 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "flag": bool(marks.get("flag")),
         "skip": bool(marks.get("skip")),
         "history": len(session.store.reviews.history(document_id)),
-        "ended": "hidden" if quiet else dossier.status or "open",
+        "ended": "hidden" if quiet else record.status or "open",
         "verdict": {}, "unread": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
     }  # fmt: skip
     if quiet:
         return told
     return told | {
-        "values": {item: dossier.value(item) for item in codebook.items},
-        "verdict": dict(dossier.values),
-        "unread": dict(dossier.unread),
-        "roles": {role: dict(said) for role, said in dossier.roles.items()},
-        "evidence": [{**asdict(quote), "role": role} for role, quote in quotes.by_role(dossier)],
-        "gold": majority_reference(dossier.document.gold, codebook.items),
+        "values": {item: record.value(item) for item in codebook.items},
+        "verdict": dict(record.values),
+        "unread": dict(record.unread),
+        "roles": {role: dict(said) for role, said in record.roles.items()},
+        "evidence": [{**asdict(quote), "role": role} for role, quote in review.quotes_by_role(record)],
+        "gold": majority_reference(record.document.gold, codebook.items),
         "reasons": _badges(found.line),
-        "error": dossier.error.message if dossier.error else "",
+        "error": record.error.message if record.error else "",
     }
 
 
 def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json:
-    """The debate on a document as own components take it; no events while the verdict is hidden."""
-    found = review.dossier(session, run, document_id, actor=actor)
+    """Return the debate on a document for the transcript component; no events while the verdict is hidden."""
+    found = review.load_record(session, run, document_id, actor=actor)
     replay = session.replay(run.run_id, document_id)
     if found is None or replay is None or hidden(session, run, found, actor):
         return {"events": []}
@@ -96,12 +98,12 @@ def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor:
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str) -> Json:
-    """What people did to a document, newest first."""
+    """Return the actions on a document, newest first."""
     return {"entries": [asdict(entry) for entry in review.history(session, run, document_id)[:100]]}
 
 
 def guideline(session: ProjectSession, run: RunRow) -> Json:
-    """The definitions as they are now, with those that changed since the run marked."""
+    """Return the current definitions; those that changed since the run are marked."""
     codebook = staleness.shown(session, run.settings.codebook)
     then = {label.id: label.definition_hash for label in run.settings.codebook.labels}
     return {
@@ -120,14 +122,14 @@ def guideline(session: ProjectSession, run: RunRow) -> Json:
 
 
 def hidden(session: ProjectSession, run: RunRow, found: DocumentRecord, actor: str) -> bool:
-    """Whether the person is to decide before the verdict is shown."""
-    if not queue.manner(session).blind or found.review_status in SETTLED or found.status is None:
+    """Return True while the reviewer has to decide before the verdict is shown."""
+    if not queue.review_settings(session).blind or found.review_status in RESOLVED or found.status is None:
         return False
     return not session.store.reviews.seen(found.document.id, actor, run.run_id)
 
 
 def _line(line: Line, draw: SamplingRecord | None, blind: bool) -> Json:
-    quiet = blind and line.standing not in SETTLED
+    quiet = blind and line.standing not in RESOLVED
     return {
         "id": line.document_id,
         "opening": " ".join(line.opening.split()),
@@ -148,6 +150,6 @@ def _badges(line: Line) -> list[Json]:
             else word,
             "tone": TONES.get(reason, ""),
         }
-        for reason, word in REASONS.items()
+        for reason, word in REASON_NAMES.items()
         if reason in line.reasons
     ]

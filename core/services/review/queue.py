@@ -1,4 +1,4 @@
-"""The queue of documents to review: which come, why, in what order, and what of the order was left to chance."""
+"""The review queue: which documents, in what order, for which reason, and their selection probabilities."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.runs import RunRow
 from core.services.codebooks import staleness
-from core.services.review.review import SETTLED, STATUSES, Status, roles
+from core.services.review.review import RESOLVED, STATUSES, Status, role_titles
 from core.services.session import ProjectSession
 from core.store.review_pages import Filter, Line, PageRow, Progress, Reason, Sort, Viewpoint
 
 PAGE_SIZES = (25, 50, 100)
 SETTING = "review"
-"""The project's setting: ``share`` of random audits, and whether the verdict is hidden first (``blind``)."""
-SHARE = 0.2
+"""Name of the project setting with the share of random audits (``share``) and blind review (``blind``)."""
+DEFAULT_AUDIT_SHARE = 0.2
 
-REASONS: Mapping[Reason, str] = {
+REASON_NAMES: Mapping[Reason, str] = {
     "failed": "failed",
     "unresolved": "unresolved",
     "gold": "differs from gold",
@@ -35,7 +35,7 @@ REASONS: Mapping[Reason, str] = {
     "disagree": "roles disagree",
     "classifier": "classifier unsure",
 }
-"""What each reason to look is called, the most urgent first."""
+"""Name of each reason for review, the most urgent first."""
 
 Order: TypeAlias = Sort | Literal["queue"]
 SORTS: Mapping[Order, str] = {
@@ -54,13 +54,13 @@ LENGTHS: Mapping[str, tuple[int, int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReviewRow:
     """A document in the grid. Values are by item; None where nothing could be read.
 
-    ``values`` is what counts now (the person's where there is one, else the verdict's), ``verdict`` the run's own,
-    ``gold`` the truth where it has a value; ``roles`` each role's last list, None for a role that gave none.
-    ``edited`` are the items where the person's value differs from the verdict's, ``disputed`` those on which the
-    roles' lists differ. ``draw`` says how the document comes next, None outside of the queue.
+    ``values`` are the current ones (the reviewer's, else the verdict's), ``verdict`` the run's own, ``gold`` the
+    reference where it has a value. ``roles`` holds each role's last list, None for a role without one. ``edited`` are
+    items whose reviewed value differs from the verdict, ``disputed`` those on which the roles differ. ``draw`` is the
+    sampling record, None outside of the queue.
     """
 
     document_id: str
@@ -91,19 +91,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One page of the grid, and how many documents the filters leave on all pages."""
+class ReviewPage:
+    """One page of the grid, and the number of documents on all pages."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ReviewRow, ...]
     total: int
     number: int
     pages: int
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A part of the queue as Focus lists it: lines, how each came to its place (None outside of the queue's own order),
-    and how many there are in all."""
+class QueuePage:
+    """Part of the queue for Focus: lines, their sampling records (none outside of queue order), and the total."""
 
     lines: tuple[Line, ...]
     draws: Mapping[str, SamplingRecord]
@@ -112,8 +111,11 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class QueueFilter:
-    """What to show: ``label`` is the id of a label that the verdict gives, ``search`` words in text or id, ``length`` a
-    name in LENGTHS, ``by_others`` only what somebody else has submitted."""
+    """Filters and order of the queue.
+
+    ``label`` is the id of a label in the verdict, ``search`` words in text or id, ``length`` a name in LENGTHS,
+    ``by_others`` limits to documents that another reviewer has submitted.
+    """
 
     search: str = ""
     label: str | None = None
@@ -127,57 +129,62 @@ class QueueFilter:
 
     @property
     def narrowed(self) -> bool:
-        """Whether anything is filtered out: then nothing of the order is left to chance."""
+        """True when a filter is set; the order is then not random."""
         return bool(self.search.strip() or self.label or self.reason or self.status or self.length or self.by_others)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewSettings:
-    """How a project is reviewed: the ``share`` of random audits (0 to 1), and whether the verdict is hidden first."""
+    """Review settings of a project: the ``share`` of random audits (0 to 1), and ``blind`` review."""
 
-    share: float = SHARE
+    share: float = DEFAULT_AUDIT_SHARE
     blind: bool = False
 
 
-def manner(session: ProjectSession) -> ReviewSettings:
-    """How this project is reviewed."""
+def review_settings(session: ProjectSession) -> ReviewSettings:
+    """Return the review settings of the project."""
     kept = session.store.settings.get(SETTING) or {}
-    return ReviewSettings(float(kept.get("share", SHARE)), bool(kept.get("blind", False)))
+    return ReviewSettings(float(kept.get("share", DEFAULT_AUDIT_SHARE)), bool(kept.get("blind", False)))
 
 
-def set_manner(session: ProjectSession, manner: ReviewSettings, *, actor: str = "") -> None:
-    """Review in another manner from now on. ValueError for a share outside of 0 to 1."""
-    if not 0 <= manner.share <= 1:
-        raise ValueError(f"a share of {manner.share}")
-    session.store.settings.set(SETTING, {"share": manner.share, "blind": manner.blind}, actor=actor)
+def save_review_settings(session: ProjectSession, settings: ReviewSettings, *, actor: str = "") -> None:
+    """Store review settings. ValueError for a share outside of 0 to 1."""
+    if not 0 <= settings.share <= 1:
+        raise ValueError(f"a share of {settings.share}")
+    session.store.settings.set(SETTING, {"share": settings.share, "blind": settings.blind}, actor=actor)
 
 
 def viewpoint(session: ProjectSession, run: RunRow, actor: str | None = None) -> Viewpoint:
-    """Whose review of the run it is; what the reasons to look stand on is brought up to date."""
-    session.store.cues.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
+    """Return whose review of the run it is, after refreshing the review reasons."""
+    session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
     return Viewpoint(run.run_id, actor, staleness.outdated(session))
 
 
-def listed(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str) -> Listed:
-    """``wanted.size`` lines from ``wanted.number`` on, for a person. The queue's own order holds what waits for the
-    person, the most urgent first with random audits between; anything narrowed is in plain order."""
+def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str) -> QueuePage:
+    """Return ``wanted.size`` lines from ``wanted.number`` on for a reviewer.
+
+    The queue order holds the documents that wait for the reviewer, the most urgent first with random audits in between.
+    With a filter the order is plain.
+    """
     view = viewpoint(session, run, actor)
     offset = (max(1, wanted.number) - 1) * wanted.size
     if wanted.sort == "queue" and not wanted.narrowed:
-        draws, total = _draws(session, run, view, offset, wanted.size)
+        draws, total = _sample_queue(session, run, view, offset, wanted.size)
         ids = Filter(ids=tuple(draw.document_id for draw in draws))
-        found = session.store.pages.lines(view, filter=ids, sort="given", limit=wanted.size)
-        return Listed(found.rows, {draw.document_id: draw for draw in draws}, total)
-    found = session.store.pages.lines(
+        found = session.store.review_pages.lines(view, filter=ids, sort="given", limit=wanted.size)
+        return QueuePage(found.rows, {draw.document_id: draw for draw in draws}, total)
+    found = session.store.review_pages.lines(
         view, offset=offset, limit=wanted.size, search=wanted.search.strip() or None,
         filter=_filter(run.settings.codebook, wanted), sort=_sort(wanted),
     )  # fmt: skip
-    return Listed(found.rows, {}, found.total)
+    return QueuePage(found.rows, {}, found.total)
 
 
-def page(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str | None = None) -> Page:
-    """A page of the run's documents, filtered, sorted and counted in the file. A number past the last page gives the
-    last one. With ``actor`` values and statuses are that person's own."""
+def review_page(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str | None = None) -> ReviewPage:
+    """Return a page of the run's documents. A number past the last page gives the last one.
+
+    With ``actor`` values and statuses are that reviewer's own.
+    """
     view = viewpoint(session, run, actor)
     number = max(1, wanted.number)
     rows, total = _rows(session, run, view, wanted)
@@ -185,43 +192,47 @@ def page(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: st
     if number > pages:
         number = pages
         rows, total = _rows(session, run, view, replace(wanted, number=number))
-    return Page(rows, total, number, pages)
+    return ReviewPage(rows, total, number, pages)
 
 
-def rows(
+def review_rows(
     session: ProjectSession, run: RunRow, document_ids: Sequence[str], *, actor: str | None = None
-) -> tuple[Row, ...]:
-    """Documents as the grid shows them, in the order of the run; those that it does not have are left out."""
+) -> tuple[ReviewRow, ...]:
+    """Return documents as grid rows in the order of the run; documents outside of the run are left out."""
     view = viewpoint(session, run, actor)
-    found = session.store.pages.review(view, limit=len(document_ids), filter=Filter(ids=tuple(document_ids))).rows
-    return tuple(_row(one, run.settings.codebook, tuple(roles(run))) for one in found)
+    found = session.store.review_pages.review(
+        view, limit=len(document_ids), filter=Filter(ids=tuple(document_ids))
+    ).rows
+    return tuple(_row(one, run.settings.codebook, tuple(role_titles(run))) for one in found)
 
 
-def row(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> Row | None:
-    """One document as the grid shows it, None when the run does not have it."""
-    return next(iter(rows(session, run, [document_id], actor=actor)), None)
+def review_row(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> ReviewRow | None:
+    """Return one document as a grid row, None when the run does not have it."""
+    return next(iter(review_rows(session, run, [document_id], actor=actor)), None)
 
 
 def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> int:
-    """How many documents of the run wait for a person: Pending and Draft."""
-    waiting = Filter(standings=tuple(status for status in STATUSES if status not in SETTLED))
-    return session.store.pages.lines(Viewpoint(run.run_id, actor), limit=1, filter=waiting).total
+    """Return the number of documents that wait for a reviewer: Pending and Draft."""
+    waiting = Filter(standings=tuple(status for status in STATUSES if status not in RESOLVED))
+    return session.store.review_pages.lines(Viewpoint(run.run_id, actor), limit=1, filter=waiting).total
 
 
 def reason_counts(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> dict[Reason, int]:
-    """Documents of the run by reason to look, the most urgent first; a reason without any is left out."""
-    counted = session.store.pages.reason_counts(viewpoint(session, run, actor))
-    return {reason: counted[reason] for reason in REASONS if counted[reason]}
+    """Return documents of the run by review reason, the most urgent first; reasons without any are left out."""
+    counted = session.store.review_pages.reason_counts(viewpoint(session, run, actor))
+    return {reason: counted[reason] for reason in REASON_NAMES if counted[reason]}
 
 
 def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Progress:
-    """How far a person is."""
-    return session.store.pages.progress(viewpoint(session, run, actor))
+    """Return the reviewer's progress."""
+    return session.store.review_pages.progress(viewpoint(session, run, actor))
 
 
-def drawn(document_id: str, told: Mapping[str, Any] | None) -> SamplingRecord | None:
-    """What the browser tells of how a document came, as ``listed`` had told it; None for one picked by hand. ValueError
-    for what no draw can be."""
+def parse_sampling_record(document_id: str, told: Mapping[str, Any] | None) -> SamplingRecord | None:
+    """Return the sampling record that the browser sends back; None for a document picked by hand.
+
+    ValueError for an impossible record.
+    """
     if told is None:
         return None
     probability, remaining = float(told["probability"]), int(told["remaining"])
@@ -230,30 +241,32 @@ def drawn(document_id: str, told: Mapping[str, Any] | None) -> SamplingRecord | 
     return SamplingRecord(document_id, told["how"], probability, remaining)
 
 
-def _rows(session: ProjectSession, run: RunRow, view: Viewpoint, wanted: QueueFilter) -> tuple[tuple[Row, ...], int]:
-    codebook, speakers = run.settings.codebook, tuple(roles(run))
+def _rows(
+    session: ProjectSession, run: RunRow, view: Viewpoint, wanted: QueueFilter
+) -> tuple[tuple[ReviewRow, ...], int]:
+    codebook, speakers = run.settings.codebook, tuple(role_titles(run))
     offset = (max(1, wanted.number) - 1) * wanted.size
     if wanted.sort == "queue" and not wanted.narrowed:
-        draws, total = _draws(session, run, view, offset, wanted.size)
+        draws, total = _sample_queue(session, run, view, offset, wanted.size)
         ids = Filter(ids=tuple(draw.document_id for draw in draws))
-        found = session.store.pages.review(view, filter=ids, sort="given", limit=wanted.size).rows
+        found = session.store.review_pages.review(view, filter=ids, sort="given", limit=wanted.size).rows
         drawn = {draw.document_id: draw for draw in draws}
         rows = (_row(one, codebook, speakers) for one in found)
         return tuple(replace(one, draw=drawn[one.document_id]) for one in rows), total
-    page = session.store.pages.review(
+    page = session.store.review_pages.review(
         view, offset=offset, limit=wanted.size, search=wanted.search.strip() or None,
         filter=_filter(codebook, wanted), sort=_sort(wanted),
     )  # fmt: skip
     return tuple(_row(one, codebook, speakers) for one in page.rows), page.total
 
 
-def _draws(
+def _sample_queue(
     session: ProjectSession, run: RunRow, view: Viewpoint, offset: int, size: int
 ) -> tuple[list[SamplingRecord], int]:
-    """A part of the queue in its own order, and how many wait in all."""
+    """Return part of the queue in its own order, and the number of waiting documents."""
     seed = f"{run.run_id}/{run.created_at}/{view.actor}"
-    ranked, shuffled, total = session.store.pages.heads(view, offset + size, seed=seed)
-    share = manner(session).share
+    ranked, shuffled, total = session.store.review_pages.heads(view, offset + size, seed=seed)
+    share = review_settings(session).share
     done = session.store.reviews.drawn(run.run_id, view.actor or "")
     order = interleave(ranked, shuffled, total, share=share, seed=seed, done=done)
     return list(islice(order, offset, offset + size)), total
@@ -263,7 +276,7 @@ def _filter(codebook: Codebook, wanted: QueueFilter) -> Filter:
     return Filter(
         reasons=(wanted.reason,) if wanted.reason else (),
         standings=(wanted.status,) if wanted.status else (),
-        saying=_saying(codebook, wanted.label) if wanted.label else None,
+        saying=_label_filter(codebook, wanted.label) if wanted.label else None,
         words=LENGTHS[wanted.length] if wanted.length else None,
         by_others=wanted.by_others,
     )
@@ -273,30 +286,30 @@ def _sort(wanted: QueueFilter) -> Sort:
     return "reasons" if wanted.sort == "queue" else wanted.sort
 
 
-def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> Row:
-    dossier, line = found.dossier, found.line
-    lists = {role: dossier.roles.get(role) for role in speakers}
+def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
+    record, line = found.record, found.line
+    lists = {role: record.roles.get(role) for role in speakers}
     heard = [says for says in lists.values() if says is not None]
-    return Row(
-        document_id=dossier.document.id,
-        position=dossier.document.position,
-        text=dossier.document.text,
-        values={item: dossier.value(item) for item in codebook.items},
-        verdict={item: dossier.values.get(item) for item in codebook.items},
-        gold=majority_reference(dossier.document.gold, codebook.items),
+    return ReviewRow(
+        document_id=record.document.id,
+        position=record.document.position,
+        text=record.document.text,
+        values={item: record.value(item) for item in codebook.items},
+        verdict={item: record.values.get(item) for item in codebook.items},
+        gold=majority_reference(record.document.gold, codebook.items),
         roles=lists,
-        edited=frozenset(item for item, review in dossier.reviews.items() if review.value != dossier.values.get(item)),
+        edited=frozenset(item for item, review in record.reviews.items() if review.value != record.values.get(item)),
         disputed=frozenset(item for item in codebook.items if len({says.get(item) for says in heard}) > 1),
         quotes=line.quotes,
         supported=line.supported,
-        reason=next((reason for reason in REASONS if reason in line.reasons), None),
-        reasons=tuple(reason for reason in REASONS if reason in line.reasons),
-        status=dossier.review_status,
+        reason=next((reason for reason in REASON_NAMES if reason in line.reasons), None),
+        reasons=tuple(reason for reason in REASON_NAMES if reason in line.reasons),
+        status=record.review_status,
         certainty=line.certainty,
     )
 
 
-def _saying(codebook: Codebook, label_id: str) -> tuple[str, Value]:
+def _label_filter(codebook: Codebook, label_id: str) -> tuple[str, Value]:
     if codebook.kind == "choice":
         return codebook.items[0], label_id
     if codebook.kind == "rating":

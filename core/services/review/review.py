@@ -1,22 +1,21 @@
-"""What a person decides about documents: values, statuses, notes, and taking any of it back. Every act is an event that
-is on disk before it is spoken of. Which documents come, and what is shown of them, is in ``queue`` and ``focus``."""
+"""Review actions: values, statuses, notes, undo. Each action is committed as an event before it is reported."""
 
 from __future__ import annotations
 
 import getpass
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from core.annotations import Evidence
 from core.classifier.review_order import SamplingRecord
-from core.codebook import Codebook
+from core.codebook import CHOICE_ITEM, Codebook
 from core.debate import protocols
 from core.documents import Value
 from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import staleness
-from core.services.evaluation import drift, looked
 from core.services.session import ProjectSession
 from core.store.document_records import DocumentRecord
 from core.store.events import Event
@@ -24,18 +23,21 @@ from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Decision, Mar
 
 Status: TypeAlias = ReviewStatus
 STATUSES: tuple[Status, ...] = ("Pending", "Draft", "Submitted", "Discarded")
-SETTLED: tuple[Status, ...] = ("Submitted", "Discarded")
+RESOLVED: tuple[Status, ...] = ("Submitted", "Discarded")
 ERROR_TAGS = ("ambiguous text", "guideline gap", "model error", "edge case", "subjective")
-"""Why a verdict was wrong, or a document hard."""
-LONGEST_NOTE = 4000
-"""Characters."""
+"""Reasons for a wrong verdict or a hard document."""
+MAX_NOTE = 4000
+"""Maximum characters of a note."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a document's history. ``item`` is a label's name or what else was touched (note, tags, ...), empty
-    for a status; ``undone`` when taken back. ``version`` is that of the codebook it was decided under, ``seconds`` the
-    time spent, each None when unknown."""
+class HistoryEntry:
+    """One line of a document's history.
+
+    ``item`` is a label's name or another part of the review (note, tags, ...), empty for a status. ``undone`` is True
+    after an undo. ``version`` is that of the codebook it was decided under, ``seconds`` the time spent, each None when
+    unknown.
+    """
 
     at: float
     who: str
@@ -48,55 +50,50 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """What was committed, and when (Unix seconds)."""
+class SavedAction:
+    """The documents of a committed action, and its time (Unix seconds)."""
 
     at: float
     documents: tuple[str, ...]
 
     @property
     def words(self) -> str:
-        """``Saved 14:03:22``."""
+        """The message ``Saved 14:03:22``."""
         return time.strftime("Saved %H:%M:%S", time.localtime(self.at))
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What is known of how an act was done: the ``seconds`` spent, and ``once``, the name under which it was told. An
-    act that is told again under the same name is not done again."""
+class ActionInfo:
+    """How an action was done: the ``seconds`` spent, and ``once``, its idempotency key.
+
+    An action with a key that was recorded before is not recorded again.
+    """
 
     seconds: float | None = None
     once: str = ""
 
 
-def reviewer() -> str:
-    """Who reviews when nobody says: the name of this account."""
+def default_reviewer() -> str:
+    """Return the name of this account, the default reviewer."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # pragma: no cover - an account without a name
         return "reviewer"
 
 
-def runs(session: ProjectSession) -> list[RunRow]:
-    """The runs to choose from: finished ones first, runs of canaries (``drift``) behind them, each the latest first."""
-    latest_first = reversed(looked.runs(session))
-    return sorted(latest_first, key=lambda row: (row.state != "done", drift.is_canary(row)))
-
-
-def roles(run: RunRow) -> dict[str, str]:
-    """The run's roles in speaking order with what each is called."""
+def role_titles(run: RunRow) -> dict[str, str]:
+    """Return the run's roles in speaking order with their titles."""
     try:
         return {role.name: role.title for role in protocols.roles_of(run.settings)}
     except UsageError:
         return {role: role.capitalize() for role in run.settings.role_models}
 
 
-def dossier(
+def load_record(
     session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None
 ) -> DocumentRecord | None:
-    """Everything known of one document in the run: text, evidence, who said what; decisions are those of ``actor``, or
-    those that count."""
-    return next(iter(session.store.dossiers.load(run.run_id, [document_id], actor=actor)), None)
+    """Return everything known of one document in the run, with the decisions of ``actor`` or the current ones."""
+    return next(iter(session.store.document_records.load(run.run_id, [document_id], actor=actor)), None)
 
 
 def edit(
@@ -107,13 +104,13 @@ def edit(
     value: Value | None,
     *,
     actor: str | None = None,
-    telling: Telling | None = None,
-) -> Saved:
-    """Decide one item of one document; None takes the person's value back. On disk when this returns.
+    info: ActionInfo | None = None,
+) -> SavedAction:
+    """Set the value of one item of one document; None withdraws the reviewer's value. Committed on return.
 
-    A Pending document becomes a Draft; others stay where they are. UsageError for a value that the item cannot have.
+    A Pending document becomes a Draft; others keep their status. UsageError for a value that the item cannot have.
     """
-    return edit_many(session, run_id, [document_id], item, value, actor=actor, telling=telling)
+    return edit_many(session, run_id, [document_id], item, value, actor=actor, info=info)
 
 
 def edit_many(
@@ -124,17 +121,17 @@ def edit_many(
     value: Value | None,
     *,
     actor: str | None = None,
-    telling: Telling | None = None,
-) -> Saved:
-    """``edit`` on many documents as one act, which one undo takes back."""
-    codebook = _settings(session, run_id).codebook
-    check(codebook, item, value)
-    who = actor or reviewer()
+    info: ActionInfo | None = None,
+) -> SavedAction:
+    """Set one item of many documents as one action, which one undo reverts."""
+    codebook = _run_settings(session, run_id).codebook
+    check_value(codebook, item, value)
+    who = actor or default_reviewer()
     decisions = []
-    for found in session.store.dossiers.load(run_id, list(document_ids), actor=who):
+    for found in session.store.document_records.load(run_id, list(document_ids), actor=who):
         change = ReviewChange(item, found.value(item), value)
-        decisions.append(Decision(found.document.id, (change,), _draft(found)))
-    return _record(session, run_id, decisions, who, telling)
+        decisions.append(Decision(found.document.id, (change,), _draft_status(found)))
+    return _record_action(session, run_id, decisions, who, info)
 
 
 def submit(
@@ -143,20 +140,20 @@ def submit(
     document_ids: Sequence[str],
     *,
     actor: str | None = None,
-    telling: Telling | None = None,
+    info: ActionInfo | None = None,
     draw: SamplingRecord | None = None,
-) -> Saved:
-    """Mark documents as Submitted, as one act. Labels that the person left as they were are confirmed by it, so that
-    they count as truth like those that were changed, and so are those decided under a definition that has changed
-    since. ``draw`` says how the document came before the person; without one it was picked by hand.
+) -> SavedAction:
+    """Mark documents as Submitted, as one action.
 
-    UsageError naming a document with a label that has no value yet: nothing is submitted then.
+    Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
+    since. They then count as reference like changed ones. ``draw`` records how the document was selected; None means
+    picked by hand. UsageError when a label of some document has no value; nothing is submitted then.
     """
-    codebook = _settings(session, run_id).codebook
-    who = actor or reviewer()
+    codebook = _run_settings(session, run_id).codebook
+    who = actor or default_reviewer()
     outdated = set(staleness.outdated(session))
     decisions = []
-    for found in session.store.dossiers.load(run_id, list(document_ids), actor=who):
+    for found in session.store.document_records.load(run_id, list(document_ids), actor=who):
         open_items = [item for item in codebook.items if found.value(item) is None]
         if open_items:
             names = ", ".join(item_name(codebook, item) for item in open_items)
@@ -176,22 +173,29 @@ def submit(
         how = asdict(drawn) if drawn else {"how": "chosen", "probability": None, "remaining": None}
         how.pop("document_id", None)
         decisions.append(Decision(found.document.id, confirmed, "Submitted", drawn=how))
-    return _record(session, run_id, decisions, who, telling)
+    return _record_action(session, run_id, decisions, who, info)
 
 
 def reveal(
-    session: ProjectSession, run_id: str, document_id: str, *, actor: str | None = None, telling: Telling | None = None
-) -> Saved:
-    """Keep what the person decided without knowing the verdict, before it is shown: from then on the two can be told
-    apart. UsageError when a label has no value of the person's own yet."""
-    codebook = _settings(session, run_id).codebook
-    who = actor or reviewer()
-    own = next((found.reviews for found in session.store.dossiers.load(run_id, [document_id], actor=who)), {})
+    session: ProjectSession,
+    run_id: str,
+    document_id: str,
+    *,
+    actor: str | None = None,
+    info: ActionInfo | None = None,
+) -> SavedAction:
+    """Store the blind decisions before the verdict is shown, so that both can be compared later.
+
+    UsageError when a label has no value of the reviewer's own.
+    """
+    codebook = _run_settings(session, run_id).codebook
+    who = actor or default_reviewer()
+    own = next((found.reviews for found in session.store.document_records.load(run_id, [document_id], actor=who)), {})
     missing = [item_name(codebook, item) for item in codebook.items if item not in own]
     if missing:
         raise UsageError(f"Not decided yet: {', '.join(missing)}.", "Decide each label, then the verdict is shown.")
     values = {item: own[item].value for item in codebook.items}
-    return mark(session, run_id, document_id, "blind", values, actor=who, telling=telling)
+    return mark(session, run_id, document_id, "blind", values, actor=who, info=info)
 
 
 def mark(
@@ -202,17 +206,21 @@ def mark(
     value: Any,
     *,
     actor: str | None = None,
-    telling: Telling | None = None,
-) -> Saved:
-    """Say something of a document beside its values: a ``note`` (text), ``tags`` (some of ERROR_TAGS), ``flag`` or
-    ``skip`` (true). None or nothing takes it back. UsageError for a tag that is none, or a note that is too long."""
+    info: ActionInfo | None = None,
+) -> SavedAction:
+    """Set a ``note`` (text), ``tags`` (some of ERROR_TAGS), ``flag`` or ``skip`` (true) of a document.
+
+    None withdraws it.
+
+    UsageError for an unknown tag or a note that is too long.
+    """
     if name == "tags" and not set(value or ()) <= set(ERROR_TAGS):
         raise UsageError(f"There is no such tag among {value!r}.", f"Choose among {', '.join(ERROR_TAGS)}.")
-    if name == "note" and len(str(value or "")) > LONGEST_NOTE:
-        raise UsageError(f"The note has more than {LONGEST_NOTE:,} characters.", "Shorten it.")
+    if name == "note" and len(str(value or "")) > MAX_NOTE:
+        raise UsageError(f"The note has more than {MAX_NOTE:,} characters.", "Shorten it.")
     before = session.store.reviews.marks(document_id).get(name)
     decision = Decision(document_id, marks=(Mark(name, before, value or None),))
-    return _record(session, run_id, [decision], actor or reviewer(), telling)
+    return _record_action(session, run_id, [decision], actor or default_reviewer(), info)
 
 
 def set_status(
@@ -222,28 +230,28 @@ def set_status(
     status: Status,
     *,
     actor: str | None = None,
-    telling: Telling | None = None,
-) -> Saved:
-    """Put documents back to Pending or Draft, or discard them, as one act. To submit, use ``submit``."""
+    info: ActionInfo | None = None,
+) -> SavedAction:
+    """Set documents to Pending, Draft or Discarded as one action; ``Submitted`` calls ``submit``."""
     if status == "Submitted":
-        return submit(session, run_id, document_ids, actor=actor, telling=telling)
-    _settings(session, run_id)
+        return submit(session, run_id, document_ids, actor=actor, info=info)
+    _run_settings(session, run_id)
     decisions = [Decision(id, status=status) for id in document_ids]
-    return _record(session, run_id, decisions, actor or reviewer(), telling)
+    return _record_action(session, run_id, decisions, actor or default_reviewer(), info)
 
 
-def undo(session: ProjectSession, *, actor: str | None = None, telling: Telling | None = None) -> Saved | None:
-    """Take back this person's last act; None when there is none."""
-    return _saved(session.store.reviews.undo(actor or reviewer(), once=telling.once if telling else ""))
+def undo(session: ProjectSession, *, actor: str | None = None, info: ActionInfo | None = None) -> SavedAction | None:
+    """Undo this reviewer's last action; None when there is none."""
+    return _saved_action(session.store.reviews.undo(actor or default_reviewer(), once=info.once if info else ""))
 
 
-def redo(session: ProjectSession, *, actor: str | None = None, telling: Telling | None = None) -> Saved | None:
-    """Do again what was undone last; None when there is nothing, or something was decided since."""
-    return _saved(session.store.reviews.redo(actor or reviewer(), once=telling.once if telling else ""))
+def redo(session: ProjectSession, *, actor: str | None = None, info: ActionInfo | None = None) -> SavedAction | None:
+    """Redo the action undone last; None when there is none, or after a later decision."""
+    return _saved_action(session.store.reviews.redo(actor or default_reviewer(), once=info.once if info else ""))
 
 
-def history(session: ProjectSession, run: RunRow, document_id: str) -> list[Entry]:
-    """What people did to a document, newest first: one line for each value, mark and status, undone ones marked."""
+def history(session: ProjectSession, run: RunRow, document_id: str) -> list[HistoryEntry]:
+    """Return the actions on a document, newest first: one line for each value, mark and status."""
     codebook = run.settings.codebook
     events = session.store.reviews.history(document_id)
     standing: dict[int, bool] = {}
@@ -251,22 +259,22 @@ def history(session: ProjectSession, run: RunRow, document_id: str) -> list[Entr
         if event.kind in ("undo", "redo") and event.target is not None:
             standing[event.target] = event.kind == "redo"
     return [
-        _entry(event, codebook, undone=not standing.get(event.act, True))
+        _history_entry(event, codebook, undone=not standing.get(event.act, True))
         for event in reversed(events)
         if event.kind in (REVIEW, STATUS, MARK, ADJUDICATION)
     ]
 
 
 def item_name(codebook: Codebook, item: str) -> str:
-    """What an item is called: its label's name; ``Label`` for the one item of a choice."""
+    """Return the name of an item: its label's name, or ``Label`` for the one item of a choice."""
     try:
         return codebook.label(item).name
     except KeyError:
         return "Label" if codebook.kind == "choice" else item
 
 
-def value_word(codebook: Codebook, value: Value | None) -> str:
-    """A value in a word: present, absent, a rating, a label's name, or undecided."""
+def value_name(codebook: Codebook, value: Value | None) -> str:
+    """Return a value as text: present, absent, a rating, a label's name, or undecided."""
     match value:
         case None:
             return "undecided"
@@ -280,8 +288,8 @@ def value_word(codebook: Codebook, value: Value | None) -> str:
             return f"{value:g}"
 
 
-def check(codebook: Codebook, item: str, value: Value | None) -> None:
-    """Whether an item can have a value; None always. UsageError when it cannot."""
+def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
+    """Raise UsageError when an item cannot have a value; None is always valid."""
     if item not in codebook.items:
         raise UsageError(f"The codebook of this run has no item '{item}'.", "Open the run's own grid.")
     if value is None:
@@ -298,47 +306,47 @@ def check(codebook: Codebook, item: str, value: Value | None) -> None:
         raise UsageError(f"{item_name(codebook, item)} cannot have the value {value!r}.", "Choose one that it offers.")
 
 
-def _draft(found: DocumentRecord) -> Status | None:
+def _draft_status(found: DocumentRecord) -> Status | None:
     return "Draft" if found.review_status == "Pending" else None
 
 
-def _record(
-    session: ProjectSession, run_id: str, decisions: Sequence[Decision], actor: str, telling: Telling | None
-) -> Saved:
-    telling = telling or Telling()
+def _record_action(
+    session: ProjectSession, run_id: str, decisions: Sequence[Decision], actor: str, info: ActionInfo | None
+) -> SavedAction:
+    info = info or ActionInfo()
     events = session.store.reviews.record(
         decisions,
         actor=actor,
         run_id=run_id,
-        codebook_version=staleness.version_seen(session, _settings(session, run_id)) or None,
-        seconds=telling.seconds,
-        once=telling.once,
+        codebook_version=staleness.version_seen(session, _run_settings(session, run_id)) or None,
+        seconds=info.seconds,
+        once=info.once,
     )
     session.trainer.schedule()
-    return _saved(events) or Saved(time.time(), ())
+    return _saved_action(events) or SavedAction(time.time(), ())
 
 
-def _saved(events: Sequence[Event]) -> Saved | None:
+def _saved_action(events: Sequence[Event]) -> SavedAction | None:
     if not events:
         return None
     documents = dict.fromkeys(event.document_id for event in events if event.document_id)
-    return Saved(time.time(), tuple(documents))
+    return SavedAction(time.time(), tuple(documents))
 
 
-def _entry(event: Event, codebook: Codebook, *, undone: bool) -> Entry:
+def _history_entry(event: Event, codebook: Codebook, *, undone: bool) -> HistoryEntry:
     item, before, after = "", str(event.before or ""), str(event.after or "")
     if event.kind == MARK:
-        item, before, after = str(event.item), _mark_word(event.before), _mark_word(event.after)
+        item, before, after = str(event.item), _mark_name(event.before), _mark_name(event.after)
         if event.item == "blind":
             item, before, after = "decided blind", "", ""
     elif event.kind != STATUS:
         item = item_name(codebook, event.item or "") + (" adjudicated" if event.kind == ADJUDICATION else "")
-        before, after = value_word(codebook, event.before), value_word(codebook, event.after)
+        before, after = value_name(codebook, event.before), value_name(codebook, event.after)
     seconds = event.payload.get("seconds")
-    return Entry(event.at, event.actor, item, before, after, undone, event.codebook_version, seconds)
+    return HistoryEntry(event.at, event.actor, item, before, after, undone, event.codebook_version, seconds)
 
 
-def _mark_word(value: Any) -> str:
+def _mark_name(value: Any) -> str:
     match value:
         case None:
             return "none"
@@ -350,8 +358,30 @@ def _mark_word(value: Any) -> str:
             return str(value)
 
 
-def _settings(session: ProjectSession, run_id: str) -> RunSettings:
+def _run_settings(session: ProjectSession, run_id: str) -> RunSettings:
     settings = session.store.runs.settings(run_id)
     if settings is None:
         raise NoSuchRun(run_id)
     return settings
+
+
+def quotes_by_role(found: DocumentRecord) -> tuple[tuple[str, Evidence], ...]:
+    """Return the quotes of a document with the role that gave each.
+
+    For a single choice, ``item`` of a quote becomes the id of the label that its role chose, unless the role chose
+    none.
+    """
+    return tuple(
+        (role, _with_chosen_label(quote, found.roles.get(role, {}).get(CHOICE_ITEM)))
+        for role, quotes in found.evidence.items()
+        for quote in quotes
+    )
+
+
+def all_quotes(found: DocumentRecord) -> tuple[Evidence, ...]:
+    """Return the quotes of all roles."""
+    return tuple(quote for _, quote in quotes_by_role(found))
+
+
+def _with_chosen_label(quote: Evidence, chosen: object) -> Evidence:
+    return replace(quote, item=chosen) if quote.item == CHOICE_ITEM and isinstance(chosen, str) else quote

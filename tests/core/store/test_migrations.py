@@ -22,7 +22,7 @@ def test_the_oldest_file_is_brought_up_and_keeps_what_it_holds(path):
         assert migrations.version_of(connection) == 1
     with Project.open(path) as project:
         assert project.store.settings.get("pace") == 3
-        assert project.store.pages.review(Viewpoint(None)).total == 0
+        assert project.store.review_pages.review(Viewpoint(None)).total == 0
     with duckdb.connect(str(path)) as connection:
         assert migrations.version_of(connection) == migrations.newest()
 

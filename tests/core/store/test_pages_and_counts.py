@@ -21,13 +21,13 @@ SEEDS = (1, 2, 3)
 
 @pytest.fixture(scope="module", params=SEEDS)
 def world(request, tmp_path_factory):
-    """(project, run id, codebook, dossiers by id in the run's order), with random reviews on top."""
+    """(project, run id, codebook, records by id in the run's order), with random reviews on top."""
     with Project.open(tmp_path_factory.mktemp("world") / "p.duckdb") as project:
         run_id, codebook = random_world(project, request.param)
         review_some(project, run_id, [label.id for label in codebook.labels], request.param)
         ids = project.store.runs.document_ids(run_id)
-        project.store.cues.refresh(run_id, [run_id])
-        yield project, run_id, codebook, {d.document.id: d for d in project.store.dossiers.load(run_id, ids)}
+        project.store.review_reasons.refresh(run_id, [run_id])
+        yield project, run_id, codebook, {d.document.id: d for d in project.store.document_records.load(run_id, ids)}
 
 
 def review_some(project, run_id, items, seed):
@@ -50,32 +50,32 @@ def majority(gold, item):
     return ranked[0][0]
 
 
-def reference_of(dossier, item, reference, rater=None):
+def reference_of(record, item, reference, rater=None):
     if reference == "reviewed":
-        review = dossier.reviews.get(item)
-        return review.value if review and dossier.review_status == "Submitted" else None
+        review = record.reviews.get(item)
+        return review.value if review and record.review_status == "Submitted" else None
     if rater is not None:
-        return dossier.document.gold.get(rater, {}).get(item)
-    return majority(dossier.document.gold, item)
+        return record.document.gold.get(rater, {}).get(item)
+    return majority(record.document.gold, item)
 
 
-def said_by(dossier, annotator):
+def said_by(record, annotator):
     """What an annotator says of a document, item by item, values that could be read only."""
     if annotator == "verdict":
-        return {item: value for item, value in dossier.values.items() if value is not None}
+        return {item: value for item, value in record.values.items() if value is not None}
     if annotator == "reviewed":
-        settled = dossier.review_status == "Submitted"
-        return {item: review.value for item, review in dossier.reviews.items()} if settled else {}
-    return {item: value for item, value in dossier.roles.get(annotator, {}).items() if value is not None}
+        settled = record.review_status == "Submitted"
+        return {item: review.value for item, review in record.reviews.items()} if settled else {}
+    return {item: value for item, value in record.roles.get(annotator, {}).items() if value is not None}
 
 
-def plain_counts(dossiers, items, annotator, reference, rater):
+def plain_counts(records, items, annotator, reference, rater):
     known, counted, cells = 0, 0, Counter()
-    for dossier in dossiers:
-        true = {item: value for item in items if (value := reference_of(dossier, item, reference, rater)) is not None}
-        said = said_by(dossier, annotator)
+    for record in records:
+        true = {item: value for item in items if (value := reference_of(record, item, reference, rater)) is not None}
+        said = said_by(record, annotator)
         known += bool(true)
-        if true.keys() & said.keys() and (annotator == "reviewed" or dossier.status == "verdict"):
+        if true.keys() & said.keys() and (annotator == "reviewed" or record.status == "verdict"):
             counted += 1
             cells.update((item, true[item], said[item]) for item in true if item in said)
     return counted, known - counted, cells
@@ -85,12 +85,12 @@ def plain_counts(dossiers, items, annotator, reference, rater):
 @pytest.mark.parametrize("annotator", ["extractor", "critic", "verdict", "reviewed"])
 @pytest.mark.parametrize("rater", [None, "ann"])
 def test_counts_agree_with_counting_by_hand(world, annotator, reference, rater):
-    project, run_id, codebook, dossiers = world
+    project, run_id, codebook, records = world
     items = [label.id for label in codebook.labels]
     found = project.store.evaluations.counts(
         run_id, annotator, reference=f"{reference}@{rater}" if rater and reference == "gold" else reference
     )
-    n, excluded, cells = plain_counts(dossiers.values(), items, annotator, reference, rater)
+    n, excluded, cells = plain_counts(records.values(), items, annotator, reference, rater)
     assert (found.n, found.excluded) == (n, excluded)
     assert {(cell.item, cell.reference, cell.value): cell.count for cell in found.cells} == dict(cells)
     for item, counts in found.multilabel().items():
@@ -113,75 +113,77 @@ def test_the_cells_of_all_annotators_are_those_of_each(world, reference):
     assert "verdict" in each
 
 
-def first_wrong(dossier, item, true):
+def first_wrong(record, item, true):
     for role in ("extractor", "critic"):
-        if dossier.roles.get(role, {}).get(item, true) != true:
+        if record.roles.get(role, {}).get(item, true) != true:
             return role
-    return "verdict" if dossier.values.get(item, true) not in (true, None) else None
+    return "verdict" if record.values.get(item, true) not in (true, None) else None
 
 
 def test_the_documents_of_a_cell_are_those_that_were_counted(world):
-    project, run_id, _, dossiers = world
+    project, run_id, _, records = world
     found = project.store.evaluations.counts(run_id)
     for cell in found.cells:
         rows = project.store.evaluations.cell(run_id, cell.item, cell.reference, cell.value, limit=1000)
         assert len(rows) == cell.count
-        positions = [dossiers[row.document_id].document.position for row in rows]
+        positions = [records[row.document_id].document.position for row in rows]
         assert positions == sorted(positions)
         for row in rows:
-            dossier = dossiers[row.document_id]
-            assert row.text == dossier.document.text
-            assert reference_of(dossier, cell.item, "gold") == cell.reference
-            assert dossier.values[cell.item] == cell.value
-            assert row.first_wrong == first_wrong(dossier, cell.item, cell.reference)
+            record = records[row.document_id]
+            assert row.text == record.document.text
+            assert reference_of(record, cell.item, "gold") == cell.reference
+            assert record.values[cell.item] == cell.value
+            assert row.first_wrong == first_wrong(record, cell.item, cell.reference)
         assert (
             project.store.evaluations.cell(run_id, cell.item, cell.reference, cell.value, offset=1, limit=2)
             == rows[1:3]
         )
 
 
-def reasons_of(dossier):
+def reasons_of(record):
     """Why to look at a document, in words of Python."""
-    lists = [dict(said) for said in dossier.roles.values()]
-    quotes = [quote for offered in dossier.evidence.values() for quote in offered]
-    verdict = {item: value for item, value in dossier.values.items() if value is not None}
+    lists = [dict(said) for said in record.roles.values()]
+    quotes = [quote for offered in record.evidence.values() for quote in offered]
+    verdict = {item: value for item, value in record.values.items() if value is not None}
     found = set()
-    if dossier.status in ("failed", "unresolved"):
-        found.add(dossier.status)
-    if any(majority(dossier.document.gold, item) not in (None, value) for item, value in verdict.items()):
+    if record.status in ("failed", "unresolved"):
+        found.add(record.status)
+    if any(majority(record.document.gold, item) not in (None, value) for item, value in verdict.items()):
         found.add("gold")
     if not all(quote.supported for quote in quotes):
         found.add("unsupported")
     if any(said != lists[0] for said in lists):
         found.add("disagree")
-    if dossier.status == "verdict" and lists and lists[0] != verdict:
+    if record.status == "verdict" and lists and lists[0] != verdict:
         found.add("flipped")
     return tuple(reason for reason in REASONS if reason in found)
 
 
 def test_reasons_agree_with_looking_at_each_document(world):
-    project, run_id, _, dossiers = world
-    page = project.store.pages.review(Viewpoint(run_id), limit=1000)
-    assert page.total == len(dossiers)
-    assert [row.dossier for row in page.rows] == list(dossiers.values())
+    project, run_id, _, records = world
+    page = project.store.review_pages.review(Viewpoint(run_id), limit=1000)
+    assert page.total == len(records)
+    assert [row.record for row in page.rows] == list(records.values())
     for row in page.rows:
-        quotes = [quote for offered in row.dossier.evidence.values() for quote in offered]
-        assert row.reasons == reasons_of(row.dossier)
+        quotes = [quote for offered in row.record.evidence.values() for quote in offered]
+        assert row.reasons == reasons_of(row.record)
         assert (row.line.quotes, row.line.supported) == (len(quotes), sum(quote.supported for quote in quotes))
     counted = Counter(reason for row in page.rows for reason in row.reasons)
-    assert project.store.pages.reason_counts(Viewpoint(run_id)) == {reason: counted[reason] for reason in REASONS}
+    assert project.store.review_pages.reason_counts(Viewpoint(run_id)) == {
+        reason: counted[reason] for reason in REASONS
+    }
 
 
-def choose(dossiers, test):
-    return [id for id, dossier in dossiers.items() if test(dossier)]
+def choose(records, test):
+    return [id for id, record in records.items() if test(record)]
 
 
 def shown(page):
-    return [row.dossier.document.id for row in page.rows]
+    return [row.record.document.id for row in page.rows]
 
 
 def test_filters_agree_with_filtering_by_hand(world):
-    project, run_id, codebook, dossiers = world
+    project, run_id, codebook, records = world
     item = codebook.labels[0].id
     cases = [
         (Filter(reasons=("gold", "failed")), lambda d: {"gold", "failed"} & set(reasons_of(d))),
@@ -197,54 +199,54 @@ def test_filters_agree_with_filtering_by_hand(world):
         ),
     ]
     for filter, test in cases:
-        wanted = choose(dossiers, test)
-        page = project.store.pages.review(Viewpoint(run_id), filter=filter, limit=1000)
+        wanted = choose(records, test)
+        page = project.store.review_pages.review(Viewpoint(run_id), filter=filter, limit=1000)
         assert (shown(page), page.total) == (wanted, len(wanted))
-    found = project.store.pages.review(Viewpoint(run_id), search="NUMBER 1", limit=1000)
-    assert shown(found) == choose(dossiers, lambda d: "number 1" in d.document.text)
+    found = project.store.review_pages.review(Viewpoint(run_id), search="NUMBER 1", limit=1000)
+    assert shown(found) == choose(records, lambda d: "number 1" in d.document.text)
 
 
 def test_pages_are_cut_from_the_whole(world):
-    project, run_id, _, dossiers = world
-    ids = list(dossiers)
+    project, run_id, _, records = world
+    ids = list(records)
     for offset in (0, 10, 35):
-        page = project.store.pages.review(Viewpoint(run_id), offset=offset, limit=10)
+        page = project.store.review_pages.review(Viewpoint(run_id), offset=offset, limit=10)
         assert (shown(page), page.total) == (ids[offset : offset + 10], len(ids))
-    past = project.store.pages.review(Viewpoint(run_id), offset=1000)
+    past = project.store.review_pages.review(Viewpoint(run_id), offset=1000)
     assert (past.rows, past.total) == ((), len(ids))
 
 
 def test_orders_agree_with_sorting_by_hand(world):
-    project, run_id, _, dossiers = world
-    urgency = {id: sum(_WEIGHTS[reason] for reason in reasons_of(dossiers[id])) for id in dossiers}
-    by_reasons = sorted(dossiers, key=lambda id: -urgency[id])
-    assert shown(project.store.pages.review(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
-    assert shown(project.store.pages.review(Viewpoint(run_id), sort="words", limit=1000)) == list(dossiers)
+    project, run_id, _, records = world
+    urgency = {id: sum(_WEIGHTS[reason] for reason in reasons_of(records[id])) for id in records}
+    by_reasons = sorted(records, key=lambda id: -urgency[id])
+    assert shown(project.store.review_pages.review(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
+    assert shown(project.store.review_pages.review(Viewpoint(run_id), sort="words", limit=1000)) == list(records)
     touched = [event.document_id for event in project.store.events.all(kinds=["review_status"])]
-    first = shown(project.store.pages.review(Viewpoint(run_id), sort="reviewed", limit=1))[0]
+    first = shown(project.store.review_pages.review(Viewpoint(run_id), sort="reviewed", limit=1))[0]
     assert first in touched
     queue = ("d9", "d2", "nowhere", "d30")
-    given = project.store.pages.review(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
+    given = project.store.review_pages.review(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
     assert (shown(given), given.total) == (["d9", "d2", "d30"], 3)
-    assert project.store.pages.review(Viewpoint(run_id), sort="given").total == 0
+    assert project.store.review_pages.review(Viewpoint(run_id), sort="given").total == 0
 
 
 def test_without_a_run_the_page_holds_all_documents(world):
-    project, _, _, dossiers = world
-    page = project.store.pages.review(Viewpoint(None), limit=1000)
+    project, _, _, records = world
+    page = project.store.review_pages.review(Viewpoint(None), limit=1000)
     assert page.total == 40
-    assert all(row.dossier.status is None and row.reasons == () for row in page.rows)
-    reviews = {row.dossier.document.id: row.dossier.reviews for row in page.rows}
-    assert all(reviews[id] == dossier.reviews for id, dossier in dossiers.items())
+    assert all(row.record.status is None and row.reasons == () for row in page.rows)
+    reviews = {row.record.document.id: row.record.reviews for row in page.rows}
+    assert all(reviews[id] == record.reviews for id, record in records.items())
 
 
 def test_streaming_gives_the_same_dossiers_in_batches(world):
-    project, run_id, _, dossiers = world
-    batches = list(project.store.dossiers.stream(run_id, batch=7))
+    project, run_id, _, records = world
+    batches = list(project.store.document_records.stream(run_id, batch=7))
     assert [len(batch) for batch in batches] == [7, 7, 7, 7, 7, 2]
-    assert [dossier for batch in batches for dossier in batch] == list(dossiers.values())
-    assert sum(map(len, project.store.dossiers.stream())) == 40
-    early = project.store.dossiers.stream(run_id, batch=1)
+    assert [record for batch in batches for record in batch] == list(records.values())
+    assert sum(map(len, project.store.document_records.stream())) == 40
+    early = project.store.document_records.stream(run_id, batch=1)
     next(early)
     early.close()
 
@@ -252,12 +254,12 @@ def test_streaming_gives_the_same_dossiers_in_batches(world):
 def test_a_stream_over_several_slabs_reads_one_state(project, monkeypatch):
     monkeypatch.setattr("core.store.document_records.SLAB", 4)
     project.store.documents.add(make_documents(10))
-    stream = project.store.dossiers.stream(batch=3)
-    found = [dossier.document.id for dossier in next(stream)]
+    stream = project.store.document_records.stream(batch=3)
+    found = [record.document.id for record in next(stream)]
     project.store.reviews.record_review("d9", "a", None, True, actor="me")
     project.store.documents.clear()
-    rest = [dossier for batch in stream for dossier in batch]
-    assert found + [dossier.document.id for dossier in rest] == [f"d{number}" for number in range(10)]
+    rest = [record for batch in stream for record in batch]
+    assert found + [record.document.id for record in rest] == [f"d{number}" for number in range(10)]
     assert rest[-1].reviews == {}
 
 
@@ -274,7 +276,7 @@ def test_pages_are_read_while_debates_are_written(project):
         seen = []
         while len(seen) < 2 or seen[-1] < 30:
             seen.append(project.store.runs.get(run.run_id).verdicts)
-            assert project.store.pages.review(Viewpoint(run.run_id), limit=5).total == 30
+            assert project.store.review_pages.review(Viewpoint(run.run_id), limit=5).total == 30
         return seen
 
     with ThreadPoolExecutor(3) as readers:
@@ -284,21 +286,21 @@ def test_pages_are_read_while_debates_are_written(project):
 
 
 def test_the_value_that_counts_is_the_persons_before_the_verdicts(world):
-    _, _, codebook, dossiers = world
-    for dossier in dossiers.values():
+    _, _, codebook, records = world
+    for record in records.values():
         for label in codebook.labels:
-            review = dossier.reviews.get(label.id)
-            assert dossier.value(label.id) == (review.value if review else dossier.values.get(label.id))
+            review = record.reviews.get(label.id)
+            assert record.value(label.id) == (review.value if review else record.values.get(label.id))
 
 
 def test_value_tables_hold_every_value_once(world):
-    project, run_id, _, dossiers = world
+    project, run_id, _, records = world
     rows = project.store.evaluations.values(run_id).to_pylist()
     expected = {
         (id, item, annotator, str(value).lower())
-        for id, dossier in dossiers.items()
+        for id, record in records.items()
         for annotator in ("extractor", "critic", "verdict")
-        for item, value in said_by(dossier, annotator).items()
+        for item, value in said_by(record, annotator).items()
     }
     assert len(rows) == len(expected)
     assert {tuple(row.values()) for row in rows} == expected
@@ -311,24 +313,24 @@ def test_value_tables_hold_every_value_once(world):
         }
     )
     settled = project.store.evaluations.reviewed_values().to_pylist()
-    every = project.store.pages.review(Viewpoint(None), limit=100).rows
-    assert len(settled) == sum(len(said_by(row.dossier, "reviewed")) for row in every)
+    every = project.store.review_pages.review(Viewpoint(None), limit=100).rows
+    assert len(settled) == sum(len(said_by(row.record, "reviewed")) for row in every)
 
 
 def test_an_empty_project_has_empty_pages(project):
-    page = project.store.pages.review(Viewpoint(None))
+    page = project.store.review_pages.review(Viewpoint(None))
     assert (page.rows, page.total) == ((), 0)
     counts = project.store.evaluations.counts("r0001")
     assert (counts.n, counts.excluded, counts.cells, counts.multilabel()) == (0, 0, (), {})
     assert project.store.evaluations.values("r0001").num_rows == 0
-    assert list(project.store.dossiers.stream()) == []
-    assert project.store.dossiers.load(None, []) == []
+    assert list(project.store.document_records.stream()) == []
+    assert project.store.document_records.load(None, []) == []
 
 
 def test_large_pages_and_queues_work(project):
     project.store.documents.add(make_documents(1500))
     ids = tuple(f"d{number}" for number in reversed(range(1500)))
-    page = project.store.pages.review(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
+    page = project.store.review_pages.review(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
     assert shown(page) == list(ids[:1200])
 
 
@@ -370,10 +372,10 @@ def test_gold_of_another_kind_than_the_verdict_differs_and_breaks_nothing(projec
     run_id = project.store.runs.create(make_settings(codebook), ["d0", "d1"]).run_id
     for id in ("d0", "d1"):
         asyncio.run(hold_debate(project, run_id, id, {"judge": None}, {"helpful": 4.5}))
-    project.store.cues.refresh(run_id, [run_id])
-    rows = project.store.pages.lines(Viewpoint(run_id)).rows
+    project.store.review_reasons.refresh(run_id, [run_id])
+    rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]
     project.store.documents.replace_gold({"d0": {"ann": {"helpful": 4.0}}, "d1": {"ann": {"helpful": True}}})
-    project.store.cues.refresh(run_id, [run_id])
-    rows = project.store.pages.lines(Viewpoint(run_id)).rows
+    project.store.review_reasons.refresh(run_id, [run_id])
+    rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # as much gold, exchanged

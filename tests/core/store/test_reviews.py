@@ -194,5 +194,5 @@ def test_a_blind_decision_is_known_by_any_id_of_a_label(project, reviews):
     changes = tuple(ReviewChange(item, None, True) for item in book.items)
     reviews.record([Decision("d0", changes, marks=(Mark("blind", None, said),))], actor="ann", run_id=run_id)
     reviews.record([Decision("d0", status="Submitted")], actor="ann", run_id=run_id)
-    found = project.store.readers.anchoring(run_id)
+    found = project.store.agreement.anchoring(run_id)
     assert (found.blind, found.blind_agreed, found.changed) == (3, 3, 0)

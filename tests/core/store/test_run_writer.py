@@ -164,7 +164,7 @@ def test_the_last_list_of_a_role_counts(project, run_id):
     assert project.store.evaluations.values(run_id).to_pylist() == [
         {"document_id": "d0", "item": "a", "annotator": "extractor", "value": "false"}
     ]
-    assert project.store.dossiers.load(run_id, ["d0"])[0].roles == {"extractor": {"a": False}}
+    assert project.store.document_records.load(run_id, ["d0"])[0].roles == {"extractor": {"a": False}}
 
 
 def test_only_the_first_verdict_on_a_document_counts(project, run_id):

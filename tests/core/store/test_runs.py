@@ -181,9 +181,9 @@ def test_asking_failed_documents_again_takes_up_their_paid_turns(project, run_id
     run = project.store.runs.get(run_id)
     assert (run.verdicts, run.failed, run.turns, run.calls, run.cached_calls) == (4, 0, 8, 8, 0)
     assert len(project.store.transcripts.turns(run_id, "d3", superseded=True)) == 2
-    dossier = project.store.dossiers.load(run_id, ["d3"])[0]
-    assert dossier.roles == {"extractor": GOOD}
-    assert dossier.values == GOOD
+    record = project.store.document_records.load(run_id, ["d3"])[0]
+    assert record.roles == {"extractor": GOOD}
+    assert record.values == GOOD
 
 
 def test_a_half_held_debate_starts_over_when_others_are_asked_again(project, run_id):

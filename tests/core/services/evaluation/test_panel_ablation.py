@@ -74,7 +74,7 @@ def test_groups_before_and_after_and_both_styles(world):
     assert part(told, "full", "All groups").after["spearman"].value is None
     assert told.gains["Readers"]["spearman"].value == pytest.approx(2.0)
     assert told.gains["Readers"]["spearman"].interval is not None
-    assert told.sentence.endswith("no telling, as the ratings or the truth have no spread.")
+    assert told.sentence.endswith("no info, as the ratings or the truth have no spread.")
     assert coverage.words(told.counted) == "n = 5 documents; left out: 1 without gold"
     assert (
         panel_ablation.to_json(world.session, world.session.store.runs.get(full))["Clarity"]["groups"][0]["group"]

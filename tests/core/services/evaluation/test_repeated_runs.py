@@ -22,7 +22,6 @@ from core.services.evaluation import (
     run_diff,
 )
 from core.services.evaluation.coverage import Coverage
-from core.services.review import review
 from core.store.reviews import Decision, ReviewChange
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -214,7 +213,7 @@ def test_canaries(world):
             await hold_debate(session.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2026-11")
 
     asyncio.run(debates())
-    assert review.runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
+    assert drift.ranked_runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
     one = drift.drifts(session, run)[0]
     assert one.documents == 3
     assert one.counted == Coverage(3, {"undrawn": 1})

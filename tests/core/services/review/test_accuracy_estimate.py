@@ -1,4 +1,4 @@
-"""What the review proves of a run, from real decisions in a project."""
+"""Accuracy estimates of a run, from real decisions in a project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def world(tmp_path_factory: pytest.TempPathFactory):
 
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     """Go on in the queue's own order, audits between."""
-    listed = queue.listed(session, run, QueueFilter(sort="queue", size=count), actor="ada")
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     for line in listed.lines:
         number = int(line.document_id[1:])
         if number % 4 == 3:  # the word lists are right on the others
@@ -51,14 +51,14 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
 
 def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    queue.set_manner(session, ReviewSettings(share=0.5))
-    nothing = accuracy_estimate.proof(session, run)
+    queue.save_review_settings(session, ReviewSettings(share=0.5))
+    nothing = accuracy_estimate.estimate_accuracy(session, run)
     assert (nothing.documents, nothing.reviewed, nothing.audits, nothing.known) == (48, 0, 0, False)
     assert nothing.more() is None
     assert nothing.missing == 5
     assert nothing.labels[0].naive == pytest.approx(0.75)  # what the word lists say of Clean; half of them is true
     _review(session, run, 24)
-    found = accuracy_estimate.proof(session, run)
+    found = accuracy_estimate.estimate_accuracy(session, run)
     assert found.reviewed == 24
     assert 5 < found.audits < 20
     assert found.right.interval is not None
@@ -72,15 +72,15 @@ def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, R
     assert found.more(2.0) == 0
     assert (found.more(0.001) or 0) <= 24
     review.set_status(session, run.run_id, ["d00"], "Discarded", actor="ada")
-    assert accuracy_estimate.proof(session, run).documents == 47
+    assert accuracy_estimate.estimate_accuracy(session, run).documents == 47
     review.undo(session, actor="ada")
     _review(session, run, 24)
-    whole = accuracy_estimate.proof(session, run)
+    whole = accuracy_estimate.estimate_accuracy(session, run)
     assert (whole.reviewed, whole.right.value) == (48, pytest.approx(0.875))
     assert whole.right.interval is not None
     assert whole.right.interval.high - whole.right.interval.low < 1e-9
     assert whole.labels[0].powered.value == pytest.approx(0.5)
-    queue.set_manner(session, ReviewSettings(share=0.0))
+    queue.save_review_settings(session, ReviewSettings(share=0.0))
 
 
 def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> N
         run = session.store.runs.get(made.run_id)
         assert run is not None
         review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
-        found = accuracy_estimate.proof(session, run)
+        found = accuracy_estimate.estimate_accuracy(session, run)
         assert (found.reviewed, found.audits, found.right.value) == (10, 0, None)
     finally:
         workspace.close()
@@ -103,7 +103,7 @@ def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> N
 
 def test_a_choice_counts_label_by_label_and_ratings_by_their_place_on_the_scale() -> None:
     choice = Codebook(kind="choice", labels=(Label(name="A"), Label(name="B")))
-    assert accuracy_estimate._spread(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
+    assert accuracy_estimate._expand(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
     rating = Codebook(kind="rating", labels=(Label(name="Fluent"),))
-    assert accuracy_estimate._spread(rating, np.array([[3.0], [5.0]])).tolist() == [[0.5], [1.0]]
-    assert accuracy_estimate._right(np.array([[3.0, 4.0]]), np.array([[5.0, 4.0]])).tolist() == [0.5]
+    assert accuracy_estimate._expand(rating, np.array([[3.0], [5.0]])).tolist() == [[0.5], [1.0]]
+    assert accuracy_estimate._share_correct(np.array([[3.0, 4.0]]), np.array([[5.0, 4.0]])).tolist() == [0.5]

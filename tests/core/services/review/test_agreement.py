@@ -33,56 +33,60 @@ def test_agreement_of_two_readers(session, run):
         read(session, run, "ann", document, a=first, b=True)
         read(session, run, "bob", document, a=second, b=True)
     read(session, run, "ann", "d5", a=True, b=True)  # one reader only
-    panel = agreement.panel(session, run)
-    assert (panel.people, panel.documents) == ({"ann": 5, "bob": 4}, 4)
-    alpha, beta = panel.items
-    assert (alpha.n, alpha.same, alpha.kappa) == (4, 0.75, pytest.approx(0.5))
-    assert (beta.same, beta.kappa, beta.alpha) == (1.0, None, None)  # a single value was ever used
-    (dispute,) = panel.disputes
-    assert (dispute.document_id, dispute.item, dispute.said) == ("d2", "a", {"ann": True, "bob": False})
-    assert panel.open == panel.disputes
+    report = agreement.agreement_report(session, run)
+    assert (report.reviewers, report.documents) == ({"ann": 5, "bob": 4}, 4)
+    alpha, beta = report.items
+    assert (alpha.n, alpha.observed, alpha.kappa) == (4, 0.75, pytest.approx(0.5))
+    assert (beta.observed, beta.kappa, beta.alpha) == (1.0, None, None)  # a single value was ever used
+    (disagreement,) = report.disagreements
+    assert (disagreement.document_id, disagreement.item, disagreement.values) == (
+        "d2",
+        "a",
+        {"ann": True, "bob": False},
+    )
+    assert report.open == report.disagreements
 
 
 def test_a_decision_between_readers_counts_until_it_is_taken_back(session, run):
     read(session, run, "ann", "d2", a=True, b=True)
     read(session, run, "bob", "d2", a=False, b=True)
-    assert queue.row(session, run, "d2").values["a"] is False  # the last who submitted
-    agreement.decide(session, run, "d2", "a", True, actor="cy")
-    (dispute,) = agreement.panel(session, run).disputes
-    assert (dispute.decided, dispute.by) == (True, "cy")
+    assert queue.review_row(session, run, "d2").values["a"] is False  # the last who submitted
+    agreement.adjudicate(session, run, "d2", "a", True, actor="cy")
+    (disagreement,) = agreement.agreement_report(session, run).disagreements
+    assert (disagreement.decided, disagreement.by) == (True, "cy")
     read(session, run, "bob", "d2", a=False)
-    assert queue.row(session, run, "d2").values["a"] is True
+    assert queue.review_row(session, run, "d2").values["a"] is True
     review.undo(session, actor="cy")
-    assert agreement.panel(session, run).open
-    assert queue.row(session, run, "d2").values["a"] is False
+    assert agreement.agreement_report(session, run).open
+    assert queue.review_row(session, run, "d2").values["a"] is False
     with pytest.raises(UsageError, match="cannot have the value 3"):
-        agreement.decide(session, run, "d2", "a", 3)
+        agreement.adjudicate(session, run, "d2", "a", 3)
     with pytest.raises(UsageError, match="Nothing was decided"):
-        agreement.decide(session, run, "d2", "a", None)
+        agreement.adjudicate(session, run, "d2", "a", None)
 
 
 def test_a_second_reader_who_has_only_begun_changes_nothing(session, run):
     read(session, run, "ann", "d1", a=True)
     review.edit(session, run.run_id, "d1", "a", False, actor="bob")
-    assert queue.row(session, run, "d1").values["a"] is True
-    assert queue.row(session, run, "d1").status == "Submitted"
-    assert queue.row(session, run, "d1", actor="bob").values["a"] is False
-    assert queue.row(session, run, "d1", actor="bob").status == "Draft"
-    again = queue.page(session, run, QueueFilter(by_others=True), actor="bob").rows
+    assert queue.review_row(session, run, "d1").values["a"] is True
+    assert queue.review_row(session, run, "d1").status == "Submitted"
+    assert queue.review_row(session, run, "d1", actor="bob").values["a"] is False
+    assert queue.review_row(session, run, "d1", actor="bob").status == "Draft"
+    again = queue.review_page(session, run, QueueFilter(by_others=True), actor="bob").rows
     assert [row.document_id for row in again] == ["d1"]
 
 
 def test_what_deciding_blind_shows(session, run):
     """d0 ends in A, d1 in B. Blind on d0: A B, then B is changed to absent, as the verdict has it; blind on d1: B,
     unchanged; d2 (A B) is decided in sight of the verdict, as it has it but for B."""
-    queue.set_manner(session, ReviewSettings(blind=True))
+    queue.save_review_settings(session, ReviewSettings(blind=True))
     for document, values in (("d0", {"a": True, "b": True}), ("d1", {"a": False, "b": True})):
         for item, value in values.items():
             review.edit(session, run.run_id, document, item, value, actor="ann")
         review.reveal(session, run.run_id, document, actor="ann")
     read(session, run, "ann", "d0", b=False)
     review.submit(session, run.run_id, ["d1"], actor="ann")
-    queue.set_manner(session, ReviewSettings(blind=False))
+    queue.save_review_settings(session, ReviewSettings(blind=False))
     read(session, run, "ann", "d2", b=False)
     report = agreement.blind_report(session, run)
     assert (report.changed.count, report.changed.n, report.towards) == (1, 4, 1)
@@ -100,11 +104,11 @@ def test_a_label_whose_definition_changed_is_stale_until_it_is_confirmed(session
     alpha = Label(name="Alpha", id="a", description="now with words")
     session.store.codebooks.save(Codebook(labels=(alpha, book.labels[1])))
     assert staleness.outdated(session) == (("a", 1),)
-    stale = queue.page(session, run, QueueFilter(reason="stale"), actor="ann")
+    stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d0", "d1"]
     assert queue.reason_counts(session, run, actor="ann")["stale"] == 2
     review.submit(session, run.run_id, ["d0"], actor="ann")  # looked at again
-    stale = queue.page(session, run, QueueFilter(reason="stale"), actor="ann")
+    stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d1"]
 
 
@@ -116,7 +120,7 @@ def test_runs_that_disagree_and_documents_by_length(session, run, project):
         await hold_debate(project, other.run_id, "d1", {"extractor": {"b": True}}, {"a": False, "b": True})
 
     asyncio.run(again())
-    found = queue.page(session, run, QueueFilter(reason="samples")).rows
+    found = queue.review_page(session, run, QueueFilter(reason="samples")).rows
     assert [row.document_id for row in found] == ["d0"]
-    assert queue.page(session, run, QueueFilter(length="over 150 words")).total == 0
-    assert queue.page(session, run, QueueFilter(length="up to 40 words")).total == 8
+    assert queue.review_page(session, run, QueueFilter(length="over 150 words")).total == 0
+    assert queue.review_page(session, run, QueueFilter(length="up to 40 words")).total == 8

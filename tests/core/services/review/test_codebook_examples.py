@@ -63,9 +63,9 @@ def _correct(session: ProjectSession, run: RunRow, document: str, item: str, val
 
 
 def _suggested(session: ProjectSession, run: RunRow, document: str) -> tuple[CodebookExample, ...]:
-    found = review.dossier(session, run, document)
+    found = review.load_record(session, run, document)
     assert found is not None
-    return codebook_examples.suggested(session, run, found)
+    return codebook_examples.suggest_examples(session, run, found)
 
 
 def test_a_correction_suggests_the_words_that_misled(session: ProjectSession) -> None:
@@ -85,18 +85,18 @@ def test_the_effect_is_known_before_and_one_click_keeps_it(session: ProjectSessi
     for document in ("d0", "d1", "d2"):
         review.submit(session, run.run_id, [document])
     lesson = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
-    found = codebook_examples.effect(session, run, lesson)
+    found = codebook_examples.preview_example(session, run, lesson)
     assert (found.version, found.matching, found.stale, found.touched) == (2, 2, 3, 3)
     (change,) = found.changes
     assert (change.name, [field.field for field in change.fields]) == ("Price", ["does not count"])
     assert session.store.codebooks.latest().version == 1  # type: ignore[union-attr]
-    assert codebook_examples.teach(session, run, lesson, actor="ada") == 2
+    assert codebook_examples.add_example(session, run, lesson, actor="ada") == 2
     latest = session.store.codebooks.latest()
     assert latest is not None
     assert latest.codebook.label(PRICE).exclude == ("a cleaning fee",)
     assert latest.note == 'exclude example of Price from document d0: "a cleaning fee"'
     assert latest.actor == "ada"
-    assert codebook_examples.used(session) == {"d0": ("a cleaning fee",)}
+    assert codebook_examples.documents_used_as_examples(session) == {"d0": ("a cleaning fee",)}
 
 
 def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
@@ -104,29 +104,35 @@ def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
     version without the example is tested on all again."""
     before = _run(session)
     review.submit(session, before.run_id, ["d0", "d1"])
-    codebook_examples.teach(session, before, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
+    codebook_examples.add_example(session, before, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
     after = _run(session)
     assert evaluate.report(session, before.run_id)["n"] == 4
     told = evaluate.report(session, after.run_id)
     assert (told["n"], told["excluded"]) == (3, 0)
-    assert (accuracy_estimate.proof(session, before).documents, accuracy_estimate.proof(session, before).guarded) == (
+    assert (
+        accuracy_estimate.estimate_accuracy(session, before).documents,
+        accuracy_estimate.estimate_accuracy(session, before).guarded,
+    ) == (
         4,
         0,
     )
-    assert (accuracy_estimate.proof(session, after).documents, accuracy_estimate.proof(session, after).guarded) == (
+    assert (
+        accuracy_estimate.estimate_accuracy(session, after).documents,
+        accuracy_estimate.estimate_accuracy(session, after).guarded,
+    ) == (
         3,
         1,
     )
     codebooks.restore(session, 1)
     assert evaluate.report(session, _run(session).run_id)["n"] == 4
-    assert codebook_examples.used(session) == {}
+    assert codebook_examples.documents_used_as_examples(session) == {}
 
 
 def test_an_unsaved_draft_gets_the_words_and_stays(session: ProjectSession) -> None:
     run = _run(session)
     draft = codebooks.change_label(BOOK, STAFF, description="half written")
     codebooks.keep(session, draft)
-    codebook_examples.teach(session, run, CodebookExample("d0", PRICE, "keywords", "city tax"))
+    codebook_examples.add_example(session, run, CodebookExample("d0", PRICE, "keywords", "city tax"))
     shown = codebooks.standing(session)
     assert shown.codebook.label(STAFF).description == "half written"
     assert shown.codebook.label(PRICE).keywords == ("fee", "city tax")
@@ -136,12 +142,12 @@ def test_an_unsaved_draft_gets_the_words_and_stays(session: ProjectSession) -> N
 
 def test_words_that_cannot_be_added(session: ProjectSession) -> None:
     run = _run(session)
-    with pytest.raises(UsageError, match="no words"):
-        codebook_examples.effect(session, run, CodebookExample("d0", PRICE, "exclude", "  "))
-    with pytest.raises(UsageError, match="there already"):
-        codebook_examples.effect(session, run, CodebookExample("d0", PRICE, "keywords", "Fee"))
+    with pytest.raises(UsageError, match="has no words"):
+        codebook_examples.preview_example(session, run, CodebookExample("d0", PRICE, "exclude", "  "))
+    with pytest.raises(UsageError, match="already in the label"):
+        codebook_examples.preview_example(session, run, CodebookExample("d0", PRICE, "keywords", "Fee"))
     with pytest.raises(UsageError, match="40 at most"):
-        codebook_examples.teach(session, run, CodebookExample("d0", PRICE, "keywords", "x" * 41))
-    with pytest.raises(CodebookError, match="not in the codebook"):
-        codebook_examples.effect(session, run, CodebookExample("d0", "gone", "include", "words"))
+        codebook_examples.add_example(session, run, CodebookExample("d0", PRICE, "keywords", "x" * 41))
+    with pytest.raises(CodebookError, match="no longer in the codebook"):
+        codebook_examples.preview_example(session, run, CodebookExample("d0", "gone", "include", "words"))
     assert session.store.classifiers.codebook_examples() == []

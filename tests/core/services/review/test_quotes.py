@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.annotations import Evidence
 from core.documents import Document
-from core.services.review import quotes
+from core.services.review import review
 from core.store.document_records import DocumentRecord
 
 
@@ -12,7 +12,7 @@ def quote(item: str, words: str) -> Evidence:
     return Evidence(item, words, "text", 0, len(words), "exact")
 
 
-def dossier(roles: dict, evidence: dict) -> DocumentRecord:
+def record(roles: dict, evidence: dict) -> DocumentRecord:
     return DocumentRecord(
         document=Document("d1", {"text": "rates will rise"}), status=None, values={}, unread={}, notes=(), error=None,
         roles=roles, evidence=evidence, reviews={}, review_status="Pending",
@@ -20,11 +20,11 @@ def dossier(roles: dict, evidence: dict) -> DocumentRecord:
 
 
 def test_in_a_choice_a_quote_speaks_for_what_its_role_chose():
-    found = dossier(
+    found = record(
         {"extractor": {"label": "hawk"}, "critic": {"label": "dove"}, "judge": {"label": None}},
         {role: (quote("label", "rise"),) for role in ("extractor", "critic", "judge", "clerk")},
     )
-    assert [(role, each.item) for role, each in quotes.by_role(found)] == [
+    assert [(role, each.item) for role, each in review.quotes_by_role(found)] == [
         ("extractor", "hawk"),
         ("critic", "dove"),
         ("judge", "label"),
@@ -34,4 +34,4 @@ def test_in_a_choice_a_quote_speaks_for_what_its_role_chose():
 
 def test_elsewhere_a_quote_stays_with_its_label():
     given = (quote("food", "rates"), quote("staff", "will"))
-    assert quotes.all_of(dossier({"extractor": {"food": True, "staff": False}}, {"extractor": given})) == given
+    assert review.all_quotes(record({"extractor": {"food": True, "staff": False}}, {"extractor": given})) == given

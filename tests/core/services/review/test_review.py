@@ -5,6 +5,7 @@ import re
 import pytest
 
 from core.errors import UsageError
+from core.services.evaluation import drift
 from core.services.review import queue, review
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
@@ -12,7 +13,7 @@ from tests.core.services import sample_world
 
 
 def rows(session, run, **wanted):
-    return {row.document_id: row for row in queue.page(session, run, QueueFilter(**wanted)).rows}
+    return {row.document_id: row for row in queue.review_page(session, run, QueueFilter(**wanted)).rows}
 
 
 def test_a_row_shows_who_says_what(session, run):
@@ -50,12 +51,12 @@ def test_filters_search_and_order(session, run):
 
 
 def test_pages(session, run):
-    page = queue.page(session, run, QueueFilter(size=3, number=3))
+    page = queue.review_page(session, run, QueueFilter(size=3, number=3))
     assert [row.document_id for row in page.rows] == ["d6", "d7"]
     assert (page.total, page.number, page.pages) == (8, 3, 3)
-    beyond = queue.page(session, run, QueueFilter(size=3, number=9))
+    beyond = queue.review_page(session, run, QueueFilter(size=3, number=9))
     assert (beyond.number, [row.document_id for row in beyond.rows]) == (3, ["d6", "d7"])
-    nothing = queue.page(session, run, QueueFilter(search="no such words", number=4))
+    nothing = queue.review_page(session, run, QueueFilter(search="no such words", number=4))
     assert (nothing.rows, nothing.total, nothing.number, nothing.pages) == ((), 0, 1, 1)
 
 
@@ -68,7 +69,7 @@ def test_an_edit_is_on_disk_before_it_is_spoken_of(tmp_path):
     assert saved.documents == ("d1",)
     with Project.open(path) as project:
         session = sample_world.session_on(project)
-        row = queue.row(session, session.store.runs.get(run_id), "d1")
+        row = queue.review_row(session, session.store.runs.get(run_id), "d1")
     assert row.values == {"a": True, "b": True}
     assert row.verdict == {"a": False, "b": True}
     assert (row.edited, row.wrong, row.status) == ({"a"}, frozenset(), "Draft")
@@ -77,7 +78,7 @@ def test_an_edit_is_on_disk_before_it_is_spoken_of(tmp_path):
 def test_deciding_as_the_verdict_did_is_no_edit(session, run):
     review.edit(session, run.run_id, "d1", "a", True)
     review.edit(session, run.run_id, "d1", "a", False)
-    row = queue.row(session, run, "d1")
+    row = queue.review_row(session, run, "d1")
     assert (row.values["a"], row.edited) == (False, frozenset())
 
 
@@ -86,14 +87,14 @@ def test_undo_and_redo(session, run):
     review.edit(session, run.run_id, "d1", "a", True)
     review.edit(session, run.run_id, "d0", "b", True)
     review.undo(session)
-    assert queue.row(session, run, "d0").values["b"] is False
-    assert queue.row(session, run, "d1").values["a"] is True
+    assert queue.review_row(session, run, "d0").values["b"] is False
+    assert queue.review_row(session, run, "d1").values["a"] is True
     assert review.undo(session).documents == ("d1",)
-    row = queue.row(session, run, "d1")
+    row = queue.review_row(session, run, "d1")
     assert (row.values["a"], row.status) == (False, "Pending")  # value and status were one act
     review.redo(session)
     review.redo(session)
-    assert queue.row(session, run, "d0").values["b"] is True
+    assert queue.review_row(session, run, "d0").values["b"] is True
     assert review.redo(session) is None
 
 
@@ -101,8 +102,8 @@ def test_one_persons_undo_leaves_anothers_work(session, run):
     review.edit(session, run.run_id, "d1", "a", True, actor="ann")
     review.edit(session, run.run_id, "d2", "a", False, actor="bob")
     review.undo(session, actor="ann")
-    assert queue.row(session, run, "d1").values["a"] is False
-    assert queue.row(session, run, "d2").values["a"] is False
+    assert queue.review_row(session, run, "d1").values["a"] is False
+    assert queue.review_row(session, run, "d2").values["a"] is False
 
 
 def test_many_at_once_are_one_act(session, run):
@@ -115,7 +116,7 @@ def test_many_at_once_are_one_act(session, run):
 def test_submitting_confirms_what_was_left_alone(session, run):
     review.edit(session, run.run_id, "d0", "b", True, actor="ann")
     review.submit(session, run.run_id, ["d0"], actor="ann")
-    row = queue.row(session, run, "d0")
+    row = queue.review_row(session, run, "d0")
     assert (row.status, row.edited) == ("Submitted", {"b"})
     settled = session.store.evaluations.reviewed_values().to_pylist()
     assert {(one["item"], one["value"], one["annotator"]) for one in settled} == {
@@ -128,17 +129,17 @@ def test_submitting_confirms_what_was_left_alone(session, run):
 def test_nothing_undecided_is_submitted(session, run):
     with pytest.raises(UsageError, match="d4 has no value yet for Alpha"):
         review.submit(session, run.run_id, ["d0", "d4"])
-    assert queue.row(session, run, "d0").status == "Pending"
+    assert queue.review_row(session, run, "d0").status == "Pending"
     review.edit(session, run.run_id, "d4", "a", True)
     review.submit(session, run.run_id, ["d0", "d4"])
-    assert queue.row(session, run, "d4").status == "Submitted"
+    assert queue.review_row(session, run, "d4").status == "Submitted"
 
 
 def test_discarding_and_reopening(session, run):
     review.set_status(session, run.run_id, ["d0", "d1"], "Discarded")
     assert queue.open_count(session, run) == 6
     review.set_status(session, run.run_id, ["d0"], "Draft")
-    assert queue.row(session, run, "d0").status == "Draft"
+    assert queue.review_row(session, run, "d0").status == "Draft"
 
 
 def test_history_names_who_did_what(session, run):
@@ -170,7 +171,7 @@ def test_finished_runs_come_first(session, run):
     import asyncio
 
     asyncio.run(_finish(session, run))
-    assert [row.run_id for row in review.runs(session)] == [run.run_id, "r0002"]
+    assert [row.run_id for row in drift.ranked_runs(session)] == [run.run_id, "r0002"]
 
 
 async def _finish(session, run):
