@@ -60,7 +60,7 @@ def pieces(found: Sequence[Piece]) -> str:
 
 def _change(change: LabelChange) -> str:
     what = {"added": "added", "removed": "removed", "changed": ""}[change.what]
-    head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "The whole codebook"
+    head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "Codebook"
     rows = "".join(f"<dt>{escape(field.field)}</dt><dd>{pieces(field.pieces)}</dd>" for field in change.fields)
     return f'<h3>{head}<small class="moot-why">{what}</small></h3><dl>{rows}</dl>'
 
@@ -72,7 +72,7 @@ def comparison(versions: Sequence[CodebookVersion], draft: Codebook | None, rest
     names[DRAFT] = "the draft"
     numbers = ([DRAFT] if draft is not None else []) + [each.version for each in versions]
     left, right = st.columns(2)
-    after = left.selectbox("What changed in", numbers, format_func=names.__getitem__, key="versions-after")
+    after = left.selectbox("Changes in version", numbers, format_func=names.__getitem__, key="versions-after")
     place = numbers.index(after)
     older = [number for number in numbers if number != after] or numbers
     nearest = next((number for number in numbers[place + 1 :]), older[-1])
@@ -86,9 +86,9 @@ def comparison(versions: Sequence[CodebookVersion], draft: Codebook | None, rest
     with st.container(horizontal=True):
         for number in chosen:
             if st.button(
-                f"Make v{number} the newest again",
+                f"Restore v{number}",
                 key=f"versions-restore-{number}",
                 disabled=draft is not None,
-                help="Save or discard the draft first" if draft is not None else "It becomes a version of its own",
+                help="Save or discard the draft first" if draft is not None else "Saves it as a new version",
             ):
                 restore(number)

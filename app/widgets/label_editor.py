@@ -40,7 +40,7 @@ class Fields:
         except CodebookError as error:
             state.set_notice("error", error.message, error.remedy)
         except KeyError:
-            state.set_notice("warn", "That label is not there any more", "It was deleted in another tab.")
+            state.set_notice("warn", "Label not found", "It was deleted in another tab.")
 
     def take(self, key: str, edit: Edit) -> None:
         """Keep what a widget holds now, or remember why it cannot be."""
@@ -50,7 +50,7 @@ class Fields:
         except CodebookError as error:
             state.codebook.reject(key, typed, str(error))
         except KeyError:
-            state.set_notice("warn", "That label is not there any more", "It was deleted in another tab.")
+            state.set_notice("warn", "Label not found", "It was deleted in another tab.")
         else:
             state.codebook.accept(key)
 
@@ -107,20 +107,20 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         **fields.bind(key, label.description, changed("description")),
         height=96,
         label_visibility="collapsed",
-        placeholder="What the label is about, so that a stranger would draw the same line.",
+        placeholder="Define the label so that another annotator would decide in the same way.",
     )
     fields.wrong(key)
     if codebook.kind == "choice":
-        field_name("Code", "a number that stands for the label in files and replies")
+        field_name("Code", "number of the label in files and replies")
         st.number_input(
             "Code", **fields.bind(f"label-code-{id}", label.code, changed("code")), step=1, label_visibility="collapsed"
         )
     left, right = st.columns(2)
     with left:
-        field_name("Counts", "examples")
+        field_name("Include", "examples")
         examples(fields, label, "include")
     with right:
-        field_name("Does not count", "examples")
+        field_name("Exclude", "examples")
         examples(fields, label, "exclude")
     keywords(fields, codebook, label)
 
@@ -171,7 +171,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 
     with st.container(key=f"example-{part}-new"):
         st.text_input(
-            f"Another {part} example",
+            f"Add {part} example",
             key=key,
             on_change=add,
             placeholder="Add an example",
@@ -222,24 +222,24 @@ def in_data(found: InData) -> None:
     of = f"of {found.documents:,} documents"
     if found.documents < found.total:
         of += f", drawn from {found.total:,}"
-    rows = [("Keywords hit", f"{found.hit:,}", of)]
+    rows = [("Keyword matches", f"{found.hit:,}", of)]
     if found.with_gold:
         rows.append(("of those with the label in gold", f"{found.present_hit:,}", f"of {found.present:,}"))
         catches = ", ".join(f"“{word}” would find {count:,}" for word, count in found.catches[:3])
         catches = catches or f"such as {', '.join(found.missed_ids)}"
         if found.missed:
-            rows.append(("Gold that no keyword finds", f"{found.missed:,}", catches))
+            rows.append(("Gold labels without a keyword match", f"{found.missed:,}", catches))
         rows.append(
-            ("Hit although gold says absent", f"{found.absent_hit:,}", f"of {found.with_gold - found.present:,}")
+            ("Keyword matches where gold is absent", f"{found.absent_hit:,}", f"of {found.with_gold - found.present:,}")
         )
     best = ", ".join(f"{word} {count:,}" for word, count in found.by_word[:5] if count)
     if best:
-        rows.append(("Most often", "", best))
+        rows.append(("Most frequent", "", best))
     if found.idle:
         shown = ", ".join(found.idle[:8]) + (f" and {len(found.idle) - 8} more" if len(found.idle) > 8 else "")
-        rows.append(("Nowhere in the texts", f"{len(found.idle):,}", shown))
+        rows.append(("Without a match", f"{len(found.idle):,}", shown))
     body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
-    field_name("In your data", "by the rules of the built-in model")
+    field_name("Matches in your data", "by the built-in model")
     st.html(f'<table class="moot-found">{body}</table>')
 
 

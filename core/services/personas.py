@@ -100,12 +100,14 @@ def given(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
     sources = tuple(Path(part.strip()) for part in str(params.pop("sources", "")).split(",") if part.strip())
     text = str(params.get("personas", "")).strip()
     if text and sources:
-        raise UsageError("personas and sources are both given.", "Give a file of personas, or files to make them from.")
+        raise UsageError(
+            "Both personas and sources are given.", "Give a file of personas, or source files to generate them from."
+        )
     if text and not text.startswith("{") and "\n" not in text:
         params["personas"] = read_cast(Path(text)).text
     for path in sources:
         if not path.is_file():
-            raise InputError(f"There is no file {path}.", "Check the path in --param sources.")
+            raise InputError(f"File {path} does not exist.", "Check the path in --param sources.")
     return replace(plan, params=params), sources
 
 
@@ -150,7 +152,7 @@ def make(
     """Have a model make personas out of documents, which are kept in the project. The future raises UsageError when
     nothing is found, and the ModelError that stopped it; a second try then pays only for what is missing."""
     if not sources:
-        raise UsageError("There is no document to make personas from.", "Add at least one.")
+        raise UsageError("There are no sources to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
     settings = _settings(codebook, session.models.resolve(role_model))
     step = persona_extraction.make(
@@ -316,7 +318,7 @@ def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
         if members:
             groups.append(group.model_dump() | {"personas": members})
     if not groups:
-        raise UsageError("A panel needs at least one persona.", "Add another before this one goes.")
+        raise UsageError("A panel needs at least one persona.", "Add another persona before you delete this one.")
     return change(cast, groups=groups)
 
 

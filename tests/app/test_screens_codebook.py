@@ -97,7 +97,7 @@ def test_move_and_delete(saved: ProjectSession) -> None:
 
 def test_in_your_data_and_no_markup_from_documents(saved: ProjectSession) -> None:
     shown = html(open_room("codebook"))
-    assert "Keywords hit</td><td>1</td><td>of 1 documents" in shown
+    assert "Keyword matches</td><td>1</td><td>of 1 documents" in shown
     assert "<img src=x" not in shown
 
 
@@ -124,7 +124,7 @@ def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
 
 def test_a_label_without_a_word_is_warned_of(session: ProjectSession) -> None:
     codebooks.save(session, load_yaml("labels: [{name: Other}]"))
-    assert "The built-in model cannot look for this" in html(open_room("codebook"))
+    assert "The built-in model cannot find this label" in html(open_room("codebook"))
 
 
 def test_compare(saved: ProjectSession) -> None:

@@ -37,7 +37,7 @@ def test_out_of_documents_to_a_saved_panel(session: ProjectSession) -> None:
     source = SAMPLES / "panel" / "reading_at_home.md"
     documents(at).set_value([(source.name, source.read_bytes(), "text/markdown")]).run()
     assert source.name in html(at)
-    button(at, "Make personas")
+    button(at, "Generate personas")
     for _ in range(20):
         if "from 9 dimensions" in html(at) or "dimensions found" in html(at):
             break
@@ -57,7 +57,7 @@ def test_out_of_documents_to_a_saved_panel(session: ProjectSession) -> None:
     assert "Saved as v1" in html(at)
     (version,) = session.store.personas.history()
     assert (version.note, version.cast.members[0].persona.name) == ("first panel", "Nuria")
-    button(at, "Seat them on a run")
+    button(at, "Use in a run")
     plan = planning.load_plan(session)
     card = protocols.find(plan.protocol)
     assert card.name == "panel"

@@ -1,4 +1,4 @@
-"""Codebook: what to look for, in words, and what those words do to a prompt and find in the data."""
+"""The Codebook page: label definitions, the resulting prompts, and keyword matches in the data."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def main() -> None:
         if label is not None:
             editor(session, fields, standing, label)
         else:
-            with panel("No label yet", key="editor"):
-                st.html('<div class="moot-line">Add the first one on the left.</div>')
+            with panel("No labels yet", key="editor"):
+                st.html('<div class="moot-line">Add the first label on the left.</div>')
     with right:
         prompts(session, standing)
 
@@ -71,7 +71,7 @@ def top(session: ProjectSession, standing: CodebookStatus) -> None:
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             files(session, book)
         if standing.dirty:
-            back = "Back to the saved version" if standing.saved is not None else "Begin again"
+            back = "Restore the saved version" if standing.saved is not None else "Delete the draft"
             st.button("Discard", on_click=discard, args=(session,), help=back)
         if standing.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
@@ -82,9 +82,7 @@ def top(session: ProjectSession, standing: CodebookStatus) -> None:
                 error_box(error)
             else:
                 reset_widgets(NOTE)
-                state.set_notice(
-                    "ok", f"Saved as v{version}", "Runs made from now on use it; those before keep theirs."
-                )
+                state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
                 st.rerun()
 
 
@@ -94,7 +92,7 @@ def discard(session: ProjectSession) -> None:
     CodebookState.rejected.reset()
 
 
-@st.dialog("What changed", width="large")
+@st.dialog("Changes", width="large")
 def compare(session: ProjectSession) -> None:
     """Two versions side by side."""
     standing = codebooks.standing(session)
@@ -137,7 +135,7 @@ def bring(session: ProjectSession, book: Codebook | None) -> None:
     state.codebook.note_draft_saved()
     state.data.clear_uploaders()
     state.codebook.select_label(None)
-    state.set_notice("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
+    state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
     st.rerun()
 
 
@@ -183,9 +181,9 @@ def whole(fields: Fields, standing: CodebookStatus) -> None:
     """What concerns all labels."""
     book = standing.codebook
     with panel("All labels", key="whole"):
-        st.text_input("Name of the codebook", **fields.bind("book-name", book.name, part("name")))
+        st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
         st.segmented_control(
-            "A document gets", list(KINDS), format_func=KINDS.__getitem__, required=True,
+            "Label type", list(KINDS), format_func=KINDS.__getitem__, required=True,
             **fields.bind("book-kind", book.kind, part("kind")),
         )  # fmt: skip
         if book.scale is not None:
@@ -194,7 +192,7 @@ def whole(fields: Fields, standing: CodebookStatus) -> None:
             high.number_input("to", step=1, **fields.bind("book-max", book.scale.max, scale("max")))
             fields.wrong("book-min")
             fields.wrong("book-max")
-        st.text_input("One document is a", **fields.bind("book-unit", book.unit, part("unit")))
+        st.text_input("Document type", **fields.bind("book-unit", book.unit, part("unit")))
         st.text_input(
             "Domain", **fields.bind("book-domain", book.domain, part("domain")), placeholder="hospitality, medicine ..."
         )
@@ -224,7 +222,7 @@ def history(session: ProjectSession, standing: CodebookStatus) -> None:
         draft = f"{changed} change{'' if changed == 1 else 's'}" if standing.dirty else ""
         codebook_versions.version_rows(codebooks.history(session), draft)
         if standing.dirty:
-            st.text_input(f"Note for v{standing.next_version}", key=NOTE, placeholder="what changed, in a few words")
+            st.text_input(f"Note for v{standing.next_version}", key=NOTE, placeholder="Summary of the changes")
 
 
 # -- the middle
@@ -252,14 +250,14 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
             st.button("", icon=":material/arrow_downward:", key="label-down", type="tertiary",
                       disabled=place == len(book.labels) - 1, help="Move down", on_click=move, args=(1,))  # fmt: skip
             with st.popover("", icon=":material/delete:", type="tertiary", help="Delete the label"):
-                st.html('<div class="moot-line">Runs and reviews made with it keep it.</div>')
+                st.html('<div class="moot-line">Existing runs and reviews keep the label.</div>')
                 st.button(
                     "Delete the label", key="label-delete", type="primary",
                     on_click=lambda: fields.do(lambda now: codebooks.delete_label(now, label.id)),
                 )  # fmt: skip
         for warning in codebooks.warnings(book):
             if f"'{label.name}'" in warning:
-                notice("warn", "The built-in model cannot look for this", warning)
+                notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
         if session.store.documents.count():
             label_editor.in_data(
@@ -272,7 +270,7 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
             notice(
                 "info",
                 f"{stale:,} reviewed documents were decided under the words before",
-                "They keep their labels; Review marks them once this is saved.",
+                "They keep their labels. Review marks them after you save.",
             )
 
 
@@ -287,7 +285,7 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
     marked = (
         f" Lines changed since v{standing.saved.version} are marked." if saved is not None and standing.saved else ""
     )
-    with panel("What the model gets", key="prompt-panel") as head:
+    with panel("Prompt preview", key="prompt-panel") as head:
         document = None
         if total:
             with head:
@@ -300,12 +298,12 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
                     label_visibility="collapsed",
                     width=134,
                     icon=":material/article:",
-                    help="The document, by its number in the file",
+                    help="Row number of the document in the file",
                 )
             _, found = overview.document_page(session, offset=state.codebook.document - 1, limit=1)
             document = found[0] if found else None
         if not book.labels:
-            st.html('<div class="moot-line">Nothing yet: there is no label.</div>')
+            st.html('<div class="moot-line">Add a label to see the prompt.</div>')
             return
         try:
             protocol = planning.load_plan(session).protocol
@@ -328,10 +326,10 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
 
 def start(session: ProjectSession, fields: Fields) -> None:
     """Nothing to look for yet: templates, a file, or an empty one."""
-    header("Codebook", "say what to look for")
+    header("Codebook", "define the labels")
     left, right = st.columns((2.2, 1), gap="large")
     with left:
-        st.html('<div class="moot-strong">Start from a template<small>Change all of it later.</small></div>')
+        st.html('<div class="moot-strong">Start from a template<small>Everything can be changed later.</small></div>')
         cells = st.columns(3)
         for number, template in enumerate(codebooks.templates()):
             with cells[number % 3], st.container(border=True, key=f"template-{template.key}", gap="small"):
@@ -343,7 +341,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
                 tags(book.labels)
                 st.button("Use", key=f"use-{template.key}", on_click=use, args=(fields, book))
     with right:
-        st.html('<div class="moot-strong">Or from nothing<small>One label at a time.</small></div>')
+        st.html('<div class="moot-strong">Start from scratch<small>One label at a time.</small></div>')
         st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))
         st.html(
             '<div class="moot-strong">Or from a file<small>A codebook that was exported, or written by hand.</small>'
@@ -361,7 +359,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
 def use(fields: Fields, book: Codebook) -> None:
     """Take a template as the draft."""
     fields.do(lambda _: book)
-    state.set_notice("ok", f"{book.name} is the draft now", "Change what you like, then save it as v1.")
+    state.set_notice("ok", f"{book.name} is now the draft", "Edit it, then save it as v1.")
 
 
 main()

@@ -18,11 +18,11 @@ from core.services.session import ProjectSession
 
 FIELDS = (
     ("name", "Name", ""),
-    ("dimension", "What it looks for", "The one thing that it judges by, in its own terms."),
-    ("demographics", "Who it is", "Age, profession, whatever of a life bears on it."),
-    ("specialty", "What it knows best", ""),
-    ("traits", "How it is", "In mind and temper."),
-    ("relationships", "Among people", "How it stands to the other stakeholders."),
+    ("dimension", "Evaluation dimension", "The one aspect that the persona judges."),
+    ("demographics", "Demographics", "Age, profession and relevant background."),
+    ("specialty", "Specialty", ""),
+    ("traits", "Traits", "Psychological traits."),
+    ("relationships", "Relationships", "Relationships with other stakeholders."),
 )
 AROUND = 160
 """Characters of a source shown on either side of a quotation."""

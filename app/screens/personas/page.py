@@ -70,13 +70,13 @@ def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSet
             )
             bring(session)
         if dirty:
-            st.button("Discard", on_click=session.store.personas.drop_draft, help="Back to the saved version")
+            st.button("Discard", on_click=session.store.personas.drop_draft, help="Restore the saved version")
         if dirty and st.button(f"Save as v{number}", type="primary", key="personas-save"):
             version = personas.save(session, current, st.session_state.get(NOTE, ""))
             reset_widgets(NOTE)
-            state.set_notice("ok", f"Saved as v{version}", "Panels that are started from now on are made of it.")
+            state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
             st.rerun()
-        if not dirty and saved is not None and st.button("Seat them on a run", icon=":material/forum:"):
+        if not dirty and saved is not None and st.button("Use in a run", icon=":material/forum:"):
             planning.save_plan(session, personas.on_the_panel(planning.load_plan(session)))
             state.run.show_setup(True)
             open_page("run")
@@ -94,7 +94,7 @@ def bring(session: ProjectSession) -> None:
         return
     state.codebook.note_draft_saved()
     state.data.clear_uploaders()
-    state.set_notice("ok", f"{upload.name} is the draft now", "Look it through, then save it as a version.")
+    state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
     st.rerun()
 
 
@@ -104,7 +104,7 @@ def bring(session: ProjectSession) -> None:
 def sources(session: ProjectSession, job: personas.Job | None) -> None:
     """The documents, and the button that makes personas out of them."""
     kept = session.store.personas.sources()
-    with panel("Sources", "what your stakeholders say", key="persona-sources"):
+    with panel("Sources", "statements of your stakeholders", key="persona-sources"):
         uploads = st.file_uploader(
             "Documents", type=["txt", "md", "pdf"], accept_multiple_files=True, label_visibility="collapsed",
             key=state.data.uploader("persona-sources-files"),
@@ -143,17 +143,18 @@ def making(session: ProjectSession) -> None:
     specs = list(dict.fromkeys(role_model.spec for role_model in role_models))
     left, right = st.columns(2, wrap=False)
     left.number_input("Groups", 1, 12, key=with_value("persona-groups", st.session_state.get("persona-groups", 4)),
-                      help="At most so many.")  # fmt: skip
-    right.number_input("Each of", 1, 12, key=with_value("persona-each", st.session_state.get("persona-each", 3)),
-                       help="At most so many personas in a group.")  # fmt: skip
+                      help="Maximum number of groups.")  # fmt: skip
+    right.number_input(
+        "Personas per group", 1, 12, key=with_value("persona-each", st.session_state.get("persona-each", 3)),
+                       help="Maximum number of personas in a group.")  # fmt: skip
     spec = st.selectbox(
-        "Made by", specs, key="persona-maker", accept_new_options=True,
+        "Model", specs, key="persona-maker", accept_new_options=True,
         help="connection/model. The built-in copies sentences.",
     )  # fmt: skip
     if book is None:
-        notice("info", "No codebook yet", "Personas are made for what the codebook asks: save one first.")
+        notice("info", "No codebook yet", "Personas are generated for a codebook. Save one first.")
         return
-    if st.button("Make personas", type="primary", icon=":material/groups:", width="stretch"):
+    if st.button("Generate personas", type="primary", icon=":material/groups:", width="stretch"):
         try:
             job = personas.start(
                 session,
@@ -187,15 +188,13 @@ def ended(session: ProjectSession, job: personas.Job) -> None:
         st.rerun()
     personas.keep(session, made.made.cast)
     state.codebook.note_draft_saved()
-    state.set_notice(
-        "ok", made.words, " ".join(made.made.notes) or "They are a draft: look them through, then save them."
-    )
+    state.set_notice("ok", made.words, " ".join(made.made.notes) or "Check the draft, then save it.")
     st.rerun()
 
 
 def whole(session: ProjectSession, current: PersonaSet) -> None:
     """What concerns all of them."""
-    with panel("The task", "what they judge, and for whom", key="persona-task"):
+    with panel("Task", "what the personas judge, and for whom", key="persona-task"):
         book = codebooks.current(session)
 
         def taken() -> None:
@@ -203,7 +202,8 @@ def whole(session: ProjectSession, current: PersonaSet) -> None:
 
         st.text_area(
             "Task", key=with_value("persona-task-text", current.task), on_change=taken, height=120,
-            label_visibility="collapsed", placeholder=personas.task_of(book)[:300] if book else "What they judge",
+            label_visibility="collapsed",
+            placeholder=personas.task_of(book)[:300] if book else "What the personas judge",
         )  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def groups(session: ProjectSession, current: PersonaSet) -> str:
         with panel(group.name, sub, key=f"persona-group-{place}") as head:
             with head:
                 st.button(
-                    "", icon=":material/add:", key=f"persona-add-{place}", type="tertiary", help="One more persona",
+                    "", icon=":material/add:", key=f"persona-add-{place}", type="tertiary", help="Add a persona",
                     on_click=views.keep, args=(session, lambda now, name=group.name: personas.add_persona(now, name)),
                 )  # fmt: skip
             if group.characteristics:
@@ -241,7 +241,7 @@ def groups(session: ProjectSession, current: PersonaSet) -> str:
         if name:
             views.keep(session, lambda now: personas.add_persona(now, name))
 
-    st.text_input("Another group", key=FIRST, on_change=another, placeholder="its name, such as Patients")
+    st.text_input("Add a group", key=FIRST, on_change=another, placeholder="Group name, such as Patients")
     return str(chosen)
 
 
@@ -249,10 +249,10 @@ def editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
     """The persona that is edited, and the words it stands on."""
     member = next(member for member in current.members if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
-        with head, st.popover("", icon=":material/delete:", type="tertiary", help="Take the persona out"):
+        with head, st.popover("", icon=":material/delete:", type="tertiary", help="Delete the persona"):
             st.html('<div class="moot-line">Runs that were made with it keep it.</div>')
             st.button(
-                "Take it out", key="persona-delete", type="primary",
+                "Delete persona", key="persona-delete", type="primary",
                 on_click=views.keep, args=(session, lambda now: personas.change_persona(now, name)),
             )  # fmt: skip
         views.fields(session, member.persona)
@@ -269,7 +269,7 @@ def history(session: ProjectSession, current: PersonaSet, saved: personas.Person
                 st.text_input(f"Note for v{(saved.version if saved else 0) + 1}", key=NOTE)
     run = personas.last_panel(session)
     if run is not None:
-        with panel("What the groups took", run.run_id, key="persona-costs"):
+        with panel("Cost per group", run.run_id, key="persona-costs"):
             views.cost_table(personas.costs(session, run))
 
 

@@ -166,7 +166,7 @@ def restore(session: ProjectSession, version: int) -> int:
     """
     old = session.store.codebooks.get(version)
     if old is None:
-        raise CodebookError(f"There is no version {version} of the codebook.", "Choose another.")
+        raise CodebookError(f"Codebook version {version} does not exist.", "Choose another version.")
     return session.store.codebooks.save(old.codebook, note=f"v{version} again")
 
 
@@ -218,12 +218,12 @@ def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
     """``name`` on one line if a label (other than ``label_id``) may have it; CodebookError says why not."""
     name = " ".join(name.split())
     if not normalise(name):
-        raise CodebookError("A label needs a name.", "The one before is kept.")
+        raise CodebookError("A label needs a name.", "The previous name is kept.")
     if normalise(name) in RESERVED_NAMES:
-        raise CodebookError(f"'{name}' is reserved: it says that no label is present.", "Choose another name.")
+        raise CodebookError(f"'{name}' is reserved for documents without labels.", "Choose another name.")
     other = codebook.find(name)
     if other is not None and other.id != label_id:
-        raise CodebookError(f"There is a label '{other.name}' already.", "Choose another name.")
+        raise CodebookError(f"A label '{other.name}' already exists.", "Choose another name.")
     return name
 
 
@@ -406,9 +406,9 @@ def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
     if not lends:
         return codebook.model_copy(
             update={"labels": labels}
-        ), "Keywords are those of common aspects; change them freely."
+        ), "Keywords are suggestions for common aspects; edit them as needed."
     whole = {name: getattr(best.codebook, name) for name in ("unit", "domain", "guideline")}
-    told = f"Their definitions are those of the template '{best.codebook.name}'; change them freely."
+    told = f"Definitions come from the template '{best.codebook.name}'; edit them as needed."
     return codebook.model_copy(update={"labels": labels, **whole}), told
 
 

@@ -173,7 +173,7 @@ def _corrected_labels(codebook: Codebook, item: str, said: Value, true: Value) -
 
 
 def _example_text(codebook: Codebook, label_id: str, part: Part, found: DocumentRecord) -> str:
-    """Return the most info words: a supported quote for the label, else the clause with a keyword, else nothing."""
+    """Return the most relevant words: a supported quote for the label, else the clause with a keyword, else nothing."""
     item = CHOICE_ITEM if codebook.kind == "choice" else label_id
     quotes = [quote for said in found.evidence.values() for quote in said if quote.supported and quote.item == item]
     if codebook.kind != "choice" and quotes:
