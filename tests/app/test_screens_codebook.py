@@ -101,12 +101,12 @@ def test_in_your_data_and_no_markup_from_documents(saved: ProjectSession) -> Non
     assert "<img src=x" not in shown
 
 
-def test_import_and_a_file_that_is_none(saved: ProjectSession) -> None:
+def test_imports_codebook_and_refuses_invalid_file(saved: ProjectSession) -> None:
     at = open_room("codebook")
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: a}, {name: A}]", "text/yaml")).run()
     assert "two labels have the same name" in html(at)
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: price}, {name: Staff}]", "text/yaml")).run()
-    assert "c.yaml is the draft now" in html(at)
+    assert "c.yaml is now the draft" in html(at)
     assert names(saved) == ("price", "Staff")
     assert codebooks.standing(saved).codebook.labels[0].id == PRICE
 
@@ -122,15 +122,15 @@ def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
     assert (scale.min, scale.max) == (0, 5)
 
 
-def test_a_label_without_a_word_is_warned_of(session: ProjectSession) -> None:
+def test_warns_of_a_label_without_words(session: ProjectSession) -> None:
     codebooks.save(session, load_yaml("labels: [{name: Other}]"))
     assert "The built-in model cannot find this label" in html(open_room("codebook"))
 
 
-def test_compare(saved: ProjectSession) -> None:
+def test_compares_versions(saved: ProjectSession) -> None:
     codebooks.save(saved, codebooks.change_label(BOOK, PRICE, name="Cost"), "renamed")
     at = open_room("codebook")
     button(at, "Compare")
     shown = html(at)
     assert "<del>Price</del> <ins>Cost</ins>" in shown
-    assert [each.label for each in at.button if each.label.startswith("Make v")] == ["Make v1 the newest again"]
+    assert [each.label for each in at.button if each.label.startswith("Restore v")] == ["Restore v1"]
