@@ -1,5 +1,5 @@
 """The built-in word-list baseline: answers from the keywords of the codebook instead of a language model."""
 
-from core.baseline.model import VERSION, answer, describe, evidence, hits
+from core.baseline.model import VERSION, describe, evidence, hits, write_reply
 
-__all__ = ["VERSION", "answer", "describe", "evidence", "hits"]
+__all__ = ["VERSION", "describe", "evidence", "hits", "write_reply"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.baseline.scan import clause_at, clauses_of, window
+from core.baseline.scan import clause_at, clauses_of, quote_window
 from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document, Value
@@ -100,6 +100,6 @@ def _quoted(text: str, words: Sequence[str]) -> str:
         if at >= 0 and len(lowered) == len(text):
             clauses = list(clauses_of(text))
             if clauses:
-                start, end = window(text, clauses[clause_at(clauses, at)], at, at + len(word))
+                start, end = quote_window(text, clauses[clause_at(clauses, at)], at, at + len(word))
                 return f': "{text[start:end]}"' if text[start:end].strip() else ""
     return ""

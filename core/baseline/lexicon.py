@@ -1,4 +1,4 @@
-"""Terms: a word or phrase that speaks for a label, with the forms it is found under and what a hit on it counts."""
+"""Lexicon of a codebook: words and phrases that indicate a label, with their forms and weights."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ from core.codebook import Codebook, Label, normalise
 Source: TypeAlias = Literal["keyword", "name", "description", "include", "idiom"]
 
 WEIGHTS: Mapping[Source, float] = {"keyword": 1.0, "name": 1.0, "description": 0.8, "include": 0.5, "idiom": 0.0}
-"""What a hit counts. Of a definition, only words that no other label's definition has count in full."""
+"""Weight of a hit by the source of its word.
+
+Words of a definition count in full only if no other label's definition has them.
+"""
 
 NO_LABEL = -1
-"""The label of an idiom."""
+"""Label number of an idiom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word or phrase that speaks for a label (its number). ``pattern`` has the admissible forms of each token."""
+    """A word or phrase that indicates a label (by number). ``pattern`` has the admissible forms of each token."""
 
     label: int
     text: str
@@ -49,33 +52,36 @@ class Term:
 
     @property
     def listed(self) -> bool:
-        """Whether the codebook's author listed it: a keyword or the label's name."""
+        """True if the codebook's author listed it: a keyword or the label's name."""
         return self.source in ("keyword", "name")
 
 
-def term(label: int, text: str, source: Source, factor: float = 1.0) -> Iterator[Term]:
-    """The term for ``text``; none when there is nothing in it to look for."""
+def make_terms(label: int, text: str, source: Source, factor: float = 1.0) -> Iterator[Term]:
+    """Yield the term for ``text``; none if it has no word to look for."""
     words = [token for token, _, _ in tokens(text)]
     if words and (len(words) > 1 or words[0] not in FUNCTION_WORDS):
         yield Term(label, text, source, WEIGHTS[source] * factor, tuple(map(forms, words)))
 
 
-SECOND_HAND = 0.6
-"""Factor on the derived words of a label that has keywords: its author already said which words matter."""
+DERIVED_FACTOR = 0.6
+"""Factor for derived words of a label with keywords, because its author already named the words that matter."""
 
-MODIFIER = 0.6
-"""Factor on a single word of a phrase in a description: "list" of "wine list"."""
+MODIFIER_FACTOR = 0.6
+"""Factor for a single word of a phrase in a description: "list" of "wine list"."""
 
-LONGEST = 3
+MAX_PHRASE_WORDS = 3
 """Most words of a derived phrase."""
 
 _SENTENCE = re.compile(r"[.;:!?\n]+(?=\s|$)")
 _CHUNK = re.compile(r"[.,;:!?()\[\]/\"“”‘—–\n]+|\s-\s")
 
 
-def derive(codebook: Codebook, listed: Sequence[Sequence[Term]]) -> list[Term]:
-    """The derived terms of all labels, weighed by how many labels share them; ``listed`` are the labels' own terms."""
-    common = commonplace(codebook)
+def derive_terms(codebook: Codebook, listed: Sequence[Sequence[Term]]) -> list[Term]:
+    """Return the derived terms of all labels, weighted by how many labels share them.
+
+    ``listed`` are the labels' own terms.
+    """
+    common = common_words(codebook)
     derived = [
         [term for term in _derived(number, label) if term.key.isdisjoint(common)]
         for number, label in enumerate(codebook.labels)
@@ -101,13 +107,13 @@ def derive(codebook: Codebook, listed: Sequence[Sequence[Term]]) -> list[Term]:
     return kept
 
 
-def commonplace(codebook: Codebook) -> frozenset[str]:
-    """The words of the codebook's unit and domain: they tell no document from another."""
+def common_words(codebook: Codebook) -> frozenset[str]:
+    """Return the words of the codebook's unit and domain, which do not distinguish documents."""
     return frozenset().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
 
 
 def phrases(text: str) -> Iterator[list[str]]:
-    """Runs of words of content; a run ends at a mark, a function word or a generic word."""
+    """Yield runs of content words; a run ends at a mark, a function word or a generic word."""
     for chunk in _CHUNK.split(text):
         run: list[str] = []
         for word, _, _ in tokens(chunk):
@@ -130,24 +136,23 @@ def _general() -> frozenset[str]:
 
 
 def _derived(number: int, label: Label) -> Iterator[Term]:
-    factor = SECOND_HAND if label.keywords else 1.0
+    factor = DERIVED_FACTOR if label.keywords else 1.0
     for phrase in (phrase for text in _counting(label.description) for phrase in phrases(text)):
-        yield from _parts(number, phrase, "description", factor, MODIFIER)
+        yield from _parts(number, phrase, "description", factor, MODIFIER_FACTOR)
     for phrase in (phrase for text in label.include for phrase in phrases(text)):
         yield from _parts(number, phrase, "include", factor, 1.0)
 
 
 def _parts(number: int, phrase: list[str], source: Source, factor: float, part: float) -> Iterator[Term]:
     full = WEIGHTS[source] * factor
-    if 1 < len(phrase) <= LONGEST:
+    if 1 < len(phrase) <= MAX_PHRASE_WORDS:
         yield Term(number, " ".join(phrase), source, full, tuple(map(forms, phrase)))
     for word in phrase:
         yield Term(number, word, source, full if len(phrase) == 1 else full * part, (forms(word),))
 
 
 def _counting(description: str) -> Iterator[str]:
-    """The parts of a description that say what counts: without sentences on what does not, and without what follows
-    a "not"."""
+    """Yield the parts of a description that say what counts, without negative sentences and text after "not"."""
     for sentence in _SENTENCE.split(description):
         if not PREDICATE_NEGATION.search(sentence):
             words = list(tokens(sentence))
@@ -156,7 +161,7 @@ def _counting(description: str) -> Iterator[str]:
 
 
 class _Names:
-    """One name for all terms that share a form, so that "stain" and "stained" count as one word."""
+    """A common name for terms that share a form, so that "stain" and "stained" count as one word."""
 
     def __init__(self, terms: Iterable[Term]) -> None:
         self._names: dict[str, str] = {}
@@ -172,7 +177,7 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """An exclude example of a label: what it says, and the forms of each of its words of content."""
+    """An exclude example of a label: its text, and the forms of each of its content words."""
 
     label: int
     text: str
@@ -181,10 +186,7 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
-    """All of a codebook's terms, found by the token that they begin with.
-
-    ``exclusions`` and ``usable`` (does the label have any word?) go by label.
-    """
+    """All terms of a codebook, indexed by their first token."""
 
     codebook: Codebook
     index: Mapping[str, tuple[Term, ...]]
@@ -194,12 +196,12 @@ class Lexicon:
 
 @lru_cache(maxsize=64)
 def lexicon_of(codebook: Codebook) -> Lexicon:
-    """The lexicon of a codebook; the same object for an equal one."""
+    """Return the lexicon of a codebook; the same object for an equal codebook."""
     listed = [list(_listed(number, label)) for number, label in enumerate(codebook.labels)]
     terms = [
         *(one for own in listed for one in own),
-        *derive(codebook, listed),
-        *(one for idiom in IDIOMS for one in term(NO_LABEL, idiom, "idiom")),
+        *derive_terms(codebook, listed),
+        *(one for idiom in IDIOMS for one in make_terms(NO_LABEL, idiom, "idiom")),
     ]
     index: dict[str, dict[tuple[int, frozenset[str]], Term]] = {}
     for one in terms:
@@ -208,7 +210,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
             found = index.setdefault(form, {})
             if place not in found or found[place].weight < one.weight:
                 found[place] = one
-    common = commonplace(codebook)
+    common = common_words(codebook)
     numbers = range(len(codebook.labels))
     return Lexicon(
         codebook,
@@ -219,18 +221,18 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
 
 
 def _listed(number: int, label: Label) -> Iterator[Term]:
-    """Terms that the label's author listed, and the label's own name."""
+    """Yield the terms that the label's author listed, and the label's own name."""
     for keyword in label.keywords:
-        yield from term(number, keyword, "keyword")
+        yield from make_terms(number, keyword, "keyword")
     if normalise(label.name) in CATCH_ALL_NAMES:
         return
     words = [token for token, _, _ in tokens(label.name)]
     content = [word for word in words if word not in FUNCTION_WORDS]
     if len(words) > 1:
-        yield from term(number, label.name, "name")
+        yield from make_terms(number, label.name, "name")
     for word in content:
         if len(content) == 1 or (len(content) <= 3 and word not in GENERIC_WORDS and len(word) > 1):
-            yield from term(number, word, "name")
+            yield from make_terms(number, word, "name")
 
 
 def _exclusions(number: int, label: Label, common: frozenset[str]) -> Iterator[Exclusion]:

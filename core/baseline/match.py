@@ -1,4 +1,4 @@
-"""What the roles share: a text seen through a lexicon, and how the baseline speaks of it."""
+"""Matches of a lexicon in a text, and the phrases in which the baseline reports them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from core.baseline.scan import Hit, Scan
 from core.codebook import Label
 from core.debate.turns import Reply
 
-NAMES = "Word-list baseline"
+BASELINE_NAME = "Word-list baseline"
 
-PROPOSED = 0.35
-"""What an extractor takes to name a label, objections left aside: in a label with keywords, more than one word of an
-include example."""
-DOUBTED = 0.6
-"""Below this a critic challenges: less than a keyword, the name or a clear word of the description."""
-NEEDED = 0.4
-"""What a judge takes to keep a label that somebody doubts, objections counted."""
+PROPOSE_THRESHOLD = 0.35
+"""Score from which an extractor names a label, without objections.
 
-WORDS = 3
-QUOTES = 2
+For a label with keywords this is more than one word of an include example.
+"""
+CHALLENGE_THRESHOLD = 0.6
+"""Score below which a critic challenges: less than a keyword, the name or a clear word of the description."""
+KEEP_THRESHOLD = 0.4
+"""Score from which a judge keeps a disputed label, with objections."""
+
+MAX_WORDS = 3
+MAX_QUOTES = 2
 
 _FROM = {
     "keyword": "a keyword",
@@ -32,8 +34,8 @@ _FROM = {
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """A text seen through a lexicon. Labels go by their number."""
+class Matches:
+    """Matches of a lexicon in a text. Labels are identified by their number."""
 
     lexicon: Lexicon
     scan: Scan
@@ -44,39 +46,39 @@ class View:
 
     @property
     def usable(self) -> list[int]:
-        """The labels that have a word to look for."""
+        """Labels that have a word to look for."""
         return [number for number, usable in enumerate(self.lexicon.usable) if usable]
 
     @property
     def unit(self) -> str:
-        """What one document is, on one line."""
+        """The unit of a document, on one line."""
         return " ".join(self.lexicon.codebook.unit.split()) or "text"
 
     def name(self, number: int) -> str:
         return self.labels[number].name
 
     def named(self, reply: Reply) -> list[int]:
-        """The labels that a reply's list holds."""
+        """Return the labels that a reply's list contains."""
         present = set(reply.reading.present)
         return [number for number, label in enumerate(self.labels) if label.id in present]
 
     def support(self, number: int, most: int = 1, least: float = 0.0) -> tuple[str, str]:
-        """What stands behind a label: the clauses of its strongest hits, quoted, and the words hit in them."""
+        """Return (quotes, words) of a label: the clauses of its strongest hits, quoted, and the words hit in them."""
         best = self.scan.best(number)
         hits = [hit for hit in best if hit.strength >= least] or best[:1]
         clauses = list(dict.fromkeys(hit.clause for hit in hits))[:most]
         shown = [next(hit for hit in hits if hit.clause == clause) for clause in clauses]
         quotes = dict.fromkeys(f'"{self.scan.quote(hit)}"' for hit in shown)
         words = list(dict.fromkeys(self.scan.word(hit) for hit in hits if hit.clause in clauses))
-        more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
-        return " and ".join(quotes), ", ".join(words[:WORDS]) + more
+        more = f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else ""
+        return " and ".join(quotes), ", ".join(words[:MAX_WORDS]) + more
 
     def origin(self, hit: Hit) -> str:
-        """Where in the codebook the word comes from."""
+        """Return the part of the codebook that the word comes from."""
         return _FROM[hit.term.source]
 
     def objection(self, number: int) -> str:
-        """What speaks against a label's strongest hit, as the end of a sentence."""
+        """Return the objection to a label's strongest hit, as the end of a sentence."""
         hit = self.scan.best(number)[0]
         word = self.scan.word(hit)
         if hit.excluded is not None:
@@ -89,17 +91,17 @@ class View:
         return f"{word} is only {self.origin(hit)}"
 
     def undecided(self) -> list[str]:
-        """A line for each label without a usable word."""
+        """Return a line for each label without a usable word."""
         return [f"Undecided: #{self.name(n)}" for n, usable in enumerate(self.lexicon.usable) if not usable]
 
 
-def readable(reply: Reply) -> bool:
-    """Whether a reply's decision could be read."""
+def is_readable(reply: Reply) -> bool:
+    """Return True if a reply has a readable decision."""
     return reply.reading.readable and bool(reply.reading.values or reply.reading.undecided)
 
 
-def listing(names: Sequence[str]) -> str:
-    """The names as a sentence has them: A; A and B; A, B and C."""
+def join_names(names: Sequence[str]) -> str:
+    """Join names as in a sentence: A; A and B; A, B and C."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 

@@ -12,54 +12,54 @@ from typing import Any
 
 from core.baseline import panel_roles, persona_extraction
 from core.baseline.lexicon import lexicon_of
-from core.baseline.roles import Voice
+from core.baseline.roles import BaselineRoles
 from core.baseline.scan import scan
 from core.codebook import Codebook
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
 VERSION = "3"
-"""Part of the key of every stored reply: raise it whenever a reply changes."""
+"""Part of the key of every stored reply: increase it whenever a reply changes."""
 
 COUNTS = (
     "The word-list baseline rates by counting: how many of a dimension's words are there, and how many words the text "
     "shares with its other fields. It judges nothing."
 )
-"""What is said of it wherever it rates."""
+"""The notice wherever the baseline rates."""
 
 _PROPOSING = frozenset({"extractor", "annotator", "magistrate"})
 _DECIDING = frozenset({"judge", "refiner"})
 _CHALLENGING = frozenset({"critic", "reviewer"})
 
 
-def answer(request: Request, codebook: Codebook, document: Document) -> str:
-    """The reply to an ask, in the formats that the parser reads. Pure: the same arguments give the same text.
+def write_reply(request: Request, codebook: Codebook, document: Document) -> str:
+    """Return the reply to a request, in the formats that the parser reads.
 
-    What a role does follows from what it is given (a position to argue for) or its name where that tells it (an
-    annotator says the same whatever it has heard, a judge decides, a critic challenges), and otherwise from what it has
-    heard: nobody, and it proposes; one, and it challenges them; several, and it decides between them. So any protocol
-    runs, one that a user wrote too.
+    Pure: the same arguments give the same text. The behaviour follows from the inputs (a position to argue for), else
+    from the role's name (an annotator ignores other replies, a judge decides, a critic challenges). Otherwise it
+    follows from the replies among the inputs: without any it proposes, it challenges a single one, and it
+    decides between several. So every protocol runs, custom ones too.
     """
-    for chore in (persona_extraction.answer, panel_roles.chair, panel_roles.clerk):
-        if (text := chore(request)) is not None:
+    for special_reply in (persona_extraction.write_reply, panel_roles.coordinator_reply, panel_roles.aggregator_reply):
+        if (text := special_reply(request)) is not None:
             return text
-    voice = Voice(request.narrow(codebook), request.document or document, panel_roles.concern(request))
+    roles = BaselineRoles(request.narrow(codebook), request.document or document, panel_roles.persona_focus(request))
     if panel_roles.is_persona(request):
-        return panel_roles.speak(request, voice)
-    if (argument := panel_roles.answer(request, voice.view)) is not None:
+        return panel_roles.persona_reply(request, roles)
+    if (argument := panel_roles.argument_reply(request, roles.matches)) is not None:
         return argument
-    role, heard = family(request.role), list(_heard(request.inputs))
-    if not heard or role in _PROPOSING:
-        return voice.propose(role in _DECIDING)
+    role, replies = family(request.role), list(_replies(request.inputs))
+    if not replies or role in _PROPOSING:
+        return roles.propose(role in _DECIDING)
     if role in _CHALLENGING:
-        return voice.challenge(heard[-1])
-    if len(heard) == 1 and role not in _DECIDING:
-        return voice.challenge(heard[0])
-    return voice.decide(heard)
+        return roles.challenge(replies[-1])
+    if len(replies) == 1 and role not in _DECIDING:
+        return roles.challenge(replies[0])
+    return roles.decide(replies)
 
 
 def describe(codebook: Codebook) -> list[str]:
-    """What a user should know before seating the built-in model: a sentence for each label that it can't look for."""
+    """Return a sentence for each label that the built-in model cannot look for."""
     consequence = {
         "multilabel": "stays unresolved", "choice": "can never be chosen", "rating": "stays unresolved"
     }[codebook.kind]  # fmt: skip
@@ -73,7 +73,7 @@ def describe(codebook: Codebook) -> list[str]:
 
 
 def hits(codebook: Codebook, text: str) -> Mapping[str, tuple[tuple[int, int], ...]]:
-    """Where each label's keywords stand in a text, as offsets by label id, in order; empty where there is none."""
+    """Return the positions of each label's keywords in a text, as offsets by label id; empty if there are none."""
     found = scan(lexicon_of(codebook), text).hits
     return {
         label.id: tuple((hit.start, hit.end) for hit in own if hit.term.source == "keyword")
@@ -82,16 +82,18 @@ def hits(codebook: Codebook, text: str) -> Mapping[str, tuple[tuple[int, int], .
 
 
 def evidence(codebook: Codebook, text: str) -> tuple[float, ...]:
-    """What the codebook's words say for each label, in order: 0 where none occurs, 1 for one keyword. Of a choice,
-    where labels compete, every word counts in full."""
+    """Return the score of each label by the codebook's words, in order: 0 without a word, 1 for one keyword.
+
+    For a choice, where labels compete, every word counts in full.
+    """
     lexicon = lexicon_of(codebook)
     found = scan(lexicon, text)
     measure = found.weight if codebook.kind == "choice" else found.score
     return tuple(map(measure, range(len(lexicon.usable))))
 
 
-def _heard(inputs: Mapping[str, Any]) -> Iterator[Reply]:
-    """The replies among an ask's inputs, of several rounds the last of each speaker; the extraction comes first."""
+def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
+    """Yield the replies among a request's inputs, of several rounds the last of each speaker; the extraction first."""
     for _, value in sorted(inputs.items(), key=lambda item: item[0] != "extraction"):
         if isinstance(value, Reply):
             yield value

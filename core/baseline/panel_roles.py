@@ -1,15 +1,11 @@
-"""The built-in model on a panel: personas who count words, a chair who follows the order, a clerk who lists.
-
-It never changes its mind, as no argument changes which words are there. A persona speaks up once where others differ
-from it and then has no more comments.
-"""
+"""The built-in model in the roles of a panel: personas, coordinator and aggregator, and advocates with a position."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from core.baseline.match import NAMES, View
-from core.baseline.roles import Voice
+from core.baseline.match import BASELINE_NAME, Matches
+from core.baseline.roles import BaselineRoles
 from core.debate.personas import FAMILY
 from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
@@ -19,41 +15,41 @@ COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 NO_MORE = "NO MORE COMMENTS"
 
 
-def concern(request: Request) -> str:
-    """What the persona who is asked looks for, in its own words; empty for anybody else."""
+def persona_focus(request: Request) -> str:
+    """Return the focus of the requested persona in its own words; empty for other roles."""
     persona = request.inputs.get("persona")
     return str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
 
 
 def is_persona(request: Request) -> bool:
-    """Whether a persona of a panel is asked."""
+    """Return True if the request is to a persona of a panel."""
     return family(request.role) == FAMILY and isinstance(request.inputs.get("persona"), Mapping)
 
 
-def speak(request: Request, voice: Voice) -> str:
-    """A persona alone, in the debate, or asked for what it owes."""
+def persona_reply(request: Request, roles: BaselineRoles) -> str:
+    """Return a persona's reply: first decision, turn in the debate, or final decision."""
     history = _history(request)
     if not history or request.form != "text":
-        return voice.propose(final=True)
+        return roles.propose(final=True)
     own = next((said.reply for said in history if said.role == request.role), None)
     others = _latest(said for said in history if said.role != request.role)
     against = [said for said in others if own is not None and _differ(own, said.reply)]
     spoken = sum(said.role == request.role for said in history) > 1
     if against and not spoken:
-        return f"{against[0].speaker} says otherwise.\n{voice.challenge(against[0].reply)}"
-    return f"{NO_MORE}\n{voice.propose(final=True)}"
+        return f"{against[0].speaker} says otherwise.\n{roles.challenge(against[0].reply)}"
+    return f"{NO_MORE}\n{roles.propose(final=True)}"
 
 
-def chair(request: Request) -> str | None:
-    """The first of those who may speak; None when this is no coordinator's ask."""
+def coordinator_reply(request: Request) -> str | None:
+    """Return the first persona that may speak; None if the request is not to a coordinator."""
     waiting = request.inputs.get("waiting")
     if request.role != COORDINATOR or not isinstance(waiting, Sequence) or not waiting:
         return None
     return f"Next: {waiting[0]}"
 
 
-def clerk(request: Request) -> str | None:
-    """The figures, and who ended apart; None when this is no aggregator's ask."""
+def aggregator_reply(request: Request) -> str | None:
+    """Return the figures and the personas that disagree; None if the request is not to an aggregator."""
     lines = request.inputs.get("averages")
     if request.role != AGGREGATOR or not isinstance(lines, Sequence):
         return None
@@ -64,7 +60,9 @@ def clerk(request: Request) -> str | None:
     else:
         shown = ", ".join(dict.fromkeys(apart))
         agreement = f"these end apart from somebody: {shown}."
-    return "\n".join([f"{NAMES}, which lists and does not weigh: {agreement}", *(f"- {line}" for line in lines)])
+    return "\n".join(
+        [f"{BASELINE_NAME}, which lists and does not weigh: {agreement}", *(f"- {line}" for line in lines)]
+    )
 
 
 def _history(request: Request) -> tuple[AttributedReply, ...]:
@@ -73,7 +71,7 @@ def _history(request: Request) -> tuple[AttributedReply, ...]:
 
 
 def _latest(history: Iterator[AttributedReply]) -> list[AttributedReply]:
-    """The last word of each that holds a decision."""
+    """Return the last reply with a decision of each speaker."""
     last: dict[str, AttributedReply] = {}
     for said in history:
         if said.reply.reading.readable and said.reply.reading.values:
@@ -90,21 +88,21 @@ def _differ(one: Reply, other: Reply) -> bool:
 _NEGATED = (" not present", " absent", " not there")
 
 
-def answer(request: Request, view: View) -> str | None:
-    """The argument for the ``position`` that an ask states; None when it states none."""
+def argument_reply(request: Request, matches: Matches) -> str | None:
+    """Return the argument for the ``position`` that a request states; None if it states none."""
     position = request.inputs.get("position")
     if not isinstance(position, str):
         return None
-    named = parse.mentions(position, view.lexicon.codebook)
-    number = next((n for n, label in enumerate(view.labels) if label.id in named), None)
+    named = parse.mentions(position, matches.lexicon.codebook)
+    number = next((n for n, label in enumerate(matches.labels) if label.id in named), None)
     if number is None:
         return "The word-list baseline knows no word for that answer."
-    name, found = view.name(number), view.scan.hits[number]
+    name, found = matches.name(number), matches.scan.hits[number]
     if position.rstrip(" .").endswith(_NEGATED):
         if not found:
             return f"No word of {name} is in the text."
-        return f"For {name} there is nothing but {view.support(number)[1]}, and {view.objection(number)}."
+        return f"For {name} there is nothing but {matches.support(number)[1]}, and {matches.objection(number)}."
     if not found:
         return f"No word of {name} is in the text, which leaves little to say for it."
-    quote, words = view.support(number)
+    quote, words = matches.support(number)
     return f"For {name} speaks {quote}, by the words {words}."

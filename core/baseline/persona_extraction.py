@@ -1,8 +1,4 @@
-"""The built-in model makes personas: sentences in which somebody wants something, put down as they stand.
-
-It finds nouns for people and verbs of wanting; it understands neither. What it writes are plain roles with the
-document's own sentences, and no lives.
-"""
+"""Persona extraction by the built-in model: sentences in which somebody wants something, quoted as they are."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from typing import Any
 import orjson
 
 from core.baseline.words import words
-from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, Found
+from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, FoundDimension
 from core.debate.turns import Request
 
 PEOPLE = words(
@@ -26,7 +22,7 @@ PEOPLE = words(
     employees employers workers staff owners operators publishers translators moderators experts professionals
     """
 )
-"""Kinds of people that it knows by name, in the plural."""
+"""Known groups of people, in the plural."""
 
 _SOUGHT = re.compile(
     r"\b(?:want|need|expect|prefer|look for|look at|value|ask for|asked for|worry|insist|like|care|check|require|"
@@ -39,8 +35,8 @@ _WORD = re.compile(r"[A-Za-z]+")
 _LEAST, _LONGEST = 25, 320
 
 
-def answer(request: Request) -> str | None:
-    """The reply of a scout, a merger or an author; None when the ask is none of theirs."""
+def write_reply(request: Request) -> str | None:
+    """Return the reply of a scout, a merger or an author; None for other requests."""
     source, found, group = (request.inputs.get(name) for name in ("source", "found", "group"))
     if request.role == SCOUT and isinstance(source, str):
         return _json({"stakeholders": list(_stakeholders(source))})
@@ -52,7 +48,7 @@ def answer(request: Request) -> str | None:
 
 
 def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
-    """People who are said to want something, by how often they are, with the sentences that say so."""
+    """Yield the people who are said to want something, the most frequent first, with their sentences."""
     sought: dict[str, list[str]] = {}
     named: Counter[str] = Counter()
     for sentence in _sentences(text):
@@ -77,8 +73,8 @@ def _sentences(text: str) -> Iterator[str]:
                 yield sentence
 
 
-def _groups(found: Sequence[Found]) -> Iterator[dict[str, Any]]:
-    """Those of one name together, and sentences that are the same."""
+def _groups(found: Sequence[FoundDimension]) -> Iterator[dict[str, Any]]:
+    """Yield groups of findings with the same name, without duplicate sentences."""
     groups: dict[str, dict[str, list[int]]] = {}
     for number, one in enumerate(found, 1):
         groups.setdefault(one.stakeholder, {}).setdefault(one.dimension.casefold(), []).append(number)

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.baseline.match import NAMES, View
+from core.baseline.match import BASELINE_NAME, Matches
 from core.baseline.words import FUNCTION_WORDS, forms, tokens
 from core.codebook import Scale
 from core.debate.turns import Reply
@@ -25,16 +25,19 @@ from core.documents import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """What speaks for a rating besides the dimension's own words: ``shared`` with the other fields and ``concern`` of a
-    persona, shares from 0 to 1, None where there is nothing to compare."""
+class RatingFeatures:
+    """Features of a rating besides the dimension's own words.
+
+    ``shared`` is the share of words in common with the other fields, ``concern`` with the focus of a persona. Both are
+    from 0 to 1, and None if there is nothing to compare with.
+    """
 
     shared: float | None = None
     concern: float | None = None
 
     @classmethod
-    def of(cls, document: Document, concern: str = "") -> Weighed:
-        """Of a document, for one whose concern is said in these words (nobody's in particular without)."""
+    def of(cls, document: Document, concern: str = "") -> RatingFeatures:
+        """Return the features of a document, with a persona's focus if given."""
         first, *others = document.fields.values()
         context = _words(" ".join(others))
         return cls(
@@ -43,45 +46,45 @@ class Weighed:
         )
 
 
-def propose(view: View, weighed: Weighed) -> str:
-    """A rating for each dimension that has a word to look for."""
-    if not view.scan.text.strip():
-        return _reply(view, "the text is empty, so there is nothing to rate.", [], {})
-    rated = _rated(view, weighed)
-    return _reply(view, "words counted, nothing judged.", [_because(view, n, weighed) for n in rated], rated)
+def propose(matches: Matches, features: RatingFeatures) -> str:
+    """Rate each dimension that has a word to look for."""
+    if not matches.scan.text.strip():
+        return _reply(matches, "the text is empty, so there is nothing to rate.", [], {})
+    rated = _rated(matches, features)
+    return _reply(matches, "words counted, nothing judged.", [_because(matches, n, features) for n in rated], rated)
 
 
-def challenge(view: View, weighed: Weighed, heard: Reply) -> str:
-    """Compare each rating with what the words give."""
-    own, theirs = _rated(view, weighed), _heard(view, heard)
+def challenge(matches: Matches, features: RatingFeatures, replies: Reply) -> str:
+    """Compare each rating with the rating by words."""
+    own, theirs = _rated(matches, features), _ratings_of(matches, replies)
     if not theirs:
-        lines = [_because(view, n, weighed) for n in own]
-        return _reply(view, "no rating before me could be read; this is what the words say.", lines, own)
+        lines = [_because(matches, n, features) for n in own]
+        return _reply(matches, "no rating before me could be read; this is what the words say.", lines, own)
     lines = []
     for number, rating in own.items():
         said = theirs.get(number)
-        name = view.name(number)
+        name = matches.name(number)
         if said is None:
-            lines.append(f"- {name} was left out. {_because(view, number, weighed)[2:]}")
+            lines.append(f"- {name} was left out. {_because(matches, number, features)[2:]}")
         elif abs(said - rating) < 1:
             lines.append(f"- {name}: I find no ground against {_number(said)}.")
         else:
             lines.append(f"- {name}: {_number(said)} seems too {'high' if said > rating else 'low'}. "
-                         f"{_because(view, number, weighed)[2:]}")  # fmt: skip
+                         f"{_because(matches, number, features)[2:]}")  # fmt: skip
     differ = sum(abs(theirs.get(n, rating) - rating) >= 1 for n, rating in own.items())
     opening = f"I differ on {differ} of {len(own)} dimensions." if differ else "I find no ground to differ."
-    return _reply(view, opening, lines, own)
+    return _reply(matches, opening, lines, own)
 
 
-def decide(view: View, weighed: Weighed, heard: Sequence[Reply]) -> str:
-    """The median of the ratings heard; where that lies between two of them, the one that the words are nearer to."""
-    lists = [rated for reply in heard if (rated := _heard(view, reply))]
+def decide(matches: Matches, features: RatingFeatures, replies: Sequence[Reply]) -> str:
+    """Return the median rating; between two ratings, the one nearer to the rating by words."""
+    lists = [rated for reply in replies if (rated := _ratings_of(matches, reply))]
     if not lists:
-        return propose(view, weighed)
-    own = _rated(view, weighed)
+        return propose(matches, features)
+    own = _rated(matches, features)
     ruled: dict[int, int | float] = {}
     lines = []
-    for number in range(len(view.labels)):
+    for number in range(len(matches.labels)):
         said = sorted(each[number] for each in lists if number in each)
         if not said:
             continue
@@ -89,57 +92,59 @@ def decide(view: View, weighed: Weighed, heard: Sequence[Reply]) -> str:
         words = own.get(number, low)
         ruled[number] = low if abs(low - words) <= abs(high - words) else high
         if low == high:
-            lines.append(f"- {view.name(number)}: {_number(low)} is what they say.")
+            lines.append(f"- {matches.name(number)}: {_number(low)} is what they say.")
         else:
-            lines.append(f"- {view.name(number)}: of {_number(low)} and {_number(high)} the words are nearer to "
+            lines.append(f"- {matches.name(number)}: of {_number(low)} and {_number(high)} the words are nearer to "
                          f"{_number(ruled[number])}.")  # fmt: skip
-    return _reply(view, "weighing the ratings.", lines, ruled)
+    return _reply(matches, "weighing the ratings.", lines, ruled)
 
 
-def place(score: float, weighed: Weighed) -> float:
-    """The place between the ends of the scale, 0 to 1."""
+def scale_share(score: float, features: RatingFeatures) -> float:
+    """Return the position between the ends of the scale, 0 to 1."""
     missing = float(2.0**-score)
-    for share in (weighed.shared, weighed.concern):
+    for share in (features.shared, features.concern):
         missing *= 1 - (share or 0.0)
     return 1 - missing
 
 
-def on_scale(share: float, scale: Scale) -> int:
-    """The whole point of the scale that is nearest to this place, the upper one half-way between two."""
+def to_scale_point(share: float, scale: Scale) -> int:
+    """Return the nearest point of the scale, the upper one half-way between two."""
     return scale.min + math.floor(share * (scale.max - scale.min) + 0.5)
 
 
-def _rated(view: View, weighed: Weighed) -> dict[int, int]:
-    scale = view.lexicon.codebook.scale or Scale()
-    return {number: on_scale(place(view.scan.score(number), weighed), scale) for number in view.usable}
+def _rated(matches: Matches, features: RatingFeatures) -> dict[int, int]:
+    scale = matches.lexicon.codebook.scale or Scale()
+    return {
+        number: to_scale_point(scale_share(matches.scan.score(number), features), scale) for number in matches.usable
+    }
 
 
-def _heard(view: View, reply: Reply) -> dict[int, int | float]:
+def _ratings_of(matches: Matches, reply: Reply) -> dict[int, int | float]:
     if not reply.reading.readable:
         return {}
     values = reply.reading.values
-    said = {number: values.get(label.id) for number, label in enumerate(view.labels)}
+    said = {number: values.get(label.id) for number, label in enumerate(matches.labels)}
     return {n: value for n, value in said.items() if isinstance(value, int | float) and not isinstance(value, bool)}
 
 
-def _because(view: View, number: int, weighed: Weighed) -> str:
+def _because(matches: Matches, number: int, features: RatingFeatures) -> str:
     grounds = []
-    if view.scan.hits[number]:
-        quotes, words = view.support(number)
+    if matches.scan.hits[number]:
+        quotes, words = matches.support(number)
         grounds.append(f"{quotes} has {words}")
     else:
         grounds.append("none of its words is there")
-    if weighed.shared is not None:
-        grounds.append(f"{weighed.shared:.0%} of the words stand in the other fields too")
-    if weighed.concern is not None:
-        grounds.append(f"{weighed.concern:.0%} of the words of my concern are there")
-    return f"- {view.name(number)}: {'; '.join(grounds)}."
+    if features.shared is not None:
+        grounds.append(f"{features.shared:.0%} of the words stand in the other fields too")
+    if features.concern is not None:
+        grounds.append(f"{features.concern:.0%} of the words of my concern are there")
+    return f"- {matches.name(number)}: {'; '.join(grounds)}."
 
 
-def _reply(view: View, opening: str, lines: Sequence[str], rated: Mapping[int, int | float]) -> str:
-    missing = [f"Undecided: #{label.name}" for n, label in enumerate(view.labels) if n not in rated]
-    ratings = ["Final ratings:", *(f"{view.name(n)}: {_number(rating)}" for n, rating in rated.items())]
-    return "\n".join([f"{NAMES}: {opening}", *lines, *missing, *(ratings if rated else ())])
+def _reply(matches: Matches, opening: str, lines: Sequence[str], rated: Mapping[int, int | float]) -> str:
+    missing = [f"Undecided: #{label.name}" for n, label in enumerate(matches.labels) if n not in rated]
+    ratings = ["Final ratings:", *(f"{matches.name(n)}: {_number(rating)}" for n, rating in rated.items())]
+    return "\n".join([f"{BASELINE_NAME}: {opening}", *lines, *missing, *(ratings if rated else ())])
 
 
 def _number(rating: int | float) -> str:
@@ -151,5 +156,5 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _share(words: frozenset[str], among: frozenset[str]) -> float:
-    """The share of the words that occur among the others in some form, 0 without words."""
+    """Return the share of the words that occur among the others in some form, 0 without words."""
     return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0

@@ -1,4 +1,4 @@
-"""One voice for all kinds of label: propose, challenge, decide, whatever the codebook's kind."""
+"""Replies of the baseline in the three kinds of role, for every kind of codebook."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core.baseline import choice_roles, multilabel_roles, rating_roles
 from core.baseline.lexicon import lexicon_of
-from core.baseline.match import View
-from core.baseline.rating_roles import Weighed
+from core.baseline.match import Matches
+from core.baseline.rating_roles import RatingFeatures
 from core.baseline.scan import scan
 from core.codebook import Codebook, Kind
 from core.debate.turns import Reply
@@ -16,8 +16,8 @@ from core.documents import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """The baseline before one document. ``concern`` are a persona's own words, empty for anybody else."""
+class BaselineRoles:
+    """The baseline's replies on one document. ``concern`` is the focus of a persona, else empty."""
 
     codebook: Codebook
     document: Document
@@ -28,40 +28,40 @@ class Voice:
         return self.codebook.kind
 
     @property
-    def view(self) -> View:
-        """The document's first field through the codebook's words; cheap, as both are cached."""
+    def matches(self) -> Matches:
+        """The matches in the document's first field; cheap, because lexicon and scan are cached."""
         lexicon = lexicon_of(self.codebook)
-        return View(lexicon, scan(lexicon, self.document.text))
+        return Matches(lexicon, scan(lexicon, self.document.text))
 
     def propose(self, final: bool = False) -> str:
-        """Decide alone; ``final`` when there is nobody left to weigh it."""
+        """Decide independently; ``final`` if no other role weighs the reply."""
         match self.kind:
             case "multilabel":
-                return multilabel_roles.propose(self.view, final)
+                return multilabel_roles.propose(self.matches, final)
             case "choice":
-                return choice_roles.propose(self.view, final)
+                return choice_roles.propose(self.matches, final)
             case "rating":
-                return rating_roles.propose(self.view, self._weighed())
+                return rating_roles.propose(self.matches, self._weighed())
 
-    def challenge(self, heard: Reply) -> str:
-        """Test what one other said."""
+    def challenge(self, replies: Reply) -> str:
+        """Check the reply of another role."""
         match self.kind:
             case "multilabel":
-                return multilabel_roles.challenge(self.view, heard)
+                return multilabel_roles.challenge(self.matches, replies)
             case "choice":
-                return choice_roles.challenge(self.view, heard)
+                return choice_roles.challenge(self.matches, replies)
             case "rating":
-                return rating_roles.challenge(self.view, self._weighed(), heard)
+                return rating_roles.challenge(self.matches, self._weighed(), replies)
 
-    def decide(self, heard: Sequence[Reply]) -> str:
-        """Decide between what others said."""
+    def decide(self, replies: Sequence[Reply]) -> str:
+        """Decide between the replies of other roles."""
         match self.kind:
             case "multilabel":
-                return multilabel_roles.decide(self.view, heard)
+                return multilabel_roles.decide(self.matches, replies)
             case "choice":
-                return choice_roles.decide(self.view, heard)
+                return choice_roles.decide(self.matches, replies)
             case "rating":
-                return rating_roles.decide(self.view, self._weighed(), heard)
+                return rating_roles.decide(self.matches, self._weighed(), replies)
 
-    def _weighed(self) -> Weighed:
-        return Weighed.of(self.document, self.concern)
+    def _weighed(self) -> RatingFeatures:
+        return RatingFeatures.of(self.document, self.concern)

@@ -1,4 +1,4 @@
-"""Clauses: the pieces of a text that are quoted, and within which examples are compared."""
+"""Scan of a text: its clauses, which are quoted and compared with examples, and the hits of a lexicon."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from core.baseline.words import tokens
 
 Span: TypeAlias = tuple[int, int]
 
-LONGEST = 160
-"""Longest quotation, in characters."""
-SHORT = 24
-"""A piece between commas that is shorter than this stays with its neighbour."""
+MAX_QUOTE_CHARACTERS = 160
+"""Most characters of a quote."""
+MIN_CLAUSE_CHARACTERS = 24
+"""A piece between commas shorter than this is joined with its neighbour."""
 
 _END = re.compile(r"[.!?;…](?=\s|$)|[。！？；]|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|[\"“”„«»{}`]|\s[-–]\s|—|--+")
 _JOINT = re.compile(r"[,:](?=\s)|[()\[\]，、：]|\s(?=(?:but|although|though|however|while|whereas)\s)", re.IGNORECASE)
@@ -26,14 +26,17 @@ _EDGE = " \t\u00a0.,;:!?-–"
 
 
 def clauses_of(text: str) -> Iterator[Span]:
-    """The clauses of a text in order: cut at ends of sentences, at commas and "but" where the pieces are long enough to
-    stand alone, and at what would break a quotation or start JSON: line breaks, double quotation marks, braces."""
+    """Yield the clauses of a text in order.
+
+    Clauses are cut at ends of sentences, and at commas and "but" if the pieces are long enough. They are also cut at
+    characters that would break a quote or start JSON: line breaks, double quotation marks, braces.
+    """
     for start, end in _pieces(text, 0, len(text), _END):
         clause: Span | None = None
         for piece in _pieces(text, start, end, _JOINT):
             if clause is None:
                 clause = piece
-            elif min(clause[1] - clause[0], piece[1] - piece[0]) < SHORT:
+            elif min(clause[1] - clause[0], piece[1] - piece[0]) < MIN_CLAUSE_CHARACTERS:
                 clause = (clause[0], piece[1])
             else:
                 yield clause
@@ -43,21 +46,21 @@ def clauses_of(text: str) -> Iterator[Span]:
 
 
 def clause_at(clauses: Sequence[Span], at: int) -> int:
-    """The number of the clause that begins last before ``at``."""
+    """Return the number of the clause that begins last before ``at``."""
     return max(0, bisect_right(clauses, (at, len(clauses) and clauses[-1][1])) - 1)
 
 
-def window(text: str, clause: Span, start: int, end: int) -> Span:
-    """The clause, or when it is too long the part of it around ``start`` to ``end``, cut between words."""
+def quote_window(text: str, clause: Span, start: int, end: int) -> Span:
+    """Return the clause, or if it is too long the part around ``start`` to ``end``, cut between words."""
     first, last = clause
     end = min(end, last)
-    if last - first > LONGEST:
-        spare = max(0, LONGEST - (end - start)) // 2
+    if last - first > MAX_QUOTE_CHARACTERS:
+        spare = max(0, MAX_QUOTE_CHARACTERS - (end - start)) // 2
         left, right = max(first, start - spare), min(last, end + spare)
         gap = text.find(" ", left, start) if left > first else -1
         first = gap + 1 if gap >= 0 else left
         gap = text.rfind(" ", end, right) if right < last else -1
-        last = min(gap if gap >= 0 else right, first + LONGEST)
+        last = min(gap if gap >= 0 else right, first + MAX_QUOTE_CHARACTERS)
     part = text[first:last]
     return first + len(part) - len(part.lstrip(_EDGE)), last - len(part) + len(part.rstrip(_EDGE))
 
@@ -72,13 +75,13 @@ def _pieces(text: str, start: int, end: int, mark: re.Pattern[str]) -> Iterator[
         yield at, end
 
 
-COVERED = 0.2
-"""Factor on a hit that is only part of a longer phrase: another label's, or an idiom."""
-EXCLUDED = 0.2
-"""Factor on a hit in a clause that reads like one of the label's exclude examples."""
-REST = 0.5
-"""What the further words of a label count beside its best one."""
-GAP = 3
+COVERED_FACTOR = 0.2
+"""Factor for a hit that is only part of a longer phrase: another label's, or an idiom."""
+EXCLUDED_FACTOR = 0.2
+"""Factor for a hit in a clause similar to one of the label's exclude examples."""
+FURTHER_WORD_FACTOR = 0.5
+"""Factor for the further words of a label beside its best one."""
+MAX_WORD_GAP = 3
 """Most characters between the words of a phrase."""
 
 _JOINTS = " \t\r\n-–'’`/&"
@@ -86,7 +89,7 @@ _JOINTS = " \t\r\n-–'’`/&"
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A term found in the text at ``start`` to ``end``, in clause number ``clause``, with what speaks against it."""
+    """A term found in the text at ``start`` to ``end``, in clause number ``clause``, with its objections."""
 
     term: Term
     start: int
@@ -98,25 +101,29 @@ class Hit:
     @property
     def strength(self) -> float:
         """The term's weight, reduced by the objections."""
-        return self.term.weight * (COVERED if self.covered else 1.0) * (EXCLUDED if self.excluded else 1.0)
+        return (
+            self.term.weight * (COVERED_FACTOR if self.covered else 1.0) * (EXCLUDED_FACTOR if self.excluded else 1.0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A text as the baseline sees it: its clauses, and each label's hits in order of appearance."""
+    """A scanned text: its clauses, and each label's hits in order of appearance."""
 
     text: str
     clauses: tuple[Span, ...]
     hits: tuple[tuple[Hit, ...], ...]
 
     def score(self, label: int, *, doubted: bool = True) -> float:
-        """What speaks for a label: its best word in full, every other word in part. Without ``doubted``, objections
-        are left out of account."""
+        """Return the score of a label: its best word in full, every other word in part.
+
+        Without ``doubted``, objections do not count.
+        """
         ranked = sorted(self._strengths(label, doubted), reverse=True)
-        return ranked[0] + REST * sum(ranked[1:]) if ranked else 0.0
+        return ranked[0] + FURTHER_WORD_FACTOR * sum(ranked[1:]) if ranked else 0.0
 
     def weight(self, label: int) -> float:
-        """What speaks for a label when labels compete: every word in full."""
+        """Return the score of a label that competes with others: every word counts in full."""
         return sum(self._strengths(label, True))
 
     def _strengths(self, label: int, doubted: bool) -> list[float]:
@@ -127,16 +134,16 @@ class Scan:
         return list(best.values())
 
     def best(self, label: int) -> list[Hit]:
-        """The label's hits, the strongest first."""
+        """Return the label's hits, the strongest first."""
         return sorted(self.hits[label], key=lambda hit: (-hit.strength, hit.start))
 
     def quote(self, hit: Hit) -> str:
-        """The clause around a hit, as it stands in the text and without a line break or double quotation mark."""
-        start, end = window(self.text, self.clauses[hit.clause], hit.start, hit.end)
+        """Return the clause around a hit as in the text, without a line break or double quotation mark."""
+        start, end = quote_window(self.text, self.clauses[hit.clause], hit.start, hit.end)
         return self.text[start:end]
 
     def word(self, hit: Hit) -> str:
-        """The words that were hit, in lower case."""
+        """Return the words that were hit, in lower case."""
         return " ".join(self.text[hit.start : hit.end].lower().split())
 
 
@@ -146,7 +153,7 @@ _Token = tuple[str, int, int]
 
 @lru_cache(maxsize=256)
 def scan(lexicon: Lexicon, text: str) -> Scan:
-    """Look a text through. Cached for the roles that read the same text one after another."""
+    """Scan a text. Cached, because several roles read the same text in a row."""
     found = list(tokens(text))
     matches = list(_matches(lexicon, text, found))
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
@@ -193,11 +200,11 @@ def _matches(lexicon: Lexicon, text: str, found: Sequence[_Token]) -> Iterator[_
 
 
 def _follows(term: Term, text: str, found: Sequence[_Token]) -> bool:
-    """Whether the tokens are the term's phrase, with nothing but spaces and hyphens between them."""
+    """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
     if any(word not in step for (word, _, _), step in zip(found, term.pattern, strict=True)):
         return False
     gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(found))
-    return all(len(gap) <= GAP and not gap.strip(_JOINTS) for gap in gaps)
+    return all(len(gap) <= MAX_WORD_GAP and not gap.strip(_JOINTS) for gap in gaps)
 
 
 def _words(found: Sequence[_Token], starts: Sequence[int], clause: Span) -> frozenset[str]:
@@ -205,8 +212,11 @@ def _words(found: Sequence[_Token], starts: Sequence[int], clause: Span) -> froz
 
 
 def _reads_like(exclusion: Exclusion, term: Term, words: frozenset[str]) -> bool:
-    """Whether a clause says what the example says. For a hit on a word of the example: at least half of its other words
-    are there. For another hit, if it is on a derived word: at least three quarters of two or more words are."""
+    """Return True if a clause is similar to an exclude example.
+
+    For a hit on a word of the example, at least half of its other words must occur. For another hit on a derived word,
+    at least three quarters of two or more words must occur.
+    """
     others = [forms for forms in exclusion.words if all(forms.isdisjoint(step) for step in term.pattern)]
     shared = sum(not forms.isdisjoint(words) for forms in others)
     if len(others) < len(exclusion.words):

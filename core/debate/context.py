@@ -17,7 +17,7 @@ from core.annotations import Precedent, Precedents
 from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import evidence
 from core.debate.reading import parse
-from core.debate.reading.markers import spoken
+from core.debate.reading.markers import without_reasoning
 from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Value
 from core.hashing import digest
@@ -223,7 +223,7 @@ class DebateContext:
 def _render_replies(replies: Replies) -> str:
     """Return replies of other roles as a prompt shows them: delimited, without their reasoning."""
     if isinstance(replies, Reply):
-        return prompts.delimit(spoken(replies.text), "analysis")
+        return prompts.delimit(without_reasoning(replies.text), "analysis")
     rounds = max((entry.round for entry in replies), default=0)
     lines: list[str] = []
     heading = -1
@@ -231,7 +231,7 @@ def _render_replies(replies: Replies) -> str:
         if rounds and entry.round != heading:
             heading = entry.round
             lines.append(f"Round {heading + 1}:")
-        lines.append(f"{entry.speaker}:\n{prompts.delimit(spoken(entry.reply.text), 'analysis')}")
+        lines.append(f"{entry.speaker}:\n{prompts.delimit(without_reasoning(entry.reply.text), 'analysis')}")
     return "\n\n".join(lines)
 
 
@@ -316,7 +316,7 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         return reply
     codebook = request.narrow(codebook)
     reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish=reply.finish)
-    quotes = evidence.gather(reply.text, codebook, document.fields) if request.document is None else ()
+    quotes = evidence.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)
 
 

@@ -1,4 +1,4 @@
-"""The words that an agent offers for a label, and where they stand in the document. Pure; never raises."""
+"""Quotes that a role offers for a label, located in the document. Pure; never raises."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook, normalise
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.label_names import Names, names_of
-from core.debate.reading.markers import MarkedReply, open_page
+from core.debate.reading.markers import MarkedReply, parse_markers
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
 from core.debate.reading.parse import read
 from core.debate.reading.quotations import Span, double_quoted, outermost, single_quoted
 from core.documents import storable
 
-__all__ = ["gather", "locate", "quotations"]
+__all__ = ["locate", "locate_evidence", "quotations"]
 
-MOST = 200
-LONGEST = 4_000
-"""How many quotes of one reply are kept, and how many characters of each."""
+MAX_QUOTES = 200
+MAX_QUOTE_CHARACTERS = 4_000
+"""Most quotes of one reply, and most characters of each."""
 
 _BULLET = re.compile(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+•‣◦–—·](?=\s)|\d{1,3}[.)](?!\d)|#{1,6}(?=\s))?[\s*_#\"'“`(\[]*")
 _HEADING = re.compile(r"[^\S\n]*(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s*$)")
@@ -38,8 +38,11 @@ _MARKED = frozenset("#*_`\"'“‘[")
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A label's name in a line. ``strong`` when it is meant as the label: marked, spelt as in the codebook, or in front
-    of a colon, and not just a word of the sentence that happens to be a label's name."""
+    """A label's name in a line.
+
+    ``strong`` if it is used as the label: marked, spelt as in the codebook, or before a colon, and not just a word of
+    the sentence that happens to be a label's name.
+    """
 
     item: str
     start: int
@@ -57,15 +60,14 @@ class _Quotation:
 
 
 def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
-    """(item, quote) for every quotation in a reply that is offered for a label, in the order of the reply.
+    """Return (item, quote) for every quote that a reply offers for a label, in the order of the reply.
 
-    A quotation belongs to the label named last before it on its line, else in the lines above in its paragraph, else to
-    the heading it stands under. Quotations of a decision line, those that are a label's name, and those without a label
-    are left out, as is the thinking at the start of a reply. In JSON they are the ``quotes`` or ``evidence`` of an
-    entry. In a choice the item is ``"label"``, and where the reply decides, only the words for the label it chooses
-    count. Empty text has none.
+    A quote belongs to the label named last before it on its line, else in the lines above in its paragraph, else in
+    the heading above. Quotes in a decision line, quotes of a label's name, and those without a label are left out, as
+    is the reasoning at the start of a reply. In JSON they are the ``quotes`` or ``evidence`` of an entry. In a choice
+    the item is ``"label"``; if the reply decides, only quotes for the chosen label count. Empty text has none.
     """
-    return tuple((found.item, found.quote) for found in _quotations(text, codebook, open_page(text, codebook)))
+    return tuple((found.item, found.quote) for found in _quotations(text, codebook, parse_markers(text, codebook)))
 
 
 def _quotations(text: str, codebook: Codebook, page: MarkedReply) -> list[_Quotation]:
@@ -75,15 +77,15 @@ def _quotations(text: str, codebook: Codebook, page: MarkedReply) -> list[_Quota
     if codebook.kind == "choice":
         chosen = read(text, "choice", codebook).values.get(CHOICE_ITEM)
         offered = [replace(one, item=CHOICE_ITEM) for one in offered if chosen in (None, one.item)]
-    return offered[:MOST]
+    return offered[:MAX_QUOTES]
 
 
-def gather(text: str, codebook: Codebook, fields: Mapping[str, str]) -> tuple[Evidence, ...]:
+def locate_evidence(text: str, codebook: Codebook, fields: Mapping[str, str]) -> tuple[Evidence, ...]:
     """Return the quotations of a reply, each located in the document's ``fields`` and in the reply, in its order.
 
     The same passage for the same label counts once, however it was quoted.
     """
-    page = open_page(text, codebook)
+    page = parse_markers(text, codebook)
     skipped = len(text) - len(page.text)  # the thinking at the start of the reply
     haystack = Haystack(fields)
     found: dict[tuple[object, ...], Evidence] = {}
@@ -110,12 +112,12 @@ def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, i
                     position = start + len(quote)
                 yield (block.start, number), _Quotation(item, quote, start)
                 kept += 1
-                if kept == MOST:
+                if kept == MAX_QUOTES:
                     return
 
 
 def _entries(block: Block) -> Iterator[tuple[Any, str]]:
-    """Each entry of a JSON reply with each quote it gives."""
+    """Yield each entry of a JSON reply with each of its quotes."""
     value = lookup(block.data, "labels", "aspects", "ratings", "label", "aspect")
     if isinstance(value, dict):
         entries: list[Any] = [{"name": name, **said} for name, said in value.items() if isinstance(said, dict)]
@@ -136,8 +138,8 @@ def _entries(block: Block) -> Iterator[tuple[Any, str]]:
 
 
 @dataclass(slots=True)
-class _Spoken:
-    """Which label the reply is speaking of, line by line."""
+class _CurrentLabel:
+    """Which label"""
 
     section: str | None = None
     above: str | None = None
@@ -148,7 +150,7 @@ class _Spoken:
     def item(self) -> str | None:
         return self.meant or self.word or self.above or self.section
 
-    def hear(self, name: _Name) -> None:
+    def note(self, name: _Name) -> None:
         if name.strong:
             self.meant = name.item
         else:
@@ -163,41 +165,45 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
     spans = [(s.start, s.end) for s in _spans(page) if not _within(s.start, decided)]
     if not spans:
         return
-    spoken = _Spoken()
+    current = _CurrentLabel()
     position = kept = 0
-    while position <= len(page.text) and kept < MOST:
+    while position <= len(page.text) and kept < MAX_QUOTES:
         end = page.line_end(position)
         inside = spans[bisect_left(spans, (position, 0)) : bisect_left(spans, (end, 0))]
         if not page.lines[position:end].strip():
-            spoken.above = None
+            current.above = None
         if _HEADING.match(page.text, position, end):
-            spoken = _Spoken()
+            current = _CurrentLabel()
         named = [
             name
             for name in _names_in(page, names, position, end)
             if not _within(name.start, decided) and not _within(name.start, inside)
         ]
         if len(named) == 1 and not inside and _stands_alone(page, named[0], position, end):
-            spoken.section = named[0].item
+            current.section = named[0].item
         ahead = iter([*named, None])
         name = next(ahead)
         for start, stop in inside:
             while name is not None and name.start < start:
-                spoken.hear(name)
+                current.note(name)
                 name = next(ahead)
             quote = _tidy(page.text[start + 1 : stop - 1])
             own = names.find(quote)
-            if own is not None and own not in (spoken.meant, spoken.word) and names.written(own) == quote.strip("#* "):
-                spoken.meant = own  # "Service": "friendly staff"
-            elif quote and spoken.item is not None:
+            if (
+                own is not None
+                and own not in (current.meant, current.word)
+                and names.written(own) == quote.strip("#* ")
+            ):
+                current.meant = own  # "Service": "friendly staff"
+            elif quote and current.item is not None:
                 kept += 1
-                yield (start, 0), _Quotation(spoken.item, quote, page.text.find(quote, start + 1, stop - 1))
+                yield (start, 0), _Quotation(current.item, quote, page.text.find(quote, start + 1, stop - 1))
         while name is not None:
-            spoken.hear(name)
+            current.note(name)
             name = next(ahead)
-        spoken.end_line()
+        current.end_line()
         if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
-            spoken = _Spoken()
+            current = _CurrentLabel()
         position = end + 1
 
 
@@ -229,14 +235,14 @@ def _names_in(page: MarkedReply, names: Names, position: int, end: int) -> Itera
 
 
 def _stands_alone(page: MarkedReply, name: _Name, position: int, end: int) -> bool:
-    """Whether the line is the label's name and nothing else: a heading for what follows."""
+    """Return True if the line is only the label's name: a heading for the lines below."""
     head = _BULLET.match(page.text, position, end)
     return bool(head and head.end() >= name.start and _ALONE.match(page.text, name.end, end))
 
 
 def _tidy(words: str) -> str:
-    """The quote without white space around it; empty when there is no letter or digit in it."""
-    words = storable(words[:LONGEST]).strip()
+    """Return the quote without white space around it; empty if it has no letter or digit."""
+    words = storable(words[:MAX_QUOTE_CHARACTERS]).strip()
     return words if any(character.isalnum() for character in words) else ""
 
 
@@ -245,9 +251,9 @@ MISSING = ("", -1, -1, "missing")
 FUZZY_SCORE = 90.0
 FUZZY_SHORTEST = 12
 FUZZY_LONGEST = 2_000
-"""Below the one, words are alike by chance; beyond the other, an alignment takes time and nobody quotes so much."""
-GAP = 400
-"""How many characters an ellipsis inside a quotation may stand for."""
+"""Shorter words are alike by chance; longer ones take time to align and are not quotes."""
+MAX_ELLIPSIS_CHARACTERS = 400
+"""Most characters that an ellipsis inside a quote may stand for."""
 _STARTS = 200
 _PART_SHORTEST = 3
 _WORD_REACH = 20
@@ -272,7 +278,7 @@ class Haystack:
         return {name: fold(text, _SWAP) for name, text in self._fields.items()}
 
     def locate(self, quote: str) -> tuple[str, int, int, str]:
-        """See ``locate``."""
+        """Locate one quote; see the function ``locate``."""
         quote = quote.strip()
         if not quote:
             return MISSING
@@ -322,19 +328,19 @@ class Haystack:
 
 
 def locate(quote: str, fields: Mapping[str, str]) -> tuple[str, int, int, str]:
-    """Field, start, end and ``match`` of a quote, such that ``fields[field][start:end]`` is what was quoted.
+    """Return field, start, end and ``match`` of a quote, such that ``fields[field][start:end]`` is the quoted text.
 
-    In this order, each over all fields, the first field first: the very characters (``exact``); the same words after
-    folding case, Unicode forms, quotation marks, dashes and white space, with or without punctuation at the ends; the
-    parts around an ellipsis, in order and not more than ``GAP`` characters apart; and for 12 characters or more a
-    near-identical passage, snapped to whole words (all ``fuzzy``). Whole words are preferred to parts of words. An
-    empty quote, and one that is nowhere, is ``missing``: no field, -1, -1.
+    The search goes in this order, each step over all fields in order. First the exact characters (``exact``). Then
+    (all ``fuzzy``) the same words after folding case, Unicode forms, quotation marks, dashes and white space, with or
+    without punctuation at the ends; the parts around an ellipsis, in order and at most ``MAX_ELLIPSIS_CHARACTERS``
+    characters apart; and for 12 characters or more a near-identical passage, extended to whole words. Whole words are
+    preferred to parts of words. An empty quote and one that is not found are ``missing``: no field, -1, -1.
     """
     return Haystack(fields).locate(quote)
 
 
 def _whole_words(text: str, wanted: str) -> int:
-    """Where ``wanted`` stands as whole words, else where it stands at all, else -1."""
+    """Return the position of ``wanted`` as whole words, else of any occurrence, else -1."""
     first = at = text.find(wanted)
     for _ in range(_STARTS):
         if at < 0 or not (joined(text, at) or joined(text, at + len(wanted))):
@@ -346,8 +352,10 @@ def _whole_words(text: str, wanted: str) -> int:
 
 
 def _bare(words: str) -> str:
-    """Without white space, ellipses, quotation marks and punctuation at either end; what may be part of a figure or an
-    address stays."""
+    """Return the words without white space, ellipses, quotation marks and punctuation at either end.
+
+    Characters that may be part of a figure or an address are kept.
+    """
     start, end = 0, len(words)
     while start < end and _strippable(words[start]):
         start += 1
@@ -363,11 +371,11 @@ def _strippable(character: str) -> bool:
 
 
 def _in_order(text: str, parts: list[str]) -> tuple[int, int] | None:
-    """From the first part to the last, for the first occurrence of the first part that the others follow."""
+    """Return the span from the first part to the last, for the first occurrence that the others follow."""
     for start in _occurrences(text, parts[0]):
         end = start + len(parts[0])
         for part in parts[1:]:
-            at = text.find(part, end, end + GAP + len(part))
+            at = text.find(part, end, end + MAX_ELLIPSIS_CHARACTERS + len(part))
             if at < 0:
                 break
             end = at + len(part)

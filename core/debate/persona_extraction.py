@@ -1,14 +1,14 @@
-"""Personas from documents: who has a stake, what they look for, and the words that say so (Chen et al.,
-*Multi-Agent-as-Judge*, section 3.1, appendices A.7 and A.11).
+"""Persona extraction from documents: stakeholders, their evaluation dimensions, and quotes that support them.
 
-A generator like a protocol, driven by whoever can ask: a scout reads every source piece by piece, a merger puts the
-stakeholders into groups, an author makes one persona of each dimension that is kept.
+After Chen et al., *Multi-Agent-as-Judge*, section 3.1, appendices A.7 and A.11. This is a generator like a protocol: a
+scout reads every source piece by piece, a merger puts the stakeholders into groups, an author writes a persona for each
+kept dimension.
 
-Asks: p + m + d, with p pieces of sources, m = 1 when there is more than one stakeholder to merge, d dimensions kept;
-one more for each reply that cannot be read, and for each persona whose name is taken.
+Requests: p + m + d, with p pieces of sources, m = 1 if there is more than one stakeholder to merge, d kept dimensions;
+one more for each unreadable reply, and for each persona whose name is taken.
 
-Deviations: long sources are read in pieces, a merger's reply that cannot be read twice leaves the groups as the scouts
-named them, and evidence is located in the source instead of being believed.
+Deviations: long sources are read in pieces. If a merger's reply is unreadable twice, the groups stay as the scouts
+named them. Evidence is located in the source instead of being trusted.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from core.codebook import normalise
 from core.debate.context import ask_with_retry
 from core.debate.evidence import Haystack
 from core.debate.personas import Group, Persona, PersonaSet, Quote
-from core.debate.reading.json_blocks import blocks_in, lookup
-from core.debate.reading.markers import spoken
+from core.debate.reading.json_blocks import find_json_blocks, lookup
+from core.debate.reading.markers import without_reasoning
 from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
 from core.runs import Template
 
 SCOUT, MERGER, AUTHOR = "scout", "merger", "author"
 TEMPLATES = "personas"
-"""The folder of their prompts."""
+"""The folder of the prompts."""
 
 _NUMBER = re.compile(r"\s\d+$")
 
-PIECE = 12_000
-"""Characters of a source that a scout reads at once."""
+MAX_PIECE_CHARACTERS = 12_000
+"""Most characters of a source in one request to a scout."""
 GROUPS, DIMENSIONS = 4, 3
-"""Most groups of a panel, and most personas in each, unless somebody says otherwise."""
+"""Default limits: groups of a panel, and personas in each."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDocument:
-    """A document that personas are made from."""
+    """A source document of personas."""
 
     name: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One dimension that a stakeholder looks for, with the words it rests on."""
+class FoundDimension:
+    """One evaluation dimension of a stakeholder, with the quote that supports it."""
 
     stakeholder: str
     characteristics: str
@@ -60,16 +60,16 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A cast, everything that was found on the way, and what a person should know of it."""
+class PersonaExtraction:
+    """The extracted persona set, all dimensions found on the way, and notes for the user."""
 
-    cast: PersonaSet
-    found: tuple[Found, ...]
+    persona_set: PersonaSet
+    found: tuple[FoundDimension, ...]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _KeptDimension:
     """A dimension that becomes a persona."""
 
     group: str
@@ -78,24 +78,24 @@ class _Kept:
     evidence: tuple[Quote, ...]
 
 
-def make(
+def extract_personas(
     sources: Sequence[SourceDocument],
     task: str,
     templates: Mapping[str, Template],
     *,
     groups: int = GROUPS,
     dimensions: int = DIMENSIONS,
-) -> Step[Made]:
-    """The cast that these sources give for a task. UsageError when no stakeholder is found in any of them."""
+) -> Step[PersonaExtraction]:
+    """Extract personas for a task from sources. Raises UsageError if no stakeholder is found."""
     notes: list[str] = []
-    pieces = [(source, text) for source in sources for text in pieces_of(source.text)]
-    heard = yield from _ask_for_json(tuple(_scout(text, task, templates) for _, text in pieces), templates)
-    found: list[Found] = []
-    for (source, _), reply in zip(pieces, heard, strict=True):
+    pieces = [(source, text) for source in sources for text in split_source(source.text)]
+    replies = yield from _ask_for_json(tuple(_scout(text, task, templates) for _, text in pieces), templates)
+    found: list[FoundDimension] = []
+    for (source, _), reply in zip(pieces, replies, strict=True):
         stakeholders = _entries(reply, "stakeholders")
         if stakeholders is None:
-            notes.append(f"A part of {source.name} was read without an answer that can be understood.")
-        found += _found(source, stakeholders or ())
+            notes.append(f"A part of {source.name} had no readable answer.")
+        found += _parse_found(source, stakeholders or ())
     if not found:
         names = ", ".join(source.name for source in sources) or "nothing"
         raise UsageError(
@@ -105,30 +105,30 @@ def make(
     kept = _as_found(found)
     if len({normalise(one.stakeholder) for one in found}) > 1:
         (reply,) = yield from _ask_for_json((_merger(found, task, templates, groups, dimensions),), templates)
-        merged = list(_merged(reply, found))
+        merged = list(_parse_merged(reply, found))
         if merged:
             kept = merged
         else:
-            notes.append("The groups are as the documents name them: they could not be merged.")
+            notes.append("The groups could not be merged and are as in the documents.")
     kept = _limited(kept, groups, dimensions)
     personas = yield from _personas(kept, task, templates)
-    cast = PersonaSet(task=task, groups=tuple(_grouped(kept, personas)))
-    return Made(cast, tuple(found), tuple(notes))
+    persona_set = PersonaSet(task=task, groups=tuple(_grouped(kept, personas)))
+    return PersonaExtraction(persona_set, tuple(found), tuple(notes))
 
 
-def pieces_of(text: str) -> Iterator[str]:
-    """A text in pieces of at most ``PIECE`` characters, cut between paragraphs where there are any."""
+def split_source(text: str) -> Iterator[str]:
+    """Split a text into pieces, cut between paragraphs if possible."""
     piece = ""
     for paragraph in text.split("\n\n"):
-        while len(paragraph) > PIECE:
-            cut = paragraph.rfind(" ", 0, PIECE)
-            cut = cut if cut > 0 else PIECE
+        while len(paragraph) > MAX_PIECE_CHARACTERS:
+            cut = paragraph.rfind(" ", 0, MAX_PIECE_CHARACTERS)
+            cut = cut if cut > 0 else MAX_PIECE_CHARACTERS
             if piece:
                 yield piece
                 piece = ""
             yield paragraph[:cut]
             paragraph = paragraph[cut:].lstrip()
-        if piece and len(piece) + len(paragraph) + 2 > PIECE:
+        if piece and len(piece) + len(paragraph) + 2 > MAX_PIECE_CHARACTERS:
             yield piece
             piece = ""
         piece = f"{piece}\n\n{paragraph}" if piece else paragraph
@@ -151,7 +151,7 @@ def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
 
 
 def _merger(
-    found: Sequence[Found], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
+    found: Sequence[FoundDimension], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
 ) -> Request:
     listed = "\n".join(
         f"{number}. {one.stakeholder}: {one.dimension}" + (f" ({one.characteristics})" if one.characteristics else "")
@@ -166,7 +166,7 @@ def _merger(
     return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})
 
 
-def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
+def _author(kept: _KeptDimension, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
     values = {
         "assignment": prompts.delimit(task),
         "group": kept.group,
@@ -179,8 +179,10 @@ def _author(kept: _Kept, task: str, taken: Sequence[str], templates: Mapping[str
     return Request(AUTHOR, prompts.render(templates[AUTHOR], values), inputs=inputs)
 
 
-def _personas(kept: Sequence[_Kept], task: str, templates: Mapping[str, Template]) -> Step[tuple[Persona, ...]]:
-    """One persona each, with names of their own. One that could not be written has its dimension and a plain name."""
+def _personas(
+    kept: Sequence[_KeptDimension], task: str, templates: Mapping[str, Template]
+) -> Step[tuple[Persona, ...]]:
+    """Request a persona for each dimension, with unique names; an unreadable persona has a plain name."""
     first = yield from _ask_for_json(tuple(_author(one, task, (), templates) for one in kept), templates)
     made = [_persona(one, reply) for one, reply in zip(kept, first, strict=True)]
     twice = [n for n, one in enumerate(made) if normalise(one.name) in {normalise(o.name) for o in made[:n]}]
@@ -189,28 +191,28 @@ def _personas(kept: Sequence[_Kept], task: str, templates: Mapping[str, Template
         requests = tuple(_author(kept[n], task, taken, templates) for n in twice)
         for n, reply in zip(twice, (yield from _ask_for_json(requests, templates)), strict=True):
             made[n] = _persona(kept[n], reply)
-    return tuple(_distinct(made))
+    return tuple(_with_unique_names(made))
 
 
-def _persona(kept: _Kept, reply: Reply) -> Persona:
-    told = _json(reply) or {}
+def _persona(kept: _KeptDimension, reply: Reply) -> Persona:
+    data = _json(reply) or {}
 
-    def said(key: str) -> str:
-        return " ".join(str(told.get(key) or "").split())
+    def attribute(key: str) -> str:
+        return " ".join(str(data.get(key) or "").split())
 
     return Persona(
-        name=said("name")[:80] or kept.group[:80],
-        demographics=said("demographics"),
-        dimension=said("dimension") or kept.dimension,
-        specialty=said("specialty"),
-        traits=said("traits"),
-        relationships=said("relationships"),
+        name=attribute("name")[:80] or kept.group[:80],
+        demographics=attribute("demographics"),
+        dimension=attribute("dimension") or kept.dimension,
+        specialty=attribute("specialty"),
+        traits=attribute("traits"),
+        relationships=attribute("relationships"),
         evidence=kept.evidence,
     )
 
 
-def _distinct(personas: Iterable[Persona]) -> Iterator[Persona]:
-    """The personas, a number behind each name that another has already."""
+def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
+    """Yield the personas with a number added to names that are taken."""
     seen: set[str] = set()
     for persona in personas:
         name, number = persona.name, 1
@@ -221,7 +223,7 @@ def _distinct(personas: Iterable[Persona]) -> Iterator[Persona]:
         yield persona.model_copy(update={"name": name})
 
 
-def _grouped(kept: Sequence[_Kept], personas: Sequence[Persona]) -> Iterator[Group]:
+def _grouped(kept: Sequence[_KeptDimension], personas: Sequence[Persona]) -> Iterator[Group]:
     groups: dict[str, list[Persona]] = {}
     about: dict[str, str] = {}
     for one, persona in zip(kept, personas, strict=True):
@@ -231,7 +233,7 @@ def _grouped(kept: Sequence[_Kept], personas: Sequence[Persona]) -> Iterator[Gro
         yield Group(name=name, characteristics=about[name], personas=tuple(members))
 
 
-def _found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Found]:
+def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[FoundDimension]:
     haystack = Haystack({source.name: source.text})
     for entry in entries:
         if not isinstance(entry, dict):
@@ -243,12 +245,12 @@ def _found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Found]:
             words = str(each.get("evidence") or "").strip() if isinstance(each, dict) else ""
             if normalise(name) and dimension:
                 _, start, end, match = haystack.locate(words)
-                yield Found(name, about, dimension, Quote(words=words, source=source.name, start=start, end=end,
-                                                          match=match))  # fmt: skip
+                quote = Quote(words=words, source=source.name, start=start, end=end, match=match)
+                yield FoundDimension(name, about, dimension, quote)
 
 
-def _merged(reply: Reply, found: Sequence[Found]) -> Iterator[_Kept]:
-    """What the merger keeps; numbers that are not on the list, or were used before, are passed over."""
+def _parse_merged(reply: Reply, found: Sequence[FoundDimension]) -> Iterator[_KeptDimension]:
+    """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
     used: set[int] = set()
     for group in _entries(reply, "groups") or ():
         if not isinstance(group, dict):
@@ -264,14 +266,14 @@ def _merged(reply: Reply, found: Sequence[Found]) -> Iterator[_Kept]:
             if own and normalise(name):
                 first = found[own[0] - 1]
                 quotes = tuple(found[n - 1].quote for n in own if found[n - 1].quote.words)
-                yield _Kept(name, about or first.characteristics, _line(each.get("dimension")) or first.dimension,
-                            quotes)  # fmt: skip
+                dimension = _line(each.get("dimension")) or first.dimension
+                yield _KeptDimension(name, about or first.characteristics, dimension, quotes)
 
 
-def _as_found(found: Sequence[Found]) -> list[_Kept]:
+def _as_found(found: Sequence[FoundDimension]) -> list[_KeptDimension]:
     names = {normalise(one.stakeholder): one.stakeholder for one in reversed(found)}
     return [
-        _Kept(
+        _KeptDimension(
             names[normalise(one.stakeholder)],
             one.characteristics,
             one.dimension,
@@ -281,9 +283,9 @@ def _as_found(found: Sequence[Found]) -> list[_Kept]:
     ]
 
 
-def _limited(kept: Sequence[_Kept], groups: int, dimensions: int) -> list[_Kept]:
-    """At most so many groups, those with most dimensions, and the first dimensions of each."""
-    by_group: dict[str, list[_Kept]] = {}
+def _limited(kept: Sequence[_KeptDimension], groups: int, dimensions: int) -> list[_KeptDimension]:
+    """Limit the groups to those with most dimensions, and the dimensions of each group to the first ones."""
+    by_group: dict[str, list[_KeptDimension]] = {}
     for one in kept:
         by_group.setdefault(normalise(one.group), []).append(one)
     largest = sorted(by_group, key=lambda name: -min(len(by_group[name]), dimensions))[:groups]
@@ -291,7 +293,7 @@ def _limited(kept: Sequence[_Kept], groups: int, dimensions: int) -> list[_Kept]
 
 
 def _entries(reply: Reply, key: str) -> list[Any] | None:
-    """The list under ``key`` of a reply's JSON, the list itself when there is no key, None without JSON."""
+    """Return the list under ``key`` of a reply's JSON, the JSON itself if it is a list, None without JSON."""
     told = _json(reply)
     if isinstance(told, list):
         return told
@@ -300,9 +302,9 @@ def _entries(reply: Reply, key: str) -> list[Any] | None:
 
 
 def _json(reply: Reply) -> Any:
-    """The last JSON value of a reply; an empty list where it says that alone; None without any."""
-    text = spoken(reply.text)
-    blocks = [block for block in blocks_in(text)[0] if not block.error]
+    """Return the last JSON value of a reply; an empty list if the reply is only that; None without JSON."""
+    text = without_reasoning(reply.text)
+    blocks = [block for block in find_json_blocks(text)[0] if not block.error]
     if blocks:
         return blocks[-1].data
     return [] if text.strip().strip("`").removeprefix("json").strip() == "[]" else None

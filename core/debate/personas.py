@@ -1,8 +1,8 @@
-"""Personas: who sits on a panel, in which group, and which words of which source they stand for.
+"""Personas of a panel: groups of personas, with the source quotes that support them.
 
-After stakeholder persona creation in Chen et al., *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1): stakeholders and what
-they look for are found in documents with evidence, merged into groups, and each dimension that is kept becomes a
-persona with five attributes. Values only; ``stakeholders`` makes them, the panel protocol seats them.
+After stakeholder persona creation in Chen et al., *Multi-Agent-as-Judge* (MAJ-Eval, section 3.1). Stakeholders and
+their evaluation dimensions are found in documents with evidence and merged into groups; each kept dimension becomes a
+persona with five attributes. Values only: ``persona_extraction`` creates them, the panel protocol uses them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from core.codebook import normalise
 from core.errors import UsageError
 
 FAMILY = "persona"
-"""The family of the panel's personas among the roles: ``persona_1``, ``persona_2`` ..."""
+"""Role family of the panel's personas: ``persona_1``, ``persona_2`` ..."""
 
-MOST = 99
-"""Most personas of a panel, so that each has a role of its own."""
+MAX_PERSONAS = 99
+"""Most personas of a panel, so that each has its own role."""
 
 
 class _Frozen(BaseModel):
@@ -31,8 +31,11 @@ class _Frozen(BaseModel):
 
 
 class Quote(_Frozen):
-    """Words of a source that a dimension rests on. ``start`` and ``end`` are offsets in the source's text, both -1 when
-    the words are not there (``match`` ``missing``), which is shown as unsupported."""
+    """A quote from a source that supports a dimension.
+
+    ``start`` and ``end`` are offsets in the source's text, both -1 if the words are not there (``match`` ``missing``),
+    which is shown as unsupported.
+    """
 
     words: str
     source: str = ""
@@ -42,13 +45,16 @@ class Quote(_Frozen):
 
     @property
     def supported(self) -> bool:
-        """Whether the words are in the source."""
+        """True if the words are in the source."""
         return self.match != "missing"
 
 
 class Persona(_Frozen):
-    """One member of a group, with the five attributes of the paper: demographic information (with a name), evaluative
-    dimension, domain specialty, psychological traits, social relationships."""
+    """A persona with the five attributes of the paper.
+
+    These are demographic information (with a name), evaluation dimension, domain specialty, psychological traits and
+    social relationships.
+    """
 
     name: str = Field(min_length=1, max_length=80)
     demographics: str = ""
@@ -60,7 +66,7 @@ class Persona(_Frozen):
 
 
 class Group(_Frozen):
-    """Stakeholders of one sort, who debate among themselves."""
+    """A group of similar stakeholders, who debate among themselves."""
 
     name: str = Field(min_length=1, max_length=80)
     characteristics: str = ""
@@ -69,7 +75,7 @@ class Group(_Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A persona on its seat: the name of its role, and its group."""
+    """A persona with the name of its role and its group."""
 
     role: str
     persona: Persona
@@ -77,7 +83,7 @@ class Member:
 
 
 class PersonaSet(_Frozen):
-    """Everybody on a panel. ``task`` says what they judge and for whom; names are unique after ``normalise``."""
+    """The personas of a panel. ``task`` says what they evaluate and for whom; names are unique after ``normalise``."""
 
     task: str = ""
     groups: tuple[Group, ...] = Field(min_length=1)
@@ -93,8 +99,8 @@ class PersonaSet(_Frozen):
                 if not name or name in seen:
                     raise ValueError(f"two {what} have the name '{name}'" if name else f"one of the {what} has no name")
                 seen.add(name)
-        if len(self.members) > MOST:
-            raise ValueError(f"a panel has at most {MOST} personas")
+        if len(self.members) > MAX_PERSONAS:
+            raise ValueError(f"a panel has at most {MAX_PERSONAS} personas")
         return self
 
     @property
@@ -104,11 +110,11 @@ class PersonaSet(_Frozen):
 
     @property
     def text(self) -> str:
-        """The cast as it is kept in a run's parameters: JSON that ``read`` reads."""
+        """The persona set as stored in a run's parameters: JSON that ``read`` reads."""
         return self.model_dump_json(exclude_defaults=True)
 
     def of(self, group: Group) -> tuple[Member, ...]:
-        """The members of one group."""
+        """Return the members of one group."""
         return tuple(member for member in self.members if member.group.name == group.name)
 
     def _numbered(self) -> Iterator[Member]:
@@ -119,7 +125,7 @@ class PersonaSet(_Frozen):
                 yield Member(f"{FAMILY}_{number}", persona, group)
 
 
-PAIR = PersonaSet(
+DEFAULT_PERSONAS = PersonaSet(
     groups=(
         Group(
             name="Readers",
@@ -139,11 +145,11 @@ PAIR = PersonaSet(
         ),
     )
 )
-"""Who sits on a panel for which nobody was chosen: two simple roles like those of ChatEval (Chan et al. 2023)."""
+"""The default personas: two simple roles like those of ChatEval (Chan et al. 2023)."""
 
 
 def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
-    """A cast from plain data. UsageError naming what is wrong."""
+    """Parse a persona set from plain data. Raises UsageError naming the problem."""
     if not isinstance(data, Mapping):
         raise UsageError(f"{where}: expected task and groups.", "See the sample personas for the layout.")
     try:
@@ -152,21 +158,21 @@ def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
         problem = error.errors(include_url=False)[0]
         place = " > ".join(str(step) for step in problem["loc"])
         message = problem["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{where}: {f'{place}: ' if place else ''}{message}.", "Mend it and try again.") from error
+        raise UsageError(f"{where}: {f'{place}: ' if place else ''}{message}.", "Correct it and try again.") from error
 
 
 def load_yaml(text: str, *, where: str = "the personas") -> PersonaSet:
-    """A cast from YAML or JSON. UsageError for anything else."""
+    """Load a persona set from YAML or JSON. Raises UsageError for anything else."""
     return parse(yamltext.parse(text, where, UsageError)[0], where=where)
 
 
-def dump_yaml(cast: PersonaSet) -> str:
-    """YAML that ``load_yaml`` reads back to an equal cast."""
-    data = cast.model_dump(mode="json", exclude_defaults=True)
+def dump_yaml(persona_set: PersonaSet) -> str:
+    """Return YAML that ``load_yaml`` reads back to an equal persona set."""
+    data = persona_set.model_dump(mode="json", exclude_defaults=True)
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
 @lru_cache(maxsize=32)
 def read(text: str) -> PersonaSet:
-    """The cast in a run's parameters; ``PAIR`` for empty text. UsageError for text that holds none."""
-    return load_yaml(text) if text.strip() else PAIR
+    """Return the persona set in a run's parameters, ``DEFAULT_PERSONAS`` for empty text. Raises UsageError."""
+    return load_yaml(text) if text.strip() else DEFAULT_PERSONAS

@@ -263,7 +263,7 @@ async def _ask_builtin(
     # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
     codebook = ask.narrow(settings.codebook)
     if classifier is None:
-        text = await asyncio.to_thread(baseline.answer, ask, codebook, document)
+        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document)
     else:
         text = await asyncio.to_thread(classifier_model.write_reply, ask, codebook, document, classifier)
     if settings.pace > 0:

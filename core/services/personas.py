@@ -12,8 +12,8 @@ from typing import Any
 from core import prompts
 from core.codebook import Codebook
 from core.debate import persona_extraction, personas, protocols
-from core.debate.persona_extraction import Made, SourceDocument
-from core.debate.personas import FAMILY, PAIR, PersonaSet
+from core.debate.persona_extraction import PersonaExtraction, SourceDocument
+from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
 from core.debate.turns import family
 from core.engine import standalone
 from core.engine.standalone import Spent
@@ -61,13 +61,13 @@ Tell = Callable[[int, int], None]
 class Making:
     """Personas that were made out of documents, and what that took."""
 
-    made: Made
+    made: PersonaExtraction
     spent: Spent
 
     @property
     def words(self) -> str:
         """What came of it in a sentence."""
-        cast, spent = self.made.cast, self.spent
+        cast, spent = self.made.persona_set, self.spent
         cost = "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"
         return (
             f"{len(cast.members)} personas in {len(cast.groups)} groups from {len(self.made.found)} dimensions found; "
@@ -155,7 +155,7 @@ def make(
         raise UsageError("There are no sources to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
     settings = _settings(codebook, session.models.resolve(role_model))
-    step = persona_extraction.make(
+    step = persona_extraction.extract_personas(
         sources, task.strip() or task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )
 
@@ -184,9 +184,9 @@ def with_personas(
         dimensions=params["dimensions"],
     ).result()
     names = ", ".join(path.name for path in sources)
-    version = session.store.personas.save(making.made.cast, note=f"made from {names}")
+    version = session.store.personas.save(making.made.persona_set, note=f"made from {names}")
     said = [f"personas v{version}: {making.words}", *making.made.notes]
-    return replace(plan, params={**plan.params, "personas": making.made.cast.text}), said
+    return replace(plan, params={**plan.params, "personas": making.made.persona_set.text}), said
 
 
 def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
@@ -255,7 +255,7 @@ def current(session: ProjectSession) -> tuple[PersonaSet, PersonaSetVersion | No
         draft = session.store.personas.draft()
     except UsageError:
         draft = None
-    return draft or (saved.cast if saved else PAIR), saved
+    return draft or (saved.cast if saved else DEFAULT_PERSONAS), saved
 
 
 def keep(session: ProjectSession, cast: PersonaSet) -> None:

@@ -186,7 +186,7 @@ def ended(session: ProjectSession, job: personas.Job) -> None:
     except MootError as error:
         state.set_notice("error", error.message, error.remedy)
         st.rerun()
-    personas.keep(session, made.made.cast)
+    personas.keep(session, made.made.persona_set)
     state.codebook.note_draft_saved()
     state.set_notice("ok", made.words, " ".join(made.made.notes) or "Check the draft, then save it.")
     st.rerun()

@@ -28,7 +28,7 @@ from core.debate.context import DebateContext, run_parallel
 from core.debate.persona_extraction import DIMENSIONS, GROUPS
 from core.debate.personas import Group, Member, PersonaSet, read
 from core.debate.reading.label_names import Names
-from core.debate.reading.markers import spoken
+from core.debate.reading.markers import without_reasoning
 from core.debate.reading.normalise import fold
 from core.debate.spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
@@ -107,7 +107,7 @@ def _record_turn(speaker: _Speaker, reply: Reply) -> None:
     speaker.turns += 1
     if reply.reading.readable and reply.reading.values:
         speaker.current = _values(reply)
-    if _DONE.search(spoken(reply.text)):
+    if _DONE.search(without_reasoning(reply.text)):
         speaker.done = True
         speaker.final = reply if reply.reading.readable else None
 
@@ -130,7 +130,7 @@ def _chosen_speaker(reply: Reply, waiting: Sequence[_Speaker]) -> _Speaker:
     """Return the speaker that the coordinator names last by the whole name; the first in order if it names none."""
     by_role = {speaker.member.role: speaker for speaker in waiting}
     names = Names(tuple((role, speaker.member.persona.name, None) for role, speaker in by_role.items()))
-    named = [by_role[mention.item] for mention in names.mentions(fold(spoken(reply.text)))]
+    named = [by_role[mention.item] for mention in names.mentions(fold(without_reasoning(reply.text)))]
     return named[-1] if named else waiting[0]
 
 

@@ -41,7 +41,7 @@ class Block:
     error: str = ""
 
 
-def blocks_in(text: str) -> tuple[tuple[Block, ...], int]:
+def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
     """The outermost JSON values in order, and where JSON begins that the text's end cuts off (-1 if none).
 
     An object may be written as Python or JavaScript would: with single quotes, a comma after the last entry, True for

@@ -16,7 +16,7 @@ from core.debate.reading.blocks import BULLET, CROSSED
 from core.debate.reading.json_blocks import Block, lookup
 from core.debate.reading.label_names import Names
 from core.debate.reading.lists import Listing, read_list
-from core.debate.reading.markers import MarkedReply, is_inside, is_of_another
+from core.debate.reading.markers import MarkedReply, is_inside, is_reported
 from core.debate.reading.normalise import fold
 from core.debate.reading.yes_no import Answer, answer_in, answer_of
 
@@ -68,20 +68,20 @@ class StatedAnswer:
     end: int
 
 
-def answers_in(page: MarkedReply, names: Names, start: int = 0) -> list[StatedAnswer]:
+def find_answers(page: MarkedReply, names: Names, start: int = 0) -> list[StatedAnswer]:
     """All that is answered with yes or no from ``start`` on, on lines ``Name: yes``, in check boxes and in tables.
 
     Nothing when what a table's column says cannot be told, or whether the reply means it so.
     """
-    return _said_in(page, names, lambda words: answer_in(words) is not None, start)
+    return _find_answers(page, names, lambda words: answer_in(words) is not None, start)
 
 
-def numbers_in(page: MarkedReply, names: Names) -> list[StatedAnswer]:
+def find_numbers(page: MarkedReply, names: Names) -> list[StatedAnswer]:
     """The same for numbers: ``Name: 4``."""
-    return _said_in(page, names, lambda words: bool(_NUMBER.fullmatch(words)))
+    return _find_answers(page, names, lambda words: bool(_NUMBER.fullmatch(words)))
 
 
-def ballot_of(said: Iterable[tuple[str, str | None, Answer | None]]) -> Listing:
+def listing_of_answers(said: Iterable[tuple[str, str | None, Answer | None]]) -> Listing:
     """A ballot's entries (name, item, answer) as a listing; what is open or contradicted is doubted."""
     out = Listing()
     for name, item, answer in said:
@@ -97,7 +97,7 @@ def ballot_of(said: Iterable[tuple[str, str | None, Answer | None]]) -> Listing:
     return out
 
 
-def json_ballot(block: Block, names: Names) -> list[tuple[str, str | None, Answer | None]]:
+def json_answers(block: Block, names: Names) -> list[tuple[str, str | None, Answer | None]]:
     """The entries of an object {name: answer}; none of any other object.
 
     A key that is no label's name is a note and left out ("reasoning"), unless a yes or a no is said of it.
@@ -142,7 +142,7 @@ def bare_list(page: MarkedReply, names: Names, *, codes: bool) -> Listing | None
             continue
         lines.append(line)
         if lead := _LEAD.match(line):
-            meant = not is_inside(start, page.quoted) and not is_of_another(page, start)
+            meant = not is_inside(start, page.quoted) and not is_reported(page, start)
             led.append((line, line[lead.end() :] if meant else ""))
     if led and (len(led) > 1 or led[0][0] != lines[-1]):
         return None
@@ -160,7 +160,7 @@ def bare_list(page: MarkedReply, names: Names, *, codes: bool) -> Listing | None
     return out if alone and out.none != bool(out.listed) else None
 
 
-def is_taken_back(page: MarkedReply, names: Names, end: int) -> bool:
+def is_corrected(page: MarkedReply, names: Names, end: int) -> bool:
     """Whether what follows an answer at ``end`` speaks of a label in words that correct: "On reflection, Food ..."."""
     after = page.lines[end:]
     return bool(_CORRECTED.search(after)) and next(iter(names.mentions(fold(after))), None) is not None
@@ -191,7 +191,9 @@ def _claims(value: Any) -> bool:
     return (isinstance(value, bool) or not isinstance(value, int | float)) and answer_of(value) in ("yes", "no")
 
 
-def _said_in(page: MarkedReply, names: Names, is_answer: Callable[[str], bool], start: int = 0) -> list[StatedAnswer]:
+def _find_answers(
+    page: MarkedReply, names: Names, is_answer: Callable[[str], bool], start: int = 0
+) -> list[StatedAnswer]:
     found: list[StatedAnswer] = []
     table = _Table(names, is_answer)
     quoted, position = iter(page.quoted), start
@@ -209,7 +211,7 @@ def _said_in(page: MarkedReply, names: Names, is_answer: Callable[[str], bool], 
         else:
             table = _Table(names, is_answer)
             said = list(_on_line(line, begin + len(line), names, is_answer))
-        if said and is_of_another(page, begin):
+        if said and is_reported(page, begin):
             return []
         found += said
     return found

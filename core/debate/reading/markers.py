@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.debate.reading.json_blocks import Block, blocks_in
+from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotations import Span, double_quoted, outermost
@@ -143,7 +143,7 @@ _ANOTHERS = re.compile(
 )
 
 
-def is_of_another(page: MarkedReply, start: int) -> bool:
+def is_reported(page: MarkedReply, start: int) -> bool:
     """Whether what stands at ``start`` without a marker is led in as another's, as supposed or as denied.
 
     What leads in is the words before it on its line, or the nearest line above that ends with a colon or is a heading.
@@ -159,7 +159,7 @@ def is_of_another(page: MarkedReply, start: int) -> bool:
     return any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED, _DENIED, _OTHERWISE))
 
 
-def spoken(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """``text`` without the thinking at its start: ``<think>`` blocks, closed or not, and what comes before a closing
     tag on a line of its own, as some servers keep the opening one."""
     while match := _THOUGHTS.match(text):
@@ -172,7 +172,7 @@ _WHITE = re.compile(r"[^\S\n]|[*`\u200b\u200e\u200f\ufeff]")
 _BREAKS = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n") | {"：": ":", "＃": "#"})
 
 
-def open_page(text: str, codebook: Codebook) -> MarkedReply:
+def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
 
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
@@ -184,8 +184,8 @@ def open_page(text: str, codebook: Codebook) -> MarkedReply:
 @lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
 def _opened(text: str, unit: str, may_leave_open: bool, denying: Names | None) -> MarkedReply:
     """``denying`` are the names when one begins like a denial: "The label is neither" chooses the label Neither."""
-    text = spoken(text)
-    blocks, unclosed = blocks_in(text)
+    text = without_reasoning(text)
+    blocks, unclosed = find_json_blocks(text)
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
     lines = _without(lines, blocks)
     quoted = outermost(double_quoted(lines))

@@ -9,18 +9,18 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.reading.blocks import listing_of
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.label_answers import (
-    answers_in,
-    ballot_of,
     bare_list,
-    is_taken_back,
-    json_ballot,
+    find_answers,
+    find_numbers,
+    is_corrected,
+    json_answers,
     json_names,
     json_numbers,
-    numbers_in,
+    listing_of_answers,
 )
 from core.debate.reading.label_names import names_of
 from core.debate.reading.lists import Listing, read_list
-from core.debate.reading.markers import Kind, MarkedReply, Marker, is_of_another, open_page, spoken
+from core.debate.reading.markers import Kind, MarkedReply, Marker, is_reported, parse_markers, without_reasoning
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of
 from core.debate.reading.yes_no import Answer, answer_in, answer_of
@@ -57,7 +57,7 @@ def read(text: str, form: ReplyForm, codebook: Codebook, *, finish: str = "stop"
     text, and text that is all thinking, is a problem like any other.
     """
     decision_form = _FORMS[codebook.kind] if form == "text" else form
-    page = open_page(text, codebook)
+    page = parse_markers(text, codebook)
     if not page.text.strip():
         return Reading(problem=CUT if text.strip() and finish == "length" else EMPTY)
     return _Reader(page, decision_form, codebook, cut=finish == "length", asked=form != "text").read()
@@ -68,7 +68,7 @@ def mentions(text: str, codebook: Codebook) -> frozenset[str]:
 
     A name inside a longer one does not count on its own. Thinking at the start of the text is left out.
     """
-    return frozenset(mention.item for mention in names_of(codebook).mentions(fold(spoken(text))))
+    return frozenset(mention.item for mention in names_of(codebook).mentions(fold(without_reasoning(text))))
 
 
 class _Reader:
@@ -142,32 +142,32 @@ class _Reader:
         below = self.page.lines[marker.end :].lstrip(" \n_>#")
         if not below.startswith("|"):
             return listing, complete
-        answered = answers_in(self.page, self.names, marker.limit)
+        answered = find_answers(self.page, self.names, marker.limit)
         if not answered:
             return listing, complete
-        ballot = ballot_of((said.name, said.item, answer_in(said.words)) for said in answered)
+        ballot = listing_of_answers((said.name, said.item, answer_in(said.words)) for said in answered)
         return ballot, answered[-1].end < len(self.page.text)
 
     def _unannounced(self) -> Reading | None:
         """The reading of a decision that nothing announces, or None when there is none either."""
         page, names = self.page, self.names
-        blocks = [block for block in reversed(page.blocks) if not is_of_another(page, block.start)]
+        blocks = [block for block in reversed(page.blocks) if not is_reported(page, block.start)]
         if self.form == "ratings":
             for block in blocks:
                 if numbers := json_numbers(block, names):
                     return self._all_rated(ratings_in(numbers, self.codebook, names), block.end)
-            rated = numbers_in(page, names)
+            rated = find_numbers(page, names)
             entries = [{"name": said.name, "rating": said.words} for said in rated if said.item is not None]
             if not rated or (self.cut and rated[-1].end >= len(page.text)):
                 return None
             return self._all_rated(ratings_in(entries, self.codebook, names), rated[-1].end)
         choosing = self.form == "choice"
         for block in blocks:
-            if ballot := json_ballot(block, names):
+            if ballot := json_answers(block, names):
                 return self._balloted(ballot, block.end)
             if (named := json_names(block, names, codes=choosing)) is not None:
-                return None if is_taken_back(page, names, block.end) else self._settled(named)
-        answered = answers_in(page, names)
+                return None if is_corrected(page, names, block.end) else self._settled(named)
+        answered = find_answers(page, names)
         if len(answered) >= min(2, len(self.items)):
             if self.cut and answered[-1].end >= len(page.text):
                 return None
@@ -177,9 +177,9 @@ class _Reader:
         return None if listing is None else self._settled(listing)
 
     def _balloted(self, entries: Iterable[tuple[str, str | None, Answer | None]], end: int) -> Reading | None:
-        if is_taken_back(self.page, self.names, end):
+        if is_corrected(self.page, self.names, end):
             return None
-        listing = ballot_of(entries)
+        listing = listing_of_answers(entries)
         if listing.unknown:
             return self._problem(f"it answers for what is not in the codebook: {_quoted(listing.unknown)}", listing)
         if self.form == "choice":
@@ -191,7 +191,7 @@ class _Reader:
         return self._settled(listing)
 
     def _all_rated(self, rated: Reading, end: int) -> Reading | None:
-        if is_taken_back(self.page, self.names, end):
+        if is_corrected(self.page, self.names, end):
             return None
         told = rated.values.keys() | rated.undecided.keys() | self.open.listed.keys()
         return self._rated(rated) if rated.values and all(item in told for item in self.items) else None

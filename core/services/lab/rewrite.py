@@ -8,7 +8,7 @@ from typing import Any
 
 from core import prompts
 from core.codebook import Codebook, Label, normalise
-from core.debate.reading.json_blocks import blocks_in
+from core.debate.reading.json_blocks import find_json_blocks
 from core.debate.turns import Reply, Request, Step
 from core.engine.standalone import drive
 from core.errors import MootError, UsageError
@@ -87,7 +87,7 @@ def _single(request: Request) -> Step[Reply]:
 
 def parse_proposal(text: str, label: Label) -> tuple[Label, str]:
     """Return the proposed label and its reason. Raises MootError for a reply without a usable JSON object."""
-    objects = [block.data for block in blocks_in(text)[0] if isinstance(block.data, dict)]
+    objects = [block.data for block in find_json_blocks(text)[0] if isinstance(block.data, dict)]
     known = [one for one in objects if any(key in one for key in ("description", *(f"add_{part}" for part in LISTS)))]
     if not known:
         raise MootError("The proposal could not be read.", f"The reply begins: {' '.join(text.split())[:300]}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from core import baseline
-from core.baseline.scan import clause_at, clauses_of, window
+from core.baseline.scan import clause_at, clauses_of, quote_window
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
 from core.documents import Document, Value
 from core.errors import CodebookError, UsageError
@@ -187,7 +187,7 @@ def _best_clause(codebook: Codebook, label: Label, document: Document, part: Par
     clauses = list(clauses_of(text))
     hits = baseline.hits(codebook, text).get(label.id, ())
     if hits:
-        start, end = window(text, clauses[clause_at(clauses, hits[0][0])], *hits[0])
+        start, end = quote_window(text, clauses[clause_at(clauses, hits[0][0])], *hits[0])
         return _truncate(text[start:end], part)
     if len(clauses) == 1:
         return _truncate(text, part)

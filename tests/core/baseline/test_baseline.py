@@ -112,14 +112,14 @@ def ask(role: str, **heard: object) -> Request:
 
 
 def say(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> str:
-    return baseline.answer(ask(role, **heard), codebook, Document("1", {"text": text}))
+    return baseline.write_reply(ask(role, **heard), codebook, Document("1", {"text": text}))
 
 
 def reply(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> Reply:
     """The reply as the engine hands it on."""
     document = Document("1", {"text": text})
     request = Request(role, (), heard, form="choice" if codebook.kind == "choice" else "labels")
-    return parse_reply(request, Reply(text=baseline.answer(request, codebook, document)), codebook, document)
+    return parse_reply(request, Reply(text=baseline.write_reply(request, codebook, document)), codebook, document)
 
 
 def debate(text: str, codebook: Codebook = HOTEL) -> tuple[Reply, Reply, Reply]:
@@ -322,7 +322,7 @@ class TestRating:
 
     def rated(self, role: str, document: Document, **heard: object) -> Mapping[str, object]:
         asked = Request(role, (), inputs=heard, form="ratings")
-        made = parse_reply(asked, Reply(baseline.answer(asked, self.BOOK, document)), self.BOOK, document)
+        made = parse_reply(asked, Reply(baseline.write_reply(asked, self.BOOK, document)), self.BOOK, document)
         return {self.BOOK.label(item).name: value for item, value in made.reading.values.items()}
 
     def heard(self, rating: int) -> Reply:
@@ -374,7 +374,7 @@ class TestRoles:
 
     def test_an_ask_about_one_label_speaks_of_no_other(self) -> None:
         asked = Request("stranger", (), form="labels", item=HOTEL.items[0])
-        text = baseline.answer(asked, HOTEL, Document("1", {"text": "Clean room, rude staff."}))
+        text = baseline.write_reply(asked, HOTEL, Document("1", {"text": "Clean room, rude staff."}))
         assert "#Cleanliness" in text
         assert "Service" not in text
 
@@ -389,7 +389,7 @@ class TestRoles:
         ],
     )
     def test_counsel_argues_for_what_it_was_given_in_one_sentence(self, position: str, argument: str) -> None:
-        text = baseline.answer(
+        text = baseline.write_reply(
             Request("prosecutor", (), inputs={"position": position}), HOTEL, Document("1", {"text": "Clean room."})
         )
         assert argument in text
@@ -397,11 +397,13 @@ class TestRoles:
 
     def test_a_label_that_is_left_out_is_not_chosen(self) -> None:
         asked = Request("magistrate", (), inputs={"first": Reply("x")}, form="choice", without=CHOICE.labels[0].id)
-        assert baseline.answer(asked, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith("Politics")
+        assert baseline.write_reply(asked, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith(
+            "Politics"
+        )
 
     def test_words_on_another_document_are_about_that_one(self) -> None:
         asked = Request("clerk", (), document=Document("2", {"text": "A rude waiter."}))
-        assert "rude" in baseline.answer(asked, HOTEL, Document("1", {"text": "Clean."}))
+        assert "rude" in baseline.write_reply(asked, HOTEL, Document("1", {"text": "Clean."}))
 
 
 class TestHits:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
-from core.debate.evidence import gather, locate, quotations
+from core.debate.evidence import locate, locate_evidence, quotations
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotations import double_quoted, single_quoted
 
@@ -206,7 +206,7 @@ def test_gather() -> None:
         '- #Service: "kind", “kind”, "KIND"\n- #Food: "kind"\n- #Price: "cheep", "Cheep", "it isn’t cheap"\n'
         "Final Decision: Service"
     )
-    found = gather(text, HOTEL, REVIEW)
+    found = locate_evidence(text, HOTEL, REVIEW)
     service, food, price = (HOTEL.find(name) for name in ("Service", "Food", "Price"))
     assert service
     assert food
@@ -219,7 +219,7 @@ def test_gather() -> None:
     ]
     assert [each.supported for each in found] == [True, True, False, True]
     assert (found[2].field, found[2].start, found[2].end) == ("", -1, -1)
-    assert gather("", HOTEL, REVIEW) == ()
+    assert locate_evidence("", HOTEL, REVIEW) == ()
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_gather() -> None:
     ],
 )
 def test_gather_locates_quotes_in_the_reply(text: str) -> None:
-    found = gather(text, HOTEL, REVIEW)
+    found = locate_evidence(text, HOTEL, REVIEW)
     assert found
     for each in found:
         assert text[each.reply_start : each.reply_end] == each.quote
@@ -241,7 +241,7 @@ def test_gather_locates_quotes_in_the_reply(text: str) -> None:
 
 def test_quotes_with_escapes_have_no_place_in_the_reply() -> None:
     text = '{"labels": [{"name": "Service", "quotes": ["a \\"kind\\" porter", "rude"]}]}'
-    escaped, rude = gather(text, HOTEL, REVIEW)
+    escaped, rude = locate_evidence(text, HOTEL, REVIEW)
     assert (escaped.quote, escaped.reply_start, escaped.reply_end) == ('a "kind" porter', -1, -1)
     assert text[rude.reply_start : rude.reply_end] == "rude"
 
@@ -302,7 +302,7 @@ def test_the_same_words_are_found_however_they_are_written(words: list[str], dat
 @given(st.text(max_size=200), st.text(max_size=100))
 def test_any_reply_can_be_searched(text: str, field: str) -> None:
     for codebook in (HOTEL, CLAUSES):
-        for each in gather(f'#Food "{text}" {text}', codebook, {"a": field}):
+        for each in locate_evidence(f'#Food "{text}" {text}', codebook, {"a": field}):
             assert each.item in codebook.items
             assert (each.start >= 0) == each.supported
             each.quote.encode()
@@ -341,6 +341,6 @@ def test_folding_agrees_with_nfkc_and_keeps_the_way_back(text: str) -> None:
 def test_hostile_replies_take_time_in_proportion(piece: str) -> None:
     fields = {"text": "the room was nice and tidy " * 4000}
     start = time.process_time()
-    gather(piece * (100_000 // len(piece)), HOTEL, fields)
+    locate_evidence(piece * (100_000 // len(piece)), HOTEL, fields)
     locate(piece * 200, fields)
     assert time.process_time() - start < 15

@@ -11,7 +11,7 @@ import pytest
 from core import baseline, prompts, resources
 from core.codebook import Codebook
 from core.debate import persona_extraction
-from core.debate.persona_extraction import Made, SourceDocument
+from core.debate.persona_extraction import PersonaExtraction, SourceDocument
 from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from core.errors import UsageError
@@ -22,8 +22,8 @@ TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
 
 def drive(
     sources: list[SourceDocument], hand: Callable[[Request], str | Reply], **limits: int
-) -> tuple[Made, list[Request]]:
-    step = persona_extraction.make(sources, "Rate questions.", TEMPLATES, **limits)
+) -> tuple[PersonaExtraction, list[Request]]:
+    step = persona_extraction.extract_personas(sources, "Rate questions.", TEMPLATES, **limits)
     sent: list[Request] = []
     try:
         requests = next(step)
@@ -74,7 +74,7 @@ def hand(request: Request, **other: Any) -> str | Reply:
 def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
     made, requests = drive([SourceDocument("a.md", TEXT)], hand)
     assert [request.role for request in requests] == ["scout", "merger", "author", "author"]
-    families, schools = made.cast.groups
+    families, schools = made.persona_set.groups
     assert (families.name, families.characteristics, schools.name) == ("Families", "They read.", "Schools")
     (persona,) = families.personas
     assert (persona.name, persona.dimension, persona.traits) == ("Somebody of the Families", "short and lively", "calm")
@@ -89,7 +89,7 @@ def test_a_name_that_is_taken_is_asked_for_again() -> None:
         [SourceDocument("a.md", TEXT)], lambda request: hand(request, author=json.dumps({"name": "Kim"}))
     )
     assert [request.inputs["taken"] for request in requests if request.role == "author"] == [(), (), ("Kim",)]
-    assert [persona.name for group in made.cast.groups for persona in group.personas] == ["Kim", "Kim 2"]
+    assert [persona.name for group in made.persona_set.groups for persona in group.personas] == ["Kim", "Kim 2"]
 
 
 def test_one_kind_of_stakeholder_needs_no_merger_and_limits_hold() -> None:
@@ -97,8 +97,8 @@ def test_one_kind_of_stakeholder_needs_no_merger_and_limits_hold() -> None:
         [SourceDocument("a.md", TEXT)], lambda request: hand(request, scout=scouted(PARENTS)), dimensions=1
     )
     assert [request.role for request in requests] == ["scout", "author"]
-    assert [group.name for group in made.cast.groups] == ["Parents"]
-    assert len(made.cast.groups[0].personas) == 1
+    assert [group.name for group in made.persona_set.groups] == ["Parents"]
+    assert len(made.persona_set.groups[0].personas) == 1
 
 
 @pytest.mark.parametrize(("role", "count"), [("scout", 2), ("merger", 2), ("author", 3)])
@@ -113,7 +113,7 @@ def test_a_reply_without_json_is_asked_for_once_more(role: str, count: int) -> N
     made, requests = drive([SourceDocument("a.md", TEXT)], shy)
     assert sum(request.role == role for request in requests) == count
     assert not made.notes
-    assert len(made.cast.members) == 2
+    assert len(made.persona_set.members) == 2
 
 
 def test_what_cannot_be_read_twice_is_done_without_and_noted() -> None:
@@ -121,14 +121,14 @@ def test_what_cannot_be_read_twice_is_done_without_and_noted() -> None:
         [SourceDocument("a.md", TEXT)],
         lambda request: hand(request, merger="no", author=Reply(error=ReplyError("x", "y"))),
     )
-    assert [group.name for group in made.cast.groups] == ["Parents", "Teachers"]
+    assert [group.name for group in made.persona_set.groups] == ["Parents", "Teachers"]
     assert "could not be merged" in made.notes[0]
-    assert made.cast.groups[0].personas[0].dimension == "short"
+    assert made.persona_set.groups[0].personas[0].dimension == "short"
     made, _ = drive(
         [SourceDocument("a.md", TEXT), SourceDocument("b.md", "x")],
         lambda request: hand(request) if "Parents" in str(request.inputs.get("source", "Parents")) else "no",
     )
-    assert made.notes == ("A part of b.md was read without an answer that can be understood.",)
+    assert made.notes == ("A part of b.md had no readable answer.",)
 
 
 def test_nothing_found_is_said() -> None:
@@ -138,8 +138,8 @@ def test_nothing_found_is_said() -> None:
 
 def test_long_sources_are_read_in_pieces_that_lose_no_word() -> None:
     text = "\n\n".join(f"{n} " + "word " * 800 for n in range(9)) + "\n\n" + "endless " * 4000
-    pieces = list(persona_extraction.pieces_of(text))
-    assert max(map(len, pieces)) <= persona_extraction.PIECE
+    pieces = list(persona_extraction.split_source(text))
+    assert max(map(len, pieces)) <= persona_extraction.MAX_PIECE_CHARACTERS
     assert "".join(pieces).split() == text.split() or " ".join(pieces).split() == text.split()
 
 
@@ -148,10 +148,10 @@ def test_the_built_in_model_finds_who_wants_what_in_the_sample_sources() -> None
     sources = [SourceDocument(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.*"))
                if path.suffix in (".md", ".txt")]  # fmt: skip
     made, requests = drive(
-        sources, lambda request: baseline.answer(request, Codebook(), Document("", {"text": ""})), groups=6
+        sources, lambda request: baseline.write_reply(request, Codebook(), Document("", {"text": ""})), groups=6
     )
-    names = {group.name for group in made.cast.groups}
+    names = {group.name for group in made.persona_set.groups}
     assert {"Parents", "Teachers", "Librarians"} <= names
-    assert all(quote.supported for member in made.cast.members for quote in member.persona.evidence)
+    assert all(quote.supported for member in made.persona_set.members for quote in member.persona.evidence)
     assert not made.notes
     assert not any(request.retry for request in requests)

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from core import errors
 from core.codebook import Codebook, Label, Scale
-from core.debate.evidence import gather
+from core.debate.evidence import locate_evidence
 from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
 from core.engine.debate import request_hash
@@ -45,7 +45,7 @@ def test_what_a_schema_allows_is_what_the_parser_reads() -> None:
     assert labels["properties"]["labels"]["maxItems"] == 2
     assert labels["properties"]["labels"]["items"]["properties"]["label"]["enum"] == ["Service", "Food"]
     assert read(HELD, "labels", BOOK).present == (BOOK.labels[0].id,)
-    assert gather(HELD, BOOK, {"text": "They were kind."})[0].start == 10
+    assert locate_evidence(HELD, BOOK, {"text": "They were kind."})[0].start == 10
     choice = schema_for(asking("choice"), CHOICE)
     assert choice["properties"]["label"]["enum"] == ["Good", "Bad"]
     said = '{"reasoning": "", "quotes": [], "label": "Bad"}'
