@@ -1,4 +1,4 @@
-"""Documents: what is labelled, and what is already known about it."""
+"""Documents: the texts that are labelled, with their source columns and gold labels."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 Value: TypeAlias = bool | int | float | str
-"""What an annotation can say of an item: present or absent, a rating, or a label's id."""
+"""The value of an annotation: present or absent, a rating, or a label's id."""
 
 GOLD_RATER = "gold"
-"""The rater's name when a file has one gold column per label and names nobody."""
+"""The rater's name for gold columns without a rater."""
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -21,9 +21,9 @@ class Document:
     """One row of the user's file.
 
     ``fields`` holds the text fields by name in prompt order, the first is the one that evidence points into;
-    ``source`` the columns as they came; ``gold`` maps a rater to what that rater said of each item (a label id),
-    where a missing item means that the rater said nothing. ``group`` names what the document is a part of (a chat, an
-    abstract), empty for nothing, and ``order`` its place there.
+    ``source`` the columns as they came; ``gold`` maps a rater to values by item (a label id); a missing item
+    was not labelled. ``group`` is the group that the document belongs to (a chat, an abstract), empty without one, and
+    ``order`` its place in the group.
     """
 
     id: str

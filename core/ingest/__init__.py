@@ -1,8 +1,9 @@
-"""Files in: file -> table -> documents, with every row accounted for.
+"""Import of files: decode -> table -> mapping -> documents, with an account of every row.
 
-``read_table`` reads csv, tsv, xlsx, xls, ods, jsonl, json and parquet; ``suggest_mapping`` guesses what each column is;
-``build_documents`` makes the documents. Rows that cannot be used are never dropped silently: ``Table.rejected`` and
-``BuiltDocuments.rejected`` say where, why and what stood there, and ``rejected_csv`` writes them down.
+``read_table`` (read.py) reads csv, tsv, xlsx, xls, ods, jsonl, json and parquet. ``suggest_mapping`` (mapping.py)
+suggests which column is which. ``build_documents`` (document_builder.py) builds the documents, and gold.py reads their
+gold cells. No row is dropped silently: ``Table.rejected`` and ``BuiltDocuments.rejected`` have line, reason and raw
+text of each rejected row.
 """
 
 from core.ingest.document_builder import BuiltDocuments, UnknownGold, build_documents, codebook_from_gold

@@ -1,4 +1,4 @@
-"""Which encoding a text file is in: UTF-8 if it can be, then what fits its letters best."""
+"""Decode text files: detect the encoding (UTF-8 if possible), then read line by line in bounded memory."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _OTHERS = [
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How to turn a file's bytes into text. ``errors`` is ``replace`` when some bytes fit no better reading."""
+    """The encoding of a file. ``errors`` is ``replace`` if some bytes fit no encoding."""
 
     encoding: str
     errors: str = "strict"
 
 
 def detect_utf16_or_32(head: bytes) -> str | None:
-    """The encoding if a byte-order mark or the pattern of NULs shows UTF-16 or UTF-32, else None.
+    """Return the encoding if a byte-order mark or the pattern of NULs shows UTF-16 or UTF-32, else None.
 
     Text in UTF-16 without a mark has NULs almost only at odd (little-endian) or even offsets, if most of it is
     ASCII.
@@ -70,10 +70,10 @@ def detect_utf16_or_32(head: bytes) -> str | None:
 
 
 def detect_encoding(stream: BinaryIO, given: str | None, name: str) -> Decoding:
-    """How to decode the whole of ``stream`` (left at its start). Reads it once, without keeping it.
+    """Detect how to decode ``stream``, which is read once and left at its start.
 
-    ``given`` wins and must fit: UsageError when Python knows no such encoding, InputError when a byte does not belong
-    to it. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, UTF-8 if every byte fits, UTF-8 with a few
+    A ``given`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
+    fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, UTF-8 if every byte fits, UTF-8 with a few
     damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds.
     """
     head = _head(stream)
@@ -106,7 +106,7 @@ def _given(stream: BinaryIO, given: str, name: str, head: bytes) -> Decoding:
         if not codecs.lookup(given)._is_text_encoding:
             raise LookupError(given)
     except (LookupError, ValueError) as error:
-        raise UsageError(f"'{given}' is no known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
+        raise UsageError(f"'{given}' is not a known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
     if encoding == "utf-8" and head.startswith(codecs.BOM_UTF8):
         encoding = "utf-8-sig"
     bad = _first_misfit(stream, encoding)
@@ -118,7 +118,7 @@ def _given(stream: BinaryIO, given: str, name: str, head: bytes) -> Decoding:
 
 
 def _first_misfit(stream: BinaryIO, encoding: str) -> int | None:
-    """The offset (of the chunk's error) of the first byte that is not of this encoding, None if all fit."""
+    """Return the offset (of the chunk's error) of the first byte that does not fit the encoding, None if all fit."""
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     stream.seek(0)
     offset = 0
@@ -137,16 +137,16 @@ def _first_misfit(stream: BinaryIO, encoding: str) -> int | None:
 
 
 def _sample(stream: BinaryIO, bad: int) -> bytes:
-    """Up to ``SAMPLE`` bytes of lines that are not ASCII, from the first misfit on: what tells encodings apart."""
+    """Return up to ``SAMPLE`` bytes of lines that are not ASCII, from the first misfit on."""
     stream.seek(max(0, bad - 2_048))
     block = stream.read(CHUNK)
     stream.seek(0)
-    info = [line for line in block.splitlines(keepends=True) if not line.isascii()]
-    return b"".join(info)[:SAMPLE]
+    lines = [line for line in block.splitlines(keepends=True) if not line.isascii()]
+    return b"".join(lines)[:SAMPLE]
 
 
 def _mostly_utf8(sample: bytes) -> bool:
-    """Whether damaged UTF-8 is likelier than another encoding: legacy text hardly ever forms valid sequences."""
+    """Return whether damaged UTF-8 is likelier than another encoding: other text hardly ever is valid UTF-8."""
     text = sample.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     valid = sum(not character.isascii() for character in text) - broken
@@ -164,7 +164,7 @@ def _legacy(sample: bytes) -> str:
 
 
 def _fits(text: str, letters: frozenset[str]) -> bool:
-    """Whether nearly all that is not ASCII is in ``letters``, seldom three of them in a row as in other scripts."""
+    """Return whether nearly all non-ASCII characters are in ``letters``, rarely three in a row as in other scripts."""
     foreign = [character for character in text if not character.isascii()]
     usual = sum(map(letters.__contains__, foreign))
     in_runs = sum(map(len, _RUNS.findall(text)))
@@ -172,7 +172,7 @@ def _fits(text: str, letters: frozenset[str]) -> bool:
 
 
 ROW_LIMIT = 10_000_000
-"""Characters that one row may have. A longer one is rejected; reading goes on behind it."""
+"""Maximum characters of one row. A longer row is rejected, and reading continues after it."""
 
 Progress: TypeAlias = Callable[[float], None]
 
@@ -181,15 +181,15 @@ END = "\ufdd0end of file\ufdd1"
 
 
 class RowTooLong(Exception):
-    """The row has more characters than may be kept. The line that went over it has been read to its end."""
+    """Raised when a row has too many characters. Its last line has been read to the end."""
 
 
 class LineReader:
-    """Physical lines with their ends (LF, CRLF or CR), NULs taken out and counted.
+    """Physical lines with their ends (LF, CRLF or CR); NULs are removed and counted.
 
-    ``begin`` starts a row: ``text`` is then what was read of it, and a row that grows over ``limit`` characters raises
-    RowTooLong, after which iteration may go on. ``number`` is that of the line read last, from 1. A context manager:
-    the stream stays open behind it.
+    ``begin`` starts a row; ``text`` is the text read since then. A row of more than ``limit`` characters raises
+    RowTooLong, after which iteration can continue. ``number`` is the number of the last line, from 1. As a context
+    manager it leaves the stream open.
     """
 
     def __init__(
@@ -221,13 +221,13 @@ class LineReader:
         return self
 
     def begin(self) -> None:
-        """The next line starts a row."""
+        """Start a row with the next line."""
         self._pending.clear()
         self._length = 0
 
     @property
     def text(self) -> str:
-        """What was read of this row, line ends included; only its start when it was too long."""
+        """The text read of this row, with line ends; only its start if the row is too long."""
         return "".join(self._pending)
 
     def __next__(self) -> str:
@@ -255,9 +255,9 @@ class LineReader:
         return line
 
     def skip_quoted(self) -> bool:
-        """After RowTooLong in a file with quotes: read on until the row's open quote closes, on the parity of quotes.
+        """Skip to the end of a row that was too long: until its open quote closes, by the parity of quotes.
 
-        True when it closed (at once if none was open), False when the file ended first.
+        Returns True if the quote closed (at once if none was open), False if the file ended first.
         """
         while self._quotes % 2:
             piece = self._text.readline(self.limit)
@@ -278,7 +278,7 @@ class LineReader:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was changed in the text."""
+        """Notes on changes to the text."""
         notes = []
         if self.nuls:
             notes.append(f"NUL characters removed: {self.nuls:,}.")

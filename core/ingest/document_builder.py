@@ -1,4 +1,4 @@
-"""From a table and a mapping to documents, with an account of every row."""
+"""Build documents from a table and a mapping, with an account of every row; and a codebook from gold columns."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MAX_LABELS = 200
 
 @dataclass(frozen=True, slots=True)
 class UnknownGold:
-    """A gold cell that is neither present nor absent, no label and no rating on the scale: no gold until mapped."""
+    """A gold value that is not understood: it is ignored until the user maps it to a meaning."""
 
     column: str
     value: str
     count: int
     line: int
-    """The first row that holds it."""
+    """The first row with the value."""
 
     def __str__(self) -> str:
         more = f" ({self.count:,} times)" if self.count > 1 else ""
@@ -39,25 +39,25 @@ class UnknownGold:
 
 @dataclass(frozen=True, slots=True)
 class BuiltDocuments:
-    """The documents of a file and what became of every row: ``read == kept + len(rejected)``."""
+    """The documents of a file and an account of every row: ``read == kept + len(rejected)``."""
 
     documents: tuple[Document, ...]
     read: int
     rejected: tuple[Rejected, ...]
-    """Rows that could not be read and rows left out here, by line."""
+    """Rows that could not be read or used, by line."""
     duplicate_texts: int = 0
-    """Rows whose text and context are those of an earlier document, kept or not."""
+    """Rows with the text and context of an earlier document, kept or not."""
     empty_texts: int = 0
-    """Rows without a word, kept or not."""
+    """Rows without text, kept or not."""
     with_gold: int = 0
-    """Documents for which at least one rater said something."""
+    """Documents with a gold value by at least one rater."""
     unknown_gold: tuple[UnknownGold, ...] = ()
-    """Cells that count as no gold, by how often they occur."""
+    """Gold values that are not understood, the most frequent first."""
     notes: tuple[str, ...] = ()
 
     @property
     def kept(self) -> int:
-        """How many documents there are."""
+        """Number of documents."""
         return len(self.documents)
 
 
@@ -69,12 +69,12 @@ def build_documents(
     duplicates: Literal["keep", "first"] = "keep",
     empties: Literal["keep", "drop"] = "drop",
 ) -> BuiltDocuments:
-    """Documents in the order of the rows, those of a group together in the group's order.
+    """Build documents in the order of the rows; documents of a group are together, in the group's order.
 
-    A row is rejected when its id is empty or belongs to a document already, when it has no text (unless ``empties`` is
-    ``keep``), and when its text and context repeat an earlier document's and ``duplicates`` is ``first``. Ids are
-    trimmed, texts stay as they are. Gold is keyed by label id, without a codebook by label name. A gold cell that
-    cannot be understood is no gold and is listed; its row is kept. UsageError for a mapping that does not fit.
+    A row is rejected if its id is empty or repeated, if it has no text (unless ``empties`` is ``keep``), or if it
+    repeats text and context of an earlier document and ``duplicates`` is ``first``. Ids are trimmed, texts stay as they
+    are. Gold is keyed by label id, without a codebook by label name. A gold cell that is not understood is listed and
+    ignored; its row is kept. Raises UsageError for a mapping that does not fit.
     """
     check_mapping(table, mapping, codebook)
     names = (mapping.text, *mapping.context)
@@ -96,7 +96,7 @@ def build_documents(
         if not id:
             reason = f"no id in column '{mapping.id}'"
         elif id in owners:
-            reason = f"the id '{clip(id, 80)}' is already that of row {owners[id]}"
+            reason = f"the id '{clip(id, 80)}' is already used by row {owners[id]}"
         elif blank and empties == "drop":
             reason = f"no text in column '{mapping.text}'"
         elif first is not None and duplicates == "first":
@@ -104,11 +104,11 @@ def build_documents(
         else:
             owners[id] = line
             texts.setdefault(values, line)
-            said = gold.of(index, line)
-            with_gold += bool(said)
+            row_gold = gold.of(index, line)
+            with_gold += bool(row_gold)
             source = dict(zip(table.columns, row, strict=True))
             shown = dict(zip(names, values, strict=True))
-            documents.append(Document(id, shown, len(documents), source, said, *parts[index]))
+            documents.append(Document(id, shown, len(documents), source, row_gold, *parts[index]))
             continue
         rejected.append(Rejected(line, reason, _raw(row)))
     unknown = gold.unknown()
@@ -125,7 +125,7 @@ def build_documents(
 
 
 def _parts(table: Table, mapping: Mapping) -> Iterator[tuple[str, float | None]]:
-    """The group of each row and its place there; None where the cell is no number."""
+    """Yield group and order of each row; the order is None if the cell is not a number."""
     nothing: list[Any] = [None] * len(table)
     groups = nothing if mapping.group is None else table.column(mapping.group)
     orders = nothing if mapping.order is None else table.column(mapping.order)
@@ -143,7 +143,7 @@ def _number(cell: Any) -> float | None:
 
 
 def _in_order(documents: Sequence[Document]) -> Iterator[Document]:
-    """Each group where its first row stands, its documents by their order (those without one last, as they come)."""
+    """Yield each group at its first row, with its documents by their order; those without an order come last."""
     first: dict[str, int] = {}
     for document in documents:
         if document.group:
@@ -158,7 +158,7 @@ def _in_order(documents: Sequence[Document]) -> Iterator[Document]:
 
 
 class _Gold:
-    """The gold of one row after another, and a count of what could not be understood."""
+    """Reads the gold of rows and counts the values that are not understood."""
 
     def __init__(self, table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
@@ -173,7 +173,7 @@ class _Gold:
             self._sources.append((source.rater, source.column, table.column(source.column), read))
 
     def of(self, index: int, line: int) -> AnyMapping[str, AnyMapping[str, Value]]:
-        """What each rater says of the row; a rater who says nothing is left out."""
+        """Return the gold values of a row by rater; raters without a value are left out."""
         gold: dict[str, dict[str, Value]] = {}
         for rater, column, cells, read in self._sources:
             values, unknown = read(cells[index])
@@ -210,10 +210,10 @@ def _raw(row: tuple[Any, ...]) -> str:
 
 
 def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the gold columns") -> Codebook:
-    """A codebook whose labels are those of the gold: the label columns, or the values of a list or label column.
+    """Return a codebook with the labels of the gold: the label columns, or the values of a list or label column.
 
     Columns of numbers beyond 0 and 1 make it a rating codebook with the scale they span. Values are ordered by number
-    if all are numbers, else by how often they occur; ``none`` is no label. UsageError without gold columns, for
+    if all are numbers, else by how often they occur; ``none`` is not a label. UsageError without gold columns, for
     columns of different kinds, and for a column with more than ``MAX_LABELS`` values.
     """
     check_mapping(table, mapping, None)
@@ -236,7 +236,7 @@ def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the 
 
 
 def _scale(cells: Sequence[Any]) -> dict[str, int] | None:
-    """The scale that the numbers span; None when they are but 0 and 1, or a tenth of the cells are no numbers."""
+    """Return the scale that the numbers span; None for only 0 and 1, or if a tenth of the cells are not numbers."""
     filled = [cell for cell in cells if as_text(cell).strip()]
     numbers = [number for cell in filled if (number := parse_rating(cell)) is not None]
     if len(numbers) < 0.9 * len(filled) or set(numbers) <= {0, 1}:

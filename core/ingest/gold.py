@@ -1,4 +1,4 @@
-"""What a gold cell says: present, absent, a rating, a label, nothing, or something nobody can know."""
+"""Gold columns and their cells: present or absent, a rating, a label, a list of labels, empty, or not understood."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ GoldKind: TypeAlias = Literal["label", "list", "choice"]
 
 @dataclass(frozen=True, slots=True)
 class GoldSource:
-    """A column that holds gold by one rater.
+    """A column with gold by one rater.
 
-    ``label``: a cell says whether one label is present (or, in a rating codebook, how it is rated); ``label`` names it,
-    the column's own name when empty. ``list``: a cell lists the labels that are present, as JSON or separated by
-    ``|``, ``;`` or ``,``; those it does not list are absent. ``choice``: a cell is the one label of the document.
+    ``label``: a cell is the presence of one label (or its rating, in a rating codebook); ``label`` is its name, empty
+    for the column's name. ``list``: a cell lists the labels that are present, as JSON or separated by ``|``, ``;`` or
+    ``,``; all others are absent. ``choice``: a cell is the one label of the document.
     """
 
     column: str
@@ -33,12 +33,12 @@ class GoldSource:
 
     @property
     def name(self) -> str:
-        """The label's name for kind ``label``."""
+        """The name of the label for kind ``label``."""
         return self.label or self.column
 
 
 CellReading: TypeAlias = tuple[abc.Mapping[str, Value], tuple[str, ...]]
-"""What a cell says of which item, and what in it could not be understood."""
+"""The values of a cell by item, and the parts of it that are not understood."""
 
 CellReader: TypeAlias = Callable[[Any], CellReading]
 Key: TypeAlias = Callable[[Label], str]
@@ -51,7 +51,7 @@ BINARY: dict[str, bool] = {
 """The conventions of a binary gold cell, casefolded."""
 
 NAME_KEYS = ("label", "labels", "category", "aspect", "name")
-"""Where an object in a list of gold names its label: the first of these that it has."""
+"""Keys of the label name in an object in a list of gold: the first one present counts."""
 
 NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(r"\(?\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*\)?\s*(?:[:=].*)?", re.DOTALL)
@@ -59,17 +59,17 @@ _LITERAL_LIMIT = 20_000
 
 
 def normalise_cell(cell: Any) -> str:
-    """A cell as it is compared: text, trimmed, casefolded."""
+    """Return a cell for comparison: as text, trimmed, casefolded."""
     return as_text(cell).strip().casefold()
 
 
 def parse_binary(cell: Any) -> bool | None:
-    """True or False by the conventions (see ``BINARY``), None for everything else, empty cells included."""
+    """Return True or False by the conventions of ``BINARY``, None for everything else and for empty cells."""
     return BINARY.get(normalise_cell(cell))
 
 
 def parse_rating(cell: Any) -> int | float | None:
-    """The number of a cell such as ``4``, ``4.5``, ``(+1): positive`` or ``2: yes``; None when it does not start so."""
+    """Return the number of a cell such as ``4``, ``4.5``, ``(+1): positive`` or ``2: yes``; None for other cells."""
     if isinstance(cell, bool):
         return None
     match = _RATED.fullmatch(as_text(cell).strip())
@@ -80,7 +80,7 @@ def parse_rating(cell: Any) -> int | float | None:
 
 
 class LabelIndex:
-    """Finds labels by name or numeric code, fast. A name that is not there stays unknown, however near."""
+    """A cached look-up of labels by name or numeric code. Similar names do not match."""
 
     def __init__(self, codebook: Codebook) -> None:
         self.labels = codebook.labels
@@ -90,7 +90,7 @@ class LabelIndex:
         self.most_commas = max((label.name.count(",") for label in codebook.labels), default=0)
 
     def find(self, text: str) -> Label | None:
-        """The label of this name (after ``normalise``) or, failing that, of this code."""
+        """Return the label with this name (after ``normalise``), otherwise with this code, otherwise None."""
         if text not in self._seen:
             self._seen[text] = self._names.get(normalise(text)) or self._by_code(text)
         return self._seen[text]
@@ -103,11 +103,11 @@ class LabelIndex:
 
 
 def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
-    """The names in a list cell: a list, JSON, a list as Python prints it, or parts between ``|``, ``;`` or ``,``.
+    """Return the names in a list cell: a list, JSON, a Python literal, or parts between ``|``, ``;`` or ``,``.
 
     An entry may be a name, a span of the text (``[5, 10, "Food"]``) or an object that has the name under one of
-    ``NAME_KEYS``, as annotation tools write them; a name that comes again is one. ``index`` keeps label names that hold
-    a comma together, longest first. Empty for an empty cell or list and for ``none``.
+    ``NAME_KEYS``, as annotation tools write them; repeated names count once. With ``index``,
+    label names with a comma stay together, longest first. Empty for an empty cell or list and for ``none``.
     """
     if isinstance(cell, list | tuple):
         return tuple(dict.fromkeys(text for text in (_entry_name(each).strip() for each in cell) if text))
@@ -163,25 +163,25 @@ def _rejoin(parts: list[str], index: LabelIndex) -> list[str]:
 
 
 def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key) -> CellReader:
-    """A function from a cell of ``source`` to what it says, remembering what it has read.
+    """Return a cached function that reads a cell of ``source``.
 
-    ``key`` gives the item's key for a label (its id, or its name as long as there is no codebook to have ids). The
+    ``key`` gives the item's key for a label (its id, or its name without a codebook). The
     source must suit the codebook (``check_mapping``).
     """
-    meant = {normalise_cell(text): value for text, value in value_map.items()}
+    mapped = {normalise_cell(text): value for text, value in value_map.items()}
     index = LabelIndex(codebook)
     read: CellReader
     if source.kind == "choice":
-        read = _choice(index, meant, key)
+        read = _choice(index, mapped, key)
     elif source.kind == "list":
-        read = _list(index, meant, key)
+        read = _list(index, mapped, key)
     else:
         label = index.find(source.name)
         assert label is not None, f"check_mapping let '{source.name}' pass"
-        read = _rating(codebook, meant, key(label)) if codebook.kind == "rating" else _binary(meant, key(label))
+        read = _rating(codebook, mapped, key(label)) if codebook.kind == "rating" else _binary(mapped, key(label))
     seen: dict[tuple[type, Any], CellReading] = {}
 
-    def remembering(cell: Any) -> CellReading:
+    def read_cached(cell: Any) -> CellReading:
         if cell is None or cell == "":
             return NO_GOLD
         if isinstance(cell, list | dict):
@@ -192,30 +192,30 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key
             said = seen[known] = read(cell)
         return said
 
-    return remembering
+    return read_cached
 
 
-def _binary(meant: ValueMap, item: str) -> CellReader:
+def _binary(mapped: ValueMap, item: str) -> CellReader:
     said: dict[Value | None, CellReading] = {True: ({item: True}, ()), False: ({item: False}, ()), None: NO_GOLD}
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
         if not text:
             return NO_GOLD
-        value = meant[text] if text in meant else BINARY.get(text, text)
+        value = mapped[text] if text in mapped else BINARY.get(text, text)
         return said.get(value, ({}, (as_text(cell).strip(),)))
 
     return read
 
 
-def _rating(codebook: Codebook, meant: ValueMap, item: str) -> CellReader:
+def _rating(codebook: Codebook, mapped: ValueMap, item: str) -> CellReader:
     scale = codebook.scale
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
-        if not text or (text in meant and meant[text] is None):
+        if not text or (text in mapped and mapped[text] is None):
             return NO_GOLD
-        number = parse_rating(meant.get(text, cell))
+        number = parse_rating(mapped.get(text, cell))
         if number is None or (scale is not None and not scale.min <= number <= scale.max):
             return {}, (as_text(cell).strip(),)
         return {item: number}, ()
@@ -223,10 +223,10 @@ def _rating(codebook: Codebook, meant: ValueMap, item: str) -> CellReader:
     return read
 
 
-def _choice(index: LabelIndex, meant: ValueMap, key: Key) -> CellReader:
+def _choice(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
     def read(cell: Any) -> CellReading:
         text = as_text(cell).strip()
-        value = meant.get(text.casefold(), text)
+        value = mapped.get(text.casefold(), text)
         if not text or value is None or value is False:
             return NO_GOLD
         label = index.find(as_text(value))
@@ -235,20 +235,20 @@ def _choice(index: LabelIndex, meant: ValueMap, key: Key) -> CellReader:
     return read
 
 
-def _list(index: LabelIndex, meant: ValueMap, key: Key) -> CellReader:
+def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
     def read(cell: Any) -> CellReading:
         if not isinstance(cell, list) and not as_text(cell).strip():
             return NO_GOLD
         found: set[str] = set()
         unknown: list[str] = []
         for name in split_list(cell, index):
-            value = meant.get(name.casefold(), name)
+            value = mapped.get(name.casefold(), name)
             label = index.find(as_text(value)) if value is not None else None
             if label is not None:
                 found.add(key(label))
             elif value is not None and value is not False:
                 unknown.append(name)
-        # A name nobody knows may stand for any label: then what is not listed is not known to be absent.
+        # An unknown name may mean any label: then labels that are not listed may still be present.
         items = (key(label) for label in index.labels)
         return {item: item in found for item in items if item in found or not unknown}, tuple(unknown)
 
@@ -256,7 +256,7 @@ def _list(index: LabelIndex, meant: ValueMap, key: Key) -> CellReader:
 
 
 def guess_kind(cells: abc.Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
-    """What sort of gold a column may hold, from cells that are not all empty: what nine in ten of them are."""
+    """Return the kind of gold that nine in ten of the cells look like."""
     filled = [cell for cell in cells if cell is not None and (isinstance(cell, list) or as_text(cell).strip())]
     if not filled:
         return "empty"

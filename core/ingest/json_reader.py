@@ -18,11 +18,11 @@ Element: TypeAlias = tuple[int, Any, str, str]
 
 
 class NotJson(InputError):
-    """The file as a whole is no JSON text. It may still be one object a line."""
+    """The file as a whole is not JSON. It may still have one object per line."""
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text, cleaned for storage. ValueError says what is wrong with it.
+    """Parse a JSON text and clean its values for storage. Raises ValueError with the reason.
 
     orjson does nearly all. The slow parser gets what it refuses or would not keep: lone surrogates, NaN (None here),
     deep nesting, escaped NULs and whole numbers beyond 64 bits.
@@ -65,7 +65,7 @@ def read_jsonl(
     limit: int = ROW_LIMIT,
     progress: Progress | None = None,
 ) -> Table:
-    """One object a line. A line that is none is rejected with the reason; blank lines are no rows."""
+    """Read one object per line. Other lines are rejected with the reason; blank lines are skipped."""
     with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=False) as lines:
         return _table(_objects(lines), name=name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
 
@@ -89,7 +89,7 @@ def _objects(lines: LineReader) -> Iterator[Element]:
 
 
 def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, progress: Progress | None = None) -> Table:
-    """An array of objects, or an object that holds one (under ``data``, or as its only array of objects).
+    """Read an array of objects, or an object that contains one (under ``data``, or as its only array of objects).
 
     An element that is no object is rejected. InputError when the text is no JSON or holds no such array.
     """

@@ -1,4 +1,4 @@
-"""Which column is what: the text, the context, the id, the gold."""
+"""The column mapping: text, context, id, group and gold columns; from command-line options, or suggested."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from core.ingest.table import Table, as_text
 class Mapping:
     """How the rows of a table become documents.
 
-    ``id`` None takes row numbers, from 1. ``group`` is a column that says which rows belong together (a chat, an
-    abstract) and ``order`` one of numbers that says in which order; a group's documents then follow each other.
-    ``value_map`` says what gold cells outside the conventions mean (compared without case): True or False for present
+    ``id`` None means row numbers, from 1. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
+    column of numbers that orders the rows of a group; the documents of a group are then consecutive.
+    ``value_map`` maps gold cells outside the conventions (compared without case): True or False for present
     or absent, a number for a rating, a label's name for a choice or in a list, None for 'no gold'; in a list, False or
     None leaves a name out.
     """
@@ -36,7 +36,7 @@ class Mapping:
     group: str | None = None
     order: str | None = None
     reasons: tuple[str, ...] = field(default=(), compare=False)
-    """Why a suggested mapping is what it is, a sentence each."""
+    """The reasons of a suggested mapping, a sentence each."""
 
     @property
     def raters(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def require_column(table: Table, name: str, what: str) -> str:
 
 
 def check_mapping(table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
-    """UsageError when a column is missing, gold does not suit the codebook, or two columns claim the same gold.
+    """UsageError if a column is missing, gold does not suit the codebook, or two columns claim the same gold.
 
     Any gold is fine without a codebook.
     """
@@ -71,7 +71,7 @@ def check_mapping(table: Table, mapping: Mapping, codebook: Codebook | None) -> 
         if name is not None:
             require_column(table, name, what)
     if mapping.order is not None and mapping.group is None:
-        raise UsageError("An order column needs a group column.", "Say what the rows are in order within.")
+        raise UsageError("An order column needs a group column.", "Choose the group column as well.")
     for source in mapping.gold:
         require_column(table, source.column, f"the gold of {source.name}")
         if codebook is not None:
@@ -88,7 +88,7 @@ def _check_claims(gold: tuple[GoldSource, ...]) -> None:
             if other is not None and (other.kind != "label" or other.column != source.column):
                 raise UsageError(
                     f"Columns '{other.column}' and '{source.column}' both hold the same gold by '{source.rater}'.",
-                    "Tell the raters apart: LABEL=COLUMN@RATER.",
+                    "Name the raters: LABEL=COLUMN@RATER.",
                 )
         claimed[source.rater, label] = source
 
@@ -112,7 +112,7 @@ def check_gold(source: GoldSource, codebook: Codebook) -> None:
 
 
 def require_label(codebook: Codebook, name: str) -> str:
-    """The codebook's own spelling of a label name; UsageError with the nearest and all labels if it has none."""
+    """Return the codebook's spelling of a label name. UsageError suggests the nearest label if there is none."""
     label = codebook.find(name)
     if label is not None:
         return label.name
@@ -127,7 +127,7 @@ _FORM = "Write LABEL=COLUMN or LABEL=COLUMN@RATER; label=COLUMN for one column t
 
 
 def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | None) -> tuple[GoldSource, ...]:
-    """The values of ``--gold``: ``LABEL=COLUMN[@RATER]``, or ``label=COLUMN`` for the label or list of labels.
+    """Parse the values of ``--gold``: ``LABEL=COLUMN[@RATER]``, or ``label=COLUMN`` for the label or list of labels.
 
     Names that hold ``=`` or ``@`` work as long as they are those of a label and of a column. Without a codebook every
     LABEL is taken as it is. UsageError names what is not there, with the nearest that is.
@@ -138,7 +138,7 @@ def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | N
 def _parse(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
     cuts = [place for place, character in enumerate(text) if character == "="]
     if not cuts or not text[: cuts[0]].strip() or not text[cuts[0] + 1 :].strip():
-        raise UsageError(f"'{text}' is no gold column.", _FORM)
+        raise UsageError(f"'{text}' is not a gold column.", _FORM)
     cut = next((cut for cut in cuts if _known(text[:cut], codebook)), cuts[0])
     name, column = text[:cut].strip(), text[cut + 1 :].strip()
     rater = GOLD_RATER
@@ -166,7 +166,7 @@ def _parse(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
 
 
 def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Value | None]:
-    """The values of ``--gold-value``: ``TEXT=VALUE``, cut at the last ``=``, as a map of what gold cells mean.
+    """Parse the values of ``--gold-value``: ``TEXT=VALUE``, split at the last ``=``, as a value map.
 
     VALUE is ``none`` (no gold), and by the codebook's kind ``present`` or ``absent`` (a label's name in a list), a
     number on the scale, or a label's name or code. UsageError for anything else.
@@ -177,14 +177,16 @@ def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Va
 def _value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
     cell, equals, meant = (part.strip() for part in text.rpartition("="))
     if not equals or not cell or not meant:
-        raise UsageError(f"'{text}' is no gold value.", "Write TEXT=VALUE, for example --gold-value 'rather good=4'.")
+        raise UsageError(
+            f"'{text}' is not a gold value.", "Write TEXT=VALUE, for example --gold-value 'rather good=4'."
+        )
     if normalise(meant) == "none":
         return cell, None
     if codebook.kind == "rating":
         number, scale = parse_rating(meant), codebook.scale
         if number is None or (scale is not None and not scale.min <= number <= scale.max):
             span = f" from {scale.min} to {scale.max}" if scale is not None else ""
-            raise UsageError(f"--gold-value '{text}': '{meant}' is no rating.", f"Give a number{span}, or none.")
+            raise UsageError(f"--gold-value '{text}': '{meant}' is not a rating.", f"Give a number{span}, or none.")
         return cell, number
     if codebook.kind == "multilabel" and (present := parse_binary(meant)) is not None:
         return cell, present
@@ -199,7 +201,7 @@ def _known(name: str, codebook: Codebook | None) -> bool:
 
 
 def mapping_same_names(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
-    """The gold of ``--gold-same-names``: for every label the column whose name is the same after ``normalise``.
+    """Return the gold of ``--gold-same-names``: for every label the column of the same name after ``normalise``.
 
     A choice takes the column called ``label``. Of several such columns the one spelled exactly like the label wins,
     else the first. UsageError when there is none at all; labels without a column have no gold.
@@ -216,7 +218,7 @@ def mapping_same_names(table: Table, codebook: Codebook) -> tuple[GoldSource, ..
     if not sources:
         wanted = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
         raise UsageError(
-            f"No column of {table.name} is called like a label ({wanted}).",
+            f"No column of {table.name} is named like a label ({wanted}).",
             f"Name the columns one by one with --gold LABEL=COLUMN. It has: {', '.join(table.columns[:50])}.",
         )
     return tuple(sources)
@@ -244,9 +246,9 @@ _BY_RATER = re.compile(
 
 
 def suggest_mapping(table: Table, codebook: Codebook | None = None) -> Mapping:
-    """The likeliest mapping, with a sentence of reason for the text, the id and the gold.
+    """Return the likeliest mapping, with a reason for the text, the id and the gold.
 
-    Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is called
+    Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is named
     like one, is filled and unique; else row numbers. Gold: with a codebook the columns called like its labels (or like
     a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of 0/1 or yes/no (by raters
     where all are called so: ``price_A1``, ``price_coder2``), or a column called like labels with few values. Context is
@@ -276,7 +278,9 @@ def _text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
         score = length * (0.1 + variety) * (4 if named else 1)
         if score > best_score:
             best, best_score = name, score
-            reason = f"'{name}' is the text: {length:,.0f} characters on average{', and called so' if named else ''}."
+            reason = (
+                f"'{name}' is the text: {length:,.0f} characters on average{', and its name fits' if named else ''}."
+            )
     if not best:
         raise UsageError(
             f"{table.name} has no text column.", f"It has: {', '.join(table.columns[:50])}. One must hold the texts."
@@ -292,8 +296,8 @@ def _id(table: Table, text: str) -> tuple[str | None, str]:
         ids = [as_text(cell).strip() for cell in column]
         if ids and all(ids) and len(set(ids)) == len(ids):
             return name, f"'{name}' is the id: filled and unique in all {len(ids):,} rows."
-        repeated = repeated or f"'{name}' is called like an id but is empty or repeated in places: row numbers are ids."
-    return None, repeated or "No column is called like an id: row numbers are ids."
+        repeated = repeated or f"'{name}' is named like an id but has empty or repeated cells: row numbers are the ids."
+    return None, repeated or "No column is named like an id: row numbers are the ids."
 
 
 def _gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[GoldSource, ...], str]:
@@ -304,7 +308,7 @@ def _gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[
             labels = len({source.label for source in sources})
             raters = len({source.rater for source in sources})
             by = f" by {raters} raters" if raters > 1 else ""
-            return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns called like them."
+            return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns with their names."
     if codebook.kind != "rating":
         kind = "choice" if codebook.kind == "choice" else "list"
         for name, column in cells.items():
@@ -322,7 +326,7 @@ def _one(cell: Any) -> tuple[str, ...]:
 
 
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
-    """Columns called like a label, or like a label and a rater; each belongs to the longest label that fits."""
+    """Return columns named like a label, or like a label and a rater; each belongs to the longest label that fits."""
     good = parse_rating if codebook.kind == "rating" else parse_binary
     sources: dict[tuple[str, str], GoldSource] = {}
     names = sorted(((normalise(name), name) for name in codebook.names), key=lambda pair: -len(pair[0]))
@@ -340,7 +344,7 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
             break
     plain = [source for source in sources.values() if source.rater == GOLD_RATER]
     rated = Counter(source.rater for source in sources.values())
-    # what follows one label only is no rater's name
+    # a suffix of only one label is not a rater
     least = max(2 if len(codebook.labels) > 1 else 1, max(rated.values(), default=0) / 2)
     return plain or [source for source in sources.values() if rated[source.rater] >= least]
 
@@ -354,7 +358,7 @@ def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
     if rated := _by_rater(binaries):
         of, by = len({source.label for source in rated}), len({source.rater for source in rated})
-        return rated, f"Gold for {of} labels by {by} raters: columns called like a label and a rater."
+        return rated, f"Gold for {of} labels by {by} raters: columns named like a label and a rater."
     if binaries:
         labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
         return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."
@@ -365,8 +369,10 @@ def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...
 
 
 def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
-    """The columns as those of several raters; none unless each is called like a label and one of them, and every label
-    has a column by each."""
+    """Return the columns as gold of several raters, if every column is named like a label and a rater.
+
+    Empty unless every label has a column by each rater.
+    """
     found = [match for column in columns if (match := _BY_RATER.fullmatch(column))]
     labels, raters = ({match[part] for match in found} for part in ("label", "rater"))
     if len(found) < len(columns) or min(len(labels), len(raters)) < 2 or len(found) < len(labels) * len(raters):

@@ -1,4 +1,4 @@
-"""What is in a set of documents: how long they are, how the gold is spread, what repeats."""
+"""Statistics of a set of documents: text lengths, distribution of gold labels, duplicates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class LengthSummary:
 
 @dataclass(frozen=True, slots=True)
 class GoldShare:
-    """What one rater said of one item over all documents: ``present + absent + other + missing == documents``.
+    """The gold values of one rater for one item over all documents: ``present + absent + other + missing ==
+    documents``.
 
     ``other`` counts values that are neither true nor false (ratings, choices); ``values`` has them one by one.
     """
@@ -57,22 +58,22 @@ class GoldShare:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The account of a set of documents."""
+    """Statistics of a set of documents."""
 
     documents: int
     words: LengthSummary
     """White-space separated words of the first field; text without spaces counts as one word."""
     characters: LengthSummary
     gold: tuple[GoldShare, ...]
-    """By item in order of first appearance, then rater. Items that no rater spoke of are not there."""
+    """By item in order of first appearance, then rater. Items without gold are left out."""
     duplicates: int
-    """Documents whose fields are those of an earlier one."""
+    """Documents with the same fields as an earlier document."""
     empties: int
-    """Documents whose first field holds no word."""
+    """Documents whose first field has no words."""
 
 
 def profile_documents(documents: Iterable[Document]) -> Profile:
-    """Counts over the documents, in one pass. Zero documents give zeros."""
+    """Return statistics of the documents, counted in one pass. Without documents all are zero."""
     words: list[int] = []
     characters: list[int] = []
     seen: set[tuple[str, ...]] = set()
@@ -83,8 +84,8 @@ def profile_documents(documents: Iterable[Document]) -> Profile:
         words.append(len(text.split()))
         characters.append(len(text))
         seen.add(tuple(document.fields.values()))
-        for rater, said in document.gold.items():
-            for item, value in said.items():
+        for rater, by_item in document.gold.items():
+            for item, value in by_item.items():
                 counts = binary.setdefault((item, rater), [0, 0])
                 if isinstance(value, bool):
                     counts[not value] += 1
@@ -112,7 +113,7 @@ def _order(pair: tuple[Value, int]) -> tuple[bool, float, str]:
 
 
 def summarise_lengths(numbers: Sequence[int]) -> LengthSummary:
-    """The distribution of ``numbers``.
+    """Return the distribution of ``numbers``.
 
     At most ``BINS`` bars of equal width up to the 99th percentile; the last one reaches to the maximum, so that one
     giant text does not flatten the rest.

@@ -1,4 +1,4 @@
-"""From a file or an upload to a table, whatever its format."""
+"""Read a file or an upload of any supported format as a table; detect the format from its content."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-"""What a name's end promises. Another end is no obstacle: the content decides."""
+"""Format by file name suffix. Files with other suffixes are read by their content."""
 
 _SPREADSHEETS = ("xlsx", "xls", "ods")
 _NOTHING = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
@@ -50,7 +50,7 @@ def read_table(
     progress: Progress | None = None,
     row_limit: int = ROW_LIMIT,
 ) -> Table:
-    """The table in ``source``: a path, or the bytes of an upload. ``name`` is the file's, for its suffix and messages.
+    """Return the table in ``source``: a path, or the bytes of an upload. ``name`` is the file name.
 
     ``encoding``, ``delimiter`` and ``sheet`` are detected when not given. ``progress`` is called with a share from 0 to
     1 and ends at 1. InputError when the file is missing, empty, has no rows or is not what its name says; UsageError
@@ -84,7 +84,7 @@ def _opened(source: Path | bytes, name: str) -> Iterator[tuple[BinaryIO, int]]:
         with source.open("rb") as stream:
             yield stream, os.fstat(stream.fileno()).st_size
     except FileNotFoundError:
-        raise InputError(f"There is no file {source}.", "Check the path.") from None
+        raise InputError(f"File {source} does not exist.", "Check the path.") from None
     except IsADirectoryError:
         raise InputError(f"{source} is a folder.", "Give a file.") from None
     except OSError as error:
@@ -92,7 +92,7 @@ def _opened(source: Path | bytes, name: str) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def _format(promised: Format | None, found: FileType | None, name: str) -> Format:
-    """What to read the file as. InputError when its content is not what its name says."""
+    """Return the format to read. InputError if the content does not match the file name."""
     spreadsheet, parquet = promised in _SPREADSHEETS, promised == "parquet"
     if found is None:
         if spreadsheet or parquet:
@@ -158,12 +158,12 @@ def _check_text(head: bytes, name: str) -> None:
 Container: TypeAlias = Literal["spreadsheet", "parquet", "other"]
 
 HEAD = 65_536
-"""How many bytes are looked at."""
+"""Number of bytes that are inspected."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """Something that is not text: how to read it, what to call it, and what its owner can do."""
+    """A file that is not text: how to read it, its description, and what the user can do."""
 
     container: Container
     what: str
@@ -193,9 +193,9 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
 
 
 def detect_container(head: bytes, stream: BinaryIO) -> FileType | None:
-    """What the file is if it is a known kind that is not text; None for text and for binary of no known kind.
+    """Return the type of a file of a known kind other than text; None for text and unknown binary data.
 
-    ``stream`` is looked into only for a zip archive, and its position is restored.
+    ``stream`` is only read for a zip archive, and its position is restored.
     """
     if head.startswith(b"PAR1"):
         return FileType("parquet", "a Parquet file", "Rename it to end in .parquet.")
@@ -233,7 +233,7 @@ def _zip(stream: BinaryIO) -> FileType:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether the bytes cannot be text in any encoding: too many control characters, NULs among them.
+    """Return whether the bytes cannot be text in any encoding: too many control characters, including NULs.
 
     UTF-16 and UTF-32 must be excluded before (see ``detect_utf16_or_32``). A text with a few NULs passes: up to a
     tenth of the bytes in a small file, up to a fiftieth in a larger one. Random bytes hold 11% control characters.

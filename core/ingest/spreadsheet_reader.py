@@ -18,7 +18,7 @@ UNPACKED_LIMIT = 2 << 30
 def read_sheet(
     stream: BinaryIO, *, name: str, format: Format, sheet: str | None = None, progress: Progress | None = None
 ) -> Table:
-    """The named sheet, or the first visible one that is not empty. Rows without any value are no rows.
+    """Read the named sheet, or the first visible one that is not empty. Rows without any value are skipped.
 
     Whole numbers come as int, dates in ISO form, formulas as their last value. UsageError lists the sheets when there
     is none of that name; InputError when this is no workbook, is protected, or has no rows.

@@ -1,4 +1,4 @@
-"""A table as read from a file, before anyone has said which column is the text."""
+"""A table as read from a file, before its columns are mapped; cells, column names and rejected rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json",
 
 MAX_COLUMNS = 4096
 RAW_LIMIT = 10_000
-"""Characters of a rejected row that are kept for the person who mends it."""
+"""Characters of a rejected row that are kept, so that the user can fix it."""
 
 _SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A row that was left out. ``line`` is where it starts in the file, ``raw`` what stood there (clipped)."""
+    """A row that was rejected. ``line`` is its first line in the file, ``raw`` its text (clipped)."""
 
     line: int
     reason: str
@@ -39,10 +39,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows that could be read, column by column, and an account of those that could not.
+    """Rows that could be read, column by column, and the rows that could not.
 
-    ``read == len(table) + len(rejected)``: blank lines are no rows. A cell is a string in csv and tsv; elsewhere it may
-    be a number, a bool, None, a list or a dict. No string in it holds a lone surrogate or NUL.
+    ``read == len(table) + len(rejected)``: blank lines are not rows. A cell is a string in csv and tsv; elsewhere it
+    may be a number, a bool, None, a list or a dict. No string in it holds a lone surrogate or NUL.
     """
 
     name: str
@@ -53,22 +53,22 @@ class Table:
     line_numbers: tuple[int, ...]
     """Where each kept row starts: the physical line of a csv or jsonl, the row of a sheet, else the record's number."""
     row_numbers: tuple[int, ...]
-    """Which row of data it is, from 1, rejected rows counted: mending a bad row renames no other."""
+    """Which row of data it is, from 1, rejected rows included, so that fixing a row does not renumber others."""
     read: int
     rejected: tuple[Rejected, ...] = ()
     encoding: str = ""
     delimiter: str = ""
     """Empty for a file of one column and for formats that have none."""
     notes: tuple[str, ...] = ()
-    """What a person should know about how the file was read."""
+    """Notes for the user on how the file was read."""
     sheets: tuple[str, ...] = ()
-    """All sheets of a workbook; the one that was read stands in the notes if there are several."""
+    """All sheets of a workbook; with several, a note names the one that was read."""
 
     def __len__(self) -> int:
         return len(self.line_numbers)
 
     def column(self, name: str) -> tuple[Any, ...]:
-        """The cells of one column; KeyError when there is none of that name."""
+        """Return the cells of one column. Raises KeyError for an unknown name."""
         try:
             return self.data[self.columns.index(name)]
         except ValueError:
@@ -79,7 +79,7 @@ class Table:
         return {name: cells[index] for name, cells in zip(self.columns, self.data, strict=True)}
 
     def head(self, count: int = 20) -> list[dict[str, Any]]:
-        """The first rows, for a preview; fewer when there are fewer."""
+        """Return up to ``count`` first rows, for a preview."""
         return [self.row(index) for index in range(min(count, len(self)))]
 
 
@@ -122,7 +122,7 @@ def check_width(count: int, name: str) -> None:
 
 
 def as_text(value: Any) -> str:
-    """A cell as text: nothing for None, ``1`` for 1.0, JSON for lists and dicts."""
+    """Return a cell as text: empty for None, ``1`` for 1.0, JSON for lists and dicts."""
     match value:
         case str():
             return value
@@ -139,8 +139,10 @@ def as_text(value: Any) -> str:
 
 
 def clean_value(value: Any) -> Any:
-    """A cell as it can be stored and written as JSON: text storable, dates in ISO form, NaN and infinity None, whole
-    numbers beyond 64 bits as text."""
+    """Return a cell that can be stored and written as JSON.
+
+    Text is made storable, dates become ISO text, NaN and infinity None, whole numbers beyond 64 bits text.
+    """
     match value:
         case str():
             return storable(value)

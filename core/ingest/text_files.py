@@ -14,11 +14,13 @@ MAX_CHARACTERS = 2_000_000
 
 
 def read_text_file(source: bytes | Path, name: str) -> str:
-    """The text of a document. InputError for another kind of file, one that cannot be read, or one without a word (a
-    scanned PDF holds pictures of words)."""
+    """Return the text of a file. InputError for other kinds of files, and if it cannot be read or has no words.
+
+    A scanned PDF has no words, only pictures of them.
+    """
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(f"{name} is no document to read from.", f"Use {', '.join(SUFFIXES)}.")
+        raise InputError(f"{name} is not a supported text file.", f"Use {', '.join(SUFFIXES)}.")
     if isinstance(source, Path):
         try:
             source = source.read_bytes()
@@ -28,7 +30,7 @@ def read_text_file(source: bytes | Path, name: str) -> str:
     text = storable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if not any(map(str.isalpha, text)):
         why = "It may be scanned: use one with text in it." if suffix == ".pdf" else "Use another."
-        raise InputError(f"{name} holds no words.", why)
+        raise InputError(f"{name} has no words.", why)
     return text[:MAX_CHARACTERS]
 
 
@@ -49,4 +51,4 @@ def _pdf(source: bytes, name: str) -> str:
     except InputError:
         raise
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:
-        raise InputError(f"{name} cannot be read as a PDF ({error}).", "Save it anew, or as text.") from error
+        raise InputError(f"{name} cannot be read as a PDF ({error}).", "Save it again, or as text.") from error

@@ -1,4 +1,4 @@
-"""The whole way from a file to a run, for the command line: read, check, import, and hand over to the desk."""
+"""The command line's way from a preview of a file to runs, and the JSON that it reports of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.services.session import ProjectSession
 
 
 def default_project(path: Path) -> Path:
-    """The project file beside an input: its name with ``.duckdb``."""
+    """Return the project file beside an input: its name with ``.duckdb``."""
     return path.with_suffix(".duckdb")
 
 
@@ -60,8 +60,11 @@ def _ids(preview: ImportPreview) -> tuple[str, ...]:
 
 
 def result(session: ProjectSession, rows: Sequence[RunRow]) -> dict[str, Any]:
-    """What ``moot annotate --json`` reports: a run's totals; for several iterations their sums under the first one's
-    id, with each under ``runs``. ``cost_usd`` is None as soon as one price is unknown."""
+    """Return what ``moot annotate --json`` reports: the totals of a run.
+
+    For several iterations: their sums under the first run's id, with each run under ``runs``. ``cost_usd`` is None if
+    any price is unknown.
+    """
     each = [_totals(session, row) for row in rows]
     if len(each) == 1:
         return each[0]
@@ -99,7 +102,7 @@ def _totals(session: ProjectSession, row: RunRow) -> dict[str, Any]:
 
 
 def listing(row: RunRow) -> dict[str, Any]:
-    """What ``moot runs --json`` says of a run."""
+    """Return what ``moot runs --json`` reports of a run."""
     return {
         "run_id": row.run_id,
         "status": row.state,
@@ -113,10 +116,10 @@ def listing(row: RunRow) -> dict[str, Any]:
 
 
 def known_run(session: ProjectSession, run_id: str | None) -> RunRow:
-    """A run by id, or the latest. UsageError when there is none."""
+    """Return a run by id, or the latest. UsageError if there is none."""
     rows = session.store.runs.all()
     if not rows:
-        raise UsageError(f"{session.path.name} has no runs yet.", "Make one with moot annotate or on the Run page.")
+        raise UsageError(f"{session.path.name} has no runs yet.", "Start one with moot annotate or on the Run page.")
     if run_id is None:
         return rows[-1]
     return next((row for row in rows if row.run_id == run_id), None) or _no_run(run_id, rows)

@@ -36,7 +36,7 @@ STATE = f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM document
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One file that was read in. ``counts`` are those of ``Documents.add``."""
+    """One imported file. ``counts`` are those of ``Documents.add``."""
 
     id: int
     file_name: str
@@ -47,7 +47,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A row of a file that is not a document: its line (from 1), why, and as it stood there."""
+    """A rejected row of a file: its line (from 1), the reason, and its text."""
 
     line: int
     reason: str
@@ -71,12 +71,13 @@ class Documents:
         replace: bool = False,
         progress: Progress | None = None,
     ) -> Import:
-        """Take in documents with their gold, all in one transaction; positions go on from the last one.
+        """Add documents with their gold in one transaction; positions continue after the last document.
 
-        An id that the project has already is left as it was and counted as ``repeated``, but for gold that it lacks;
-        gold that says otherwise is not taken and counted as ``otherwise``, in values. With ``replace`` the documents
-        and gold before are dropped in the same transaction; runs and reviews stay. ``counts`` of the returned import
-        holds ``documents``, ``repeated``, ``otherwise`` and ``rejected``. Nothing is kept when the iterable raises.
+        A document that already exists stays as it is and counts as ``repeated``; gold that it lacks is added. Gold
+        values that differ from the stored ones are ignored and count as ``gold_conflicts``. With ``replace``, all
+        stored documents and gold are deleted in the same transaction; runs and reviews stay. ``counts`` of the returned
+        import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``. Nothing is stored if the iterable
+        raises.
         """
         at = time.time()
         chunks: list[tuple[pa.Table, pa.Table]] = []
@@ -123,8 +124,8 @@ class Documents:
         rows = [
             (document_id, rater, item, value_text(value))
             for document_id, raters in gold.items()
-            for rater, said in raters.items()
-            for item, value in said.items()
+            for rater, values in raters.items()
+            for item, value in values.items()
         ]
 
         def run(cursor: Cursor) -> None:
@@ -134,12 +135,11 @@ class Documents:
         self._writer.do(run)
 
     def state(self) -> tuple[Any, ...]:
-        """A value that differs whenever the documents or their gold may: after an import, after columns were mapped
-        anew."""
+        """Return a value that changes whenever documents or gold may have changed."""
         return self._connection.rows(f"SELECT {STATE}")[0]
 
     def count(self, search: str | None = None) -> int:
-        """Number of documents, or of those whose text or id holds ``search`` (case-insensitive)."""
+        """Return the number of documents, or of those with ``search`` in text or id (case-insensitive)."""
         row = self._connection.row(f"SELECT count(*) FROM documents WHERE {_FOUND}", {"search": _needle(search)})
         return int(row[0]) if row else 0
 
@@ -157,8 +157,10 @@ class Documents:
         return self._documents(rows, gold=False)
 
     def mean_length(self, run_id: str | None = None) -> float:
-        """Characters of a document on the average, all its fields together; with a run, of those that it debated. 0
-        where there are none."""
+        """Return the mean characters of a document over all its fields; with a run, of the documents that it debated.
+
+        0 without documents.
+        """
         debated = "WHERE id IN (SELECT document_id FROM turns WHERE run_id = $run)" if run_id else ""
         row = self._connection.row(
             f"SELECT avg(length(text) + length(context) - 2) FROM documents {debated}",
@@ -167,13 +169,15 @@ class Documents:
         return float(row[0] or 0.0) if row else 0.0
 
     def longest(self) -> Document | None:
-        """The document with the most characters in its first text field, None of none."""
+        """Return the document with the most characters in its first text field, None without documents."""
         rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY length(text) DESC, position LIMIT 1")
         return next(iter(self._documents(rows, gold=False)), None)
 
     def load(self, ids: Sequence[str], *, gold: bool = True) -> list[Document]:
-        """The documents with these ids in the order asked for; unknown ids are left out. The engine does without
-        ``gold``, which makes it cheaper."""
+        """Return the documents with these ids in the given order; unknown ids are left out.
+
+        Without ``gold`` the query is cheaper.
+        """
         if not ids:
             return []
         marks = ", ".join("?" * len(ids)) if len(ids) <= 200 else "SELECT unnest(?)"
@@ -204,7 +208,7 @@ class Documents:
         return [(rater, item, load(value), count) for rater, item, value, count in rows]
 
     def with_gold(self) -> int:
-        """Number of documents with gold for at least one item."""
+        """Return the number of documents with gold for at least one item."""
         row = self._connection.row("SELECT count(DISTINCT document_id) FROM gold")
         return int(row[0]) if row else 0
 
@@ -224,7 +228,7 @@ class Documents:
         return [Import(id, name, at, load(options), load(counts)) for id, name, at, options, counts in rows]
 
     def rejected(self, import_id: int, limit: int | None = None) -> list[RejectedRow]:
-        """The rejected rows of an import in file order, at most ``limit``."""
+        """Return the rejected rows of an import in file order, at most ``limit``."""
         rows = self._connection.rows(
             "SELECT line, reason, raw FROM rejected_rows WHERE import_id = $id ORDER BY line LIMIT $limit",
             {"id": import_id, "limit": limit},
@@ -284,14 +288,16 @@ def _gold_rows(documents: Sequence[Document]) -> list[tuple[str, str, str, str |
     return [
         (document.id, rater, item, value_text(value))
         for document in documents
-        for rater, said in document.gold.items()
-        for item, value in said.items()
+        for rater, values in document.gold.items()
+        for item, value in values.items()
     ]
 
 
 def _complete_gold(cursor: Cursor, gold: pa.Table) -> int:
-    """Add the gold that the project lacks: what no rater of this name said of the item yet. What is there stays; the
-    number of values that are otherwise."""
+    """Add gold for items that the rater has not labelled yet; return the number of values that differ.
+
+    Existing gold stays.
+    """
     with incoming(cursor, gold):
         cursor.execute(
             f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} FROM incoming "

@@ -1,4 +1,4 @@
-"""All tables of a project, out as Arrow and in again: what a bundle is made of."""
+"""Export and restore all tables of a project as Arrow, for bundles."""
 
 from __future__ import annotations
 
@@ -75,8 +75,10 @@ def restore(path: Path, schema: int, tables: Tables) -> None:
 
 
 def _put(part: Path, path: Path) -> None:
-    """Give the file its name, but never in the place of one that came in between. Without a hard link, which not every
-    file system has (exFAT on a memory stick has none)."""
+    """Rename the finished file to its path, but never over a file created in the meantime.
+
+    Hard links are not used, because some file systems (exFAT) do not have them.
+    """
     path.touch(exist_ok=False)
     try:
         os.replace(part, path)
@@ -93,9 +95,11 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
     try:
         migrations.migrate(root, path=str(part), upto=schema)
         known = set(_tables(root))
-        strangers = sorted(tables.keys() - known)
-        if strangers:
-            raise InputError(f"A project has no table '{strangers[0]}'.", "The bundle was not made by Moot, or edited.")
+        unknown_tables = sorted(tables.keys() - known)
+        if unknown_tables:
+            raise InputError(
+                f"A project has no table '{unknown_tables[0]}'.", "The bundle was not made by Moot, or edited."
+            )
         root.execute("BEGIN")
         for name, batches in tables.items():
             for batch in batches:

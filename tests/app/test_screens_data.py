@@ -125,7 +125,7 @@ def test_by_path(session: ProjectSession, tmp_path: Path) -> None:
     at = open_room("data")
     at.text_input(key="data-path").set_value(str(tmp_path / "no.csv"))
     button(at, "Read")
-    assert "There is no file" in html(at)
+    assert "does not exist" in html(at)
     at.text_input(key="data-path").set_value(str(tmp_path / "x.csv"))
     button(at, "Read")
     assert "x.csv, not imported yet" in html(at)

@@ -80,7 +80,7 @@ def test_a_persona_is_added_and_taken_out_and_the_last_one_stays(session: Projec
 def test_what_cannot_be_is_said_and_hostile_words_are_text(session: ProjectSession) -> None:
     at = open_room("personas")
     documents(at).set_value([("empty.txt", b"  ", "text/plain")]).run()
-    assert "empty.txt holds no words" in html(at)
+    assert "empty.txt has no words" in html(at)
     at = open_room("personas")
     at.text_area(key="persona-dimension-of-Critic" if "Critic" in html(at) else "persona-dimension-of-General public")
     at.text_area(key="persona-dimension-of-General public").set_value(HOSTILE).run()

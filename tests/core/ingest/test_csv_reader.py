@@ -189,7 +189,7 @@ def test_escaped_formulas_are_restored() -> None:
     assert table.columns == ("text", "=x")
     assert table.column("text") == ("=1+1", "'=1", "-5")
     assert table.column("=x") == ("-a", "'tis", "+1")
-    assert table.notes[0].startswith("Cells freed of the apostrophe")
+    assert table.notes[0].startswith("Cells with escaped formulas")
     assert table.notes[0].endswith(": 3.")
 
 

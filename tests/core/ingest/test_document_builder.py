@@ -86,7 +86,7 @@ def test_a_repeated_or_empty_id_rejects_the_later_row() -> None:
     result = build("id,text\n7,a\n 7,b\n,c\n8,d\n", id="id")
     assert [document.text for document in result.documents] == ["a", "d"]
     assert [str(row) for row in result.rejected] == [
-        "row 3: the id '7' is already that of row 2",
+        "row 3: the id '7' is already used by row 2",
         "row 4: no id in column 'id'",
     ]
     assert result.rejected[0].raw == " 7,b"
@@ -334,7 +334,7 @@ def test_same_names() -> None:
     )
     assert mapping_same_names(table("text,Label\na,good\n"), SENTIMENT) == (GoldSource("Label", "choice"),)
     for codebook in (ASPECTS, SENTIMENT):
-        with pytest.raises(UsageError, match=r"No column of data\.csv is called like a label"):
+        with pytest.raises(UsageError, match=r"No column of data\.csv is named like a label"):
             mapping_same_names(table("text,other\na,1\n"), codebook)
 
 
@@ -360,9 +360,9 @@ def test_gold_options() -> None:
 @pytest.mark.parametrize(
     ("option", "codebook", "problem"),
     [
-        ("Price", ASPECTS, "is no gold column. Write LABEL=COLUMN"),
-        ("=p", ASPECTS, "is no gold column"),
-        ("Price=", ASPECTS, "is no gold column"),
+        ("Price", ASPECTS, "is not a gold column. Write LABEL=COLUMN"),
+        ("=p", ASPECTS, "is not a gold column"),
+        ("Price=", ASPECTS, "is not a gold column"),
         ("Price=q", ASPECTS, r"no column 'q' for the gold of Price.*It has: text, p"),
         ("Price=p@", ASPECTS, "names no rater"),
         ("Prize=p", ASPECTS, "no label 'Prize'. Did you mean 'Price'"),
@@ -434,9 +434,9 @@ def test_suggestion_with_a_codebook() -> None:
     assert (found.text, found.id, found.context) == ("review", "nr", ())
     assert found.gold == (GoldSource("price", "label", "Price"), GoldSource("Room", "label", "Room"))
     assert found.reasons == (
-        "'review' is the text: 19 characters on average, and called so.",
+        "'review' is the text: 19 characters on average, and its name fits.",
         "'nr' is the id: filled and unique in all 9 rows.",
-        "Gold for 2 of 3 labels: columns called like them.",
+        "Gold for 2 of 3 labels: columns with their names.",
     )
     assert build_documents(data, found, ASPECTS).with_gold == 9
 
@@ -453,7 +453,7 @@ def test_suggestion_without_a_codebook() -> None:
     binary = table("id,text,city,a,b\n" + "".join(f"{n // 2},Some words {n},Rome,{n % 2},yes\n" for n in range(40)))
     found = suggest_mapping(binary)
     assert (found.id, found.gold) == (None, (GoldSource("a"), GoldSource("b")))
-    assert found.reasons[1] == "'id' is called like an id but is empty or repeated in places: row numbers are ids."
+    assert found.reasons[1] == "'id' is named like an id but has empty or repeated cells: row numbers are the ids."
     assert suggest_mapping(table("text,tags\nabc,x|y\ndef,y\n")).gold == (GoldSource("tags", "list"),)
     assert suggest_mapping(table("text,label\nabc,x\ndef,y\nghi,x\njkl,y\nmno,x\n")).gold == (
         GoldSource("label", "choice"),

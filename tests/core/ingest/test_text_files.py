@@ -44,8 +44,8 @@ def test_texts_come_as_they_are_and_a_pdf_by_its_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "name", "problem"),
     [
-        (b"x", "a.docx", "no document to read from"),
-        (b" \n 12", "a.txt", "holds no words"),
+        (b"x", "a.docx", "not a supported text file"),
+        (b" \n 12", "a.txt", "has no words"),
         (pdf(""), "scan.pdf", "It may be scanned"),
         (b"%PDF-1.4 broken", "a.pdf", "cannot be read as a PDF"),
         (Path("/no/such.txt"), "such.txt", "cannot be read"),
