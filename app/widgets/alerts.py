@@ -1,4 +1,4 @@
-"""Boxes that say what happened, where, and what to do; and short badges. All values are escaped."""
+"""Message boxes and badges. All values are escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ KINDS = ("error", "warn", "ok", "info")
 
 
 def notice(kind: str, head: str, text: str = "") -> None:
-    """A box: ``kind`` is error, warn, ok or info; ``head`` says what, ``text`` where and what to do."""
+    """Draw a message box.
+
+    ``kind`` is error, warn, ok or info; ``head`` says what happened, ``text`` where and what to do.
+    """
     kind = kind if kind in KINDS else "info"
     role = "alert" if kind == "error" else "status"
     # The icon is a css mask in app.css: st.html lets no svg through.
@@ -30,17 +33,17 @@ def notice(kind: str, head: str, text: str = "") -> None:
 
 
 def error_box(error: MootError) -> None:
-    """A MootError as a box: the message, and below what to do; in an error's red only where something went wrong."""
+    """Draw an error: its message, and its remedy below. ``NothingChanged`` is drawn as information, not in red."""
     notice("info" if isinstance(error, NothingChanged) else "error", error.message, error.remedy)
 
 
 def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:
-    """A small badge as html, for own html around it."""
+    """Return a small badge as HTML."""
     return f'<span class="moot-badge {tone}">{"<span class=dot></span>" if dot else ""}{escape(text)}</span>'
 
 
 def raw_text(text: str) -> None:
-    """A model's own words in a grey box: escaped, wrapped, scrolling when long."""
+    """Draw the raw reply of a model in a grey box: escaped, wrapped, scrolling if it is long."""
     st.html(f'<div class="moot-raw">{escape(text)}</div>')
 
 

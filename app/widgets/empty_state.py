@@ -1,4 +1,4 @@
-"""What a screen shows when it has nothing: a drawn sign, what is missing, and what to do about it."""
+"""Empty states: a drawing, what is missing, and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ Sign: TypeAlias = Literal["rings", "check", "bars", "lines"]
 
 
 def empty(head: str, text: str, buttons: Sequence[str] = (), *, sign: Sign = "rings", key: str) -> str | None:
-    """Draw it and return the label of the button that was pressed, else None. The first button is the main one.
+    """Draw an empty state and return the label of the button that was pressed, else None.
 
-    ``sign``: rings (nobody has spoken), check (nothing waits), bars (nothing to compare), lines (data).
+    The first button is the primary one. ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to
+    compare) or lines (no data).
     """
     pressed = None
     with st.container(key=f"{key}-empty", gap="small"):

@@ -1,4 +1,4 @@
-"""What stands around a screen: css, project switcher, links to the rooms, the foot of the sidebar."""
+"""The frame around every page: CSS, project switcher, navigation and run status in the sidebar."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOVING = ("running", "queued")
 
 
 def styles() -> None:
-    """Tokens and the few rules that Streamlit's theme has no key for, and the logo."""
+    """Add the design tokens, the style sheets and the logo."""
     static = APP / "static"
     css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("streamlit.css", "app.css"))])
     st.html(f"<style>{css}</style>")
@@ -40,9 +40,10 @@ def styles() -> None:
 
 
 def project_switcher(screen: str = "") -> ProjectSession | None:
-    """The select box on top of the sidebar of ``screen``; returns the project it shows, None when there is none yet.
+    """Draw the project switcher on top of the sidebar and return its open project, None without one.
 
-    What the address names is followed here, once, as it is this project's or another's."""
+    The address is read here, once per tab, as it may name this project or another one.
+    """
     try:
         workspace = context.workspace()
     except RuntimeError:
@@ -74,12 +75,12 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     try:
         return workspace.open(wanted, create=False)
     except ProjectError as error:
-        trouble(error)
+        error_box(error)
         return None
 
 
 def _turn() -> None:
-    """Look at what the switcher says, here and in the tabs that open from now on."""
+    """Show the selected project, in this tab and in tabs that are opened later."""
     chosen = state.project_switcher
     assert chosen is not None  # the box has no empty choice
     with suppress(ProjectError):  # the next run opens it again and says what is wrong
@@ -88,7 +89,7 @@ def _turn() -> None:
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
-    """What the projects are called: the file's name, with its folder where two are called the same."""
+    """Return unique project names: the file name, with its folder where two projects have the same name."""
     known = Counter(project_name(path) for path in paths)
     alone = Counter((project_name(path), path.parent.name) for path in paths)
 
@@ -102,7 +103,7 @@ def _names(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
-    """Links to the screens under their section names; ``here`` is the one that is shown."""
+    """Draw the links to all pages under their headings; ``here`` is the current page."""
     with st.container(key="navigation", gap=None):
         for section, links in pages.items():
             if section and links:
@@ -116,7 +117,7 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
 
 
 def run_status(session: ProjectSession) -> None:
-    """The current run at the bottom of the sidebar, followed once a second while it moves."""
+    """Draw the current run at the bottom of the sidebar, once a second while it is running."""
     run = next(iter(session.active_runs()), None) or session.latest_run()
     if run is None:
         return
@@ -149,30 +150,25 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
 
 
 def show_notice(said: tuple[str, str, str] | None) -> None:
-    """Show what a screen left to be said after a rerun."""
+    """Draw the message that the last run of the script left, if there is one."""
     if said is not None:
         kind, head, text = said
         notice(kind, head, text)
 
 
-def trouble(error: MootError) -> None:
-    """An error that a person can act on, in place of what it kept from being shown."""
-    error_box(error)
-
-
 def internal_error(error: Exception) -> None:
-    """An error that nobody foresaw. Nothing of its text is shown: it may hold a key or a document."""
+    """Draw an unexpected error. Its text is not shown, as it may contain a key or a document."""
     _log.exception("a screen failed", exc_info=error)
     with st.container(key="internal-error"):  # in sight, however long the page was when it stopped
         notice(
             "error",
-            f"This screen stopped on an error of Moot's own ({type(error).__name__}).",
-            "What you did before is saved. Open another screen, or reload; the terminal has the details.",
+            f"This page stopped because of an internal error ({type(error).__name__}).",
+            "Your earlier changes are saved. Open another page or reload; the terminal shows the details.",
         )
 
 
 def project_name(path: Path) -> str:
-    """What a project file is called on the screen."""
+    """Return the name of a project file on screen."""
     return path.stem
 
 
@@ -180,22 +176,24 @@ _THEME = component("theme_observer")
 
 
 def follow() -> None:
-    """Have the page rerun when its theme is switched: pictures to take away are made in the colours that are shown.
-    Draws nothing."""
+    """Rerun the page when its theme is switched, as charts are downloaded in the colours on screen.
+
+    Draws nothing.
+    """
     with st.container(key="unseen-theme"):
         _THEME(key="theme", on_switched_change=lambda: None)
 
 
 @cache
 def _address() -> str:
-    """Where this Streamlit (checked: 1.67) has it, empty when it is elsewhere."""
+    """Return the path of Streamlit's Vega script (checked: 1.67), empty when it was not found."""
     static = Path(st.__file__).parent / "static"
     found = next(static.glob("static/js/ArrowVegaLiteChart.*.js"), None)
     return "" if found is None else found.relative_to(static).as_posix()
 
 
 def fetch() -> None:
-    """Have the browser fetch it when it is idle. Draws nothing, and does nothing where it is not found."""
+    """Have the browser load Streamlit's Vega script while it is idle. Draws nothing."""
     if _address():
         script = f'import(new URL("{_address()}", document.baseURI).href).catch(() => null)'
         st.html(f"<script>requestIdleCallback(() => {script})</script>", unsafe_allow_javascript=True)

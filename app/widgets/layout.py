@@ -1,4 +1,4 @@
-"""The browser's address: what it names, F5 and a bookmark come back to."""
+"""Page heads, panels and legends, and the query parameters of the address."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def write_url(page: str = "", **named: str | None) -> None:
 def header(
     title: str, sub: str = "", *, badge: str = "", tone: Tone = "", dot: bool = False, key: str = "header"
 ) -> DeltaGenerator:
-    """Draw the head and return the container for the buttons on its right: ``with header("Run 14"): st.button(...)``.
+    """Draw the head of a page and return the container for the buttons on its right.
 
-    Never call st.title besides. All values are escaped.
+    Use ``with header("Run 14"): st.button(...)``, and no st.title on the page. All values are escaped.
     """
     with st.container(horizontal=True, vertical_alignment="center", key=key, gap="small"):
         st.html(
@@ -52,8 +52,10 @@ def header(
 
 @contextmanager
 def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: str) -> Iterator[DeltaGenerator]:
-    """Draw what follows in a frame; gives the container on the right of its head. ``counted`` tells how many documents
-    it stands on and which are left out. All words are escaped."""
+    """Draw the elements that follow in a frame, and yield the container on the right of its head.
+
+    ``counted`` names the documents that the panel is based on and those that are left out. All texts are escaped.
+    """
     with st.container(border=True, key=key, gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-head"):
             st.html(
@@ -66,7 +68,7 @@ def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: 
 
 
 def counted(words: str) -> None:
-    """The same line as in a head, for a chart that is one of several in its panel."""
+    """Draw the line of included documents for a chart that shares its panel with others."""
     st.html(f'<div class="moot-panel">{_counted(words)}</div>')
 
 
@@ -75,7 +77,7 @@ def _counted(words: str) -> str:
 
 
 def role_legend(roles: Mapping[str, str]) -> None:
-    """The triangles that stand for roles in a chart."""
+    """Draw the legend of the triangles that mark roles in a chart."""
     words = "".join(
         f'<span><i style="color:{palette.role_colour(role, palette.colours())}">▲</i> {escape(title.lower())}</span>'
         for role, title in roles.items()

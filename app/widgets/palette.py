@@ -1,4 +1,4 @@
-"""The design tokens as colours for charts: each for both themes, so that a chart follows a switch by itself."""
+"""Design tokens as colours for charts: a light and a dark value each, so that charts follow the theme."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _COLOUR = re.compile(_BOTH)
 
 @cache
 def palette(dark: bool) -> Mapping[str, str]:
-    """Token name (``l1``, ``r-critic``, ``tx2``) to its colour in one of the themes."""
+    """Return token name (``l1``, ``r-critic``, ``tx2``) to colour for one of the themes."""
     return {name: night if dark else day for name, day, night in _PAIR.findall(tokens())}
 
 
 @cache
 def colours() -> Mapping[str, str]:
-    """Token name to its colour in css (``light-dark(#fff, #000)``), which the browser reads by the theme it shows."""
+    """Return token name to CSS colour (``light-dark(#fff, #000)``), which the browser resolves by its theme."""
     return {name: both(itemgetter(name)) for name in palette(False)}
 
 
 def both(made: Callable[[Mapping[str, str]], str]) -> str:
-    """A colour that is worked out from a palette, worked out for each theme."""
+    """Return the CSS colour of a function of the palette, evaluated for both themes."""
     return f"light-dark({made(palette(False))},{made(palette(True))})"
 
 
 def plain(text: str, dark: bool) -> str:
-    """``text`` with each colour for both themes replaced by that of one, for what knows no css."""
+    """Return ``text`` with each two-theme colour replaced by that of one theme, for formats without CSS."""
     return _COLOUR.sub(r"\2" if dark else r"\1", text)
 
 
 def role_colour(role: str, shades: Mapping[str, str]) -> str:
-    """A role's stable colour, as own components have it (``roleColour`` in common.js)."""
+    """Return the colour of a role; the browser's ``roles.js`` uses the same rule."""
     name = role.lower()
     for known in ("extractor", "critic", "judge", "advocate"):
         if name.startswith(known):
@@ -48,20 +48,20 @@ def role_colour(role: str, shades: Mapping[str, str]) -> str:
 
 
 def blend(one: str, other: str, share: float) -> str:
-    """The colour between two (``#rrggbb``) at ``share`` (0 to 1) of the way, mixed as a linear scale does."""
+    """Return the linear mix of two colours (``#rrggbb``), at ``share`` (0 to 1) of the way."""
     share = min(1.0, max(0.0, share))
     mixed = (round(a + (b - a) * share) for a, b in zip(_channels(one), _channels(other), strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours (``#rrggbb``), 1 to 21, by the relative luminance of WCAG 2.2."""
+    """Return the contrast ratio of two colours (``#rrggbb``), 1 to 21, by the relative luminance of WCAG 2.2."""
     low, high = sorted((_luminance(one), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
 def legible(ground: str, shades: Mapping[str, str]) -> str:
-    """The colour of writing on ``ground``: that of text or that of the page, whichever stands out more."""
+    """Return the text colour on a background: the one of text or of the page, whichever has more contrast."""
     return max((shades["tx"], shades["bg"]), key=lambda ink: contrast(ink, ground))
 
 

@@ -1,4 +1,4 @@
-"""Which run a screen looks at."""
+"""Selection of the run that a page shows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from core.runs import RunRow
 
 
 def run_words(run: RunRow, name: str = "") -> str:
-    """A run in a few words: its name, protocol, size, and where it stands when it is not done."""
+    """Return the name, protocol and size of a run, and its state unless it is done."""
     ended = run.verdicts + run.unresolved + run.failed
     size = f"{run.documents:,} documents" if run.state == "done" else f"{ended:,} of {run.documents:,}, {run.state}"
     return f"{name or run.run_id}, {run.settings.protocol}, {size}"
 
 
 def run_date(run: RunRow) -> str:
-    """When a run ended, or where it stands."""
+    """Return when a run finished, or its state."""
     if run.finished_at is None:
         return run.state
     ended = time.localtime(run.finished_at)
@@ -29,14 +29,17 @@ def run_date(run: RunRow) -> str:
 
 
 def selected_run(runs: Sequence[RunRow], *, key: str) -> RunRow:
-    """The run that ``run_picker`` of this key shows, before it is drawn. ``runs`` is not empty."""
+    """Return the run that ``run_picker`` with this key shows, before it is drawn. ``runs`` is not empty."""
     by_id = {run.run_id: run for run in runs}
     chosen = st.session_state.get(key) or state.run_id
     return by_id[chosen] if chosen in by_id else runs[0]
 
 
 def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
-    """A select box of the runs, the first one chosen unless the tab looks at another. ``runs`` is not empty."""
+    """Draw a select box of the runs and return the selected one. ``runs`` is not empty.
+
+    The first run is selected unless the tab shows another one.
+    """
     by_id = {run.run_id: run for run in runs}
     wanted = selected_run(runs, key=key).run_id
     ids = list(by_id)

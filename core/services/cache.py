@@ -1,4 +1,4 @@
-"""What was worked out lately, for as long as it holds: a page that is drawn at each click need not count again."""
+"""In-memory cache of computed results, invalidated when the project changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
-from core.services.evaluation.grids import Reference
 from core.services.session import ProjectSession
 
 T = TypeVar("T")
@@ -15,26 +14,30 @@ KEPT = 100
 
 _guard = threading.Lock()
 _making: dict[Hashable, threading.Lock] = {}
-"""Held while what it stands for is made. What is made of parts waits for these in turn; no part waits for its whole."""
+"""Locks of the entries that are being computed. A result may be computed from others; never the reverse."""
 _known: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
-"""What each rests upon, and itself. Keyed by the store, so that none that is open later can be taken for it."""
+"""Key to (version, result). Keys contain the store, so a project opened later never gets another one's results."""
 
 
 def remembered(session: ProjectSession, make: Callable[[], T], *what: Hashable) -> T:
-    """What ``make`` gave last for ``what`` (name it whole: function and arguments) in this project, made anew when
-    something was committed to the file since. Safe from any thread; of two that ask at once one makes it."""
+    """Return the cached result of ``make``, computed again after the project file changed.
+
+    ``what`` names the result completely: function and arguments. Thread-safe: of two calls at once, one computes.
+    """
     return kept(session, make, *what, basis=session.saved_at())
 
 
-def measured(session: ProjectSession, reference: Reference, make: Callable[[], T], *what: Hashable) -> T:
-    """``remembered`` for what runs scored against a truth: a decision in Review, a draft or a setting leaves scores
-    against gold as they are."""
+def measured(session: ProjectSession, reference: str, make: Callable[[], T], *what: Hashable) -> T:
+    """Cache scores of runs against a reference.
+
+    Review decisions, drafts and settings do not invalidate scores against gold.
+    """
     basis = remembered(session, lambda: session.store.evaluations.basis(reference), "basis", reference)
     return kept(session, make, reference, *what, basis=basis)
 
 
 def known(session: ProjectSession) -> tuple[Any, ...]:
-    """A value that differs whenever what gold or a person says of documents may; verdicts that come in leave it."""
+    """Return a value that changes with gold labels and reviews, but not with new verdicts."""
 
     def look() -> tuple[Any, ...]:
         latest = session.store.events.all(limit=1)
@@ -44,8 +47,7 @@ def known(session: ProjectSession) -> tuple[Any, ...]:
 
 
 def kept(session: ProjectSession, make: Callable[[], T], *what: Hashable, basis: Hashable = None) -> T:
-    """``remembered`` for what stays true for as long as its ``basis`` is equal, whatever is written meanwhile; what
-    rested upon another one is let go."""
+    """Return the cached result of ``make`` as long as ``basis`` is equal, whatever else is written."""
     key = (session.store, *what)
     with _guard:
         if (found := _known.get(key)) is not None and found[0] == basis:

@@ -1,4 +1,4 @@
-"""What was learned of servers, kept beside the preferences: never in a project, and never a key."""
+"""Known capabilities of models, stored beside the preferences: never in a project, and never a key."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FILE = "capabilities.json"
 
 
 def recall(models: ModelLibrary) -> None:
-    """Give the models what earlier processes learned. A file that cannot be read counts as none."""
+    """Load capabilities that earlier processes found. An unreadable file counts as empty."""
     with contextlib.suppress(KeyError, TypeError, ValueError):
         models.capabilities.recall(_rows())
 
 
 def keep(models: ModelLibrary) -> None:
-    """Write what was learned, beside what other processes did."""
+    """Save the known capabilities, merged with those of other processes."""
     learned = models.capabilities.to_json()
     ours = {(row["base_url"], row["model"]) for row in learned}
     others = [row for row in _rows() if (row.get("base_url"), row.get("model")) not in ours]

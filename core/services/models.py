@@ -1,4 +1,4 @@
-"""The Models room: what each connection offers, and what is wrong where one does not answer."""
+"""Model connections: listing, testing, keys, prices and capabilities."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ from core.services.runs import planning
 from core.services.workspace import Workspace
 
 LISTED_SECONDS = 60.0
-"""For how long a list of models, and where a key comes from, is taken for true."""
+"""Seconds for which a list of models, and the source of a key, stay cached."""
 
 KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "needless"]
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionEntry:
-    """A connection as the page shows it. ``key_name`` is the environment variable that holds the key or, when there is
-    none, would be looked at; ``own`` ones can be removed; ``local`` ones are on this machine."""
+    """A connection as shown on the Models page.
+
+    ``key_name`` is the environment variable of the key. A connection with ``own`` can be removed; ``local`` ones are on
+    this machine.
+    """
 
     name: str
     base_url: str
@@ -45,7 +48,7 @@ class ConnectionEntry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a connection offered when it was asked last. ``pending``: it has not answered yet."""
+    """Last known models of a connection; ``pending`` while it has not answered."""
 
     cards: tuple[ModelCard, ...] = ()
     error: ModelError | None = None
@@ -59,23 +62,22 @@ class Listing:
 
 
 def offers(place: Connection) -> tuple[ModelCard, ...]:
-    """The models that a connection lists, asked now. Raises a ModelError that says what is wrong."""
+    """Request the models of a connection. Raises a ModelError that says what is wrong."""
     return list_models(place)
 
 
 def has_key(place: Connection) -> bool:
-    """Whether a key for the connection is in the environment or the keyring. The key itself is never shown."""
+    """Return whether the environment or the keyring has a key for the connection. The key is never shown."""
     return find_key(place) is not None
 
 
 def test(workspace: Workspace, role_model: RoleModel) -> Probe:
-    """One tiny request to a seat, after what was known of its model is forgotten; gives what it told, errors
-    included."""
+    """Test a model with one tiny request, without using what is cached about it; errors are in the result."""
     return _tested(workspace, role_model)[0]
 
 
 def examine(workspace: Workspace, role_model: RoleModel) -> Probe:
-    """What ``test`` does, and if the seat answers four more tiny requests that find out what its model can do."""
+    """Test a model like ``test`` and, if it answers, find out its capabilities with four more tiny requests."""
     probe, settings = _tested(workspace, role_model)
     if probe.error is None:
         workspace.engine.submit(workspace.models.examine(probe.role_model, settings)).result()
@@ -92,7 +94,7 @@ def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSett
 
 
 def known(workspace: Workspace, role_model: RoleModel) -> Known | None:
-    """What was learned of a seat's model, None when it never answered."""
+    """Return the known capabilities of a role's model, None if it never answered."""
     place = workspace.models.connections.get(role_model.connection)
     return (
         None if place is None or not role_model.model else workspace.models.capabilities.seen(place, role_model.model)
@@ -100,8 +102,10 @@ def known(workspace: Workspace, role_model: RoleModel) -> Known | None:
 
 
 def look(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, Any]:
-    """A connection as ``moot models --json`` reports it: reachable or why not, its models, and with ``probe`` what the
-    first of them answers."""
+    """Return a connection as ``moot models --json`` reports it.
+
+    The report says whether it is reachable and lists its models; with ``probe`` it includes a test of the first one.
+    """
     place = workspace.models.place(name)
     found: dict[str, Any] = {"connection": name, "base_url": place.base_url, "error": None, "models": []}
     try:
@@ -135,7 +139,7 @@ def look(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, A
 
 
 def told_of(model: Mapping[str, Any]) -> str:
-    """What ``look`` tells of a model, on one line after its name; empty when nothing is told."""
+    """Return the details of a model in a report on one line; empty without any."""
     size = f"{model['size_bytes'] / 1e9:.1f} GB" if model["size_bytes"] else ""
     price = model["usd_per_million"]
     dollars = (
@@ -147,7 +151,7 @@ def told_of(model: Mapping[str, Any]) -> str:
 
 
 def probe_words(probe: Mapping[str, Any]) -> str:
-    """What a probe of ``look`` found, on one line."""
+    """Return the result of a probe in a report on one line."""
     if probe["error"]:
         return f"{probe['model']}: {probe['error']}"
     able = probe["capabilities"] or {}
@@ -180,7 +184,7 @@ def _capabilities(known: Known | None) -> dict[str, Any] | None:
 
 
 def worth_a_look(workspace: Workspace) -> list[str]:
-    """Connections that may answer: the built-in, those of the person's own, local ones, and those with a key."""
+    """Return connections that may answer: the built-in, the user's own, local ones, and those with a key."""
     own = {place.name for place in workspace.own_connections()}
     return [
         place.name
@@ -193,16 +197,16 @@ def worth_a_look(workspace: Workspace) -> list[str]:
 
 
 def places(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
-    """All connections as the page shows them: the built-in first, then the person's own, then the presets."""
+    """Return all connections for the Models page: the built-in, the user's own, then the presets."""
     own = {place.name for place in workspace.own_connections()}
     shown = [_place(place, place.name in own) for place in workspace.connections()]
     return tuple(sorted(shown, key=lambda place: (place.name != BUILTIN, not place.own)))
 
 
 def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
-    """What a connection offers, asked in the background and kept for a minute; waits at most ``wait`` seconds.
+    """Return the models of a connection, requested in the background and cached for a minute.
 
-    A connection that is not known offers nothing.
+    Waits at most ``wait`` seconds.
     """
     place = workspace.models.connections.get(name)
     if place is None:
@@ -213,19 +217,21 @@ def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
 
 
 def fresh_listing(workspace: Workspace, name: str) -> Listing:
-    """What a connection offers, asked now and waited for."""
+    """Request the models of a connection and wait for them."""
     forget_listing(name)
     return listing(workspace, name, wait=60.0)
 
 
 def forget_listing(name: str) -> None:
-    """Ask this connection anew the next time."""
+    """Drop the cached models of a connection."""
     _lists.forget(name)
 
 
 def test_model(workspace: Workspace, name: str, plan: planning.Plan, listed: Listing) -> str | None:
-    """Which model of a connection a test should ask: the one that has a seat there, else the first where nothing is
-    paid. None where a person should choose."""
+    """Return the model that a test of a connection uses: one that has a role, else the first free one.
+
+    None where the user should choose.
+    """
     resolve = [
         role_model.model
         for role_model in (*plan.role_models.values(), plan.default_model)
@@ -239,25 +245,24 @@ def test_model(workspace: Workspace, name: str, plan: planning.Plan, listed: Lis
 
 
 def first_model(workspace: Workspace, name: str) -> str:
-    """The model to propose when a seat is moved to a connection: the built-in's own, or the first that is listed; empty
-    when nothing is known."""
+    """Return the default model of a connection: the built-in's own, or the first one listed; empty if unknown."""
     return BUILTIN_MODELS[0] if name == BUILTIN else next(iter(listing(workspace, name, wait=3.0).names), "")
 
 
 def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:
-    """Add a connection of the person's own. UsageError for a name or an address that cannot be one."""
+    """Add a connection of the user. UsageError for an invalid name or address."""
     workspace.add_connection(connections.connection(name.strip(), url, dialect))
     forget_listing(name.strip())
 
 
 def remove(workspace: Workspace, name: str) -> None:
-    """Remove a connection of the person's own."""
+    """Remove a connection of the user."""
     workspace.remove_connection(name)
     forget_listing(name)
 
 
 def remember_key(workspace: Workspace, name: str, key: str) -> None:
-    """Put a key into the system keyring. UsageError for an empty one, and when the machine has no keyring."""
+    """Store a key in the system keyring. UsageError for an empty key, and on a machine without a keyring."""
     place = workspace.models.place(name)
     if not key.strip():
         raise UsageError(f"No key was typed for {name}.", "Paste it into the field.")
@@ -273,7 +278,7 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
 
 
 def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] | None:
-    """Dollars for a million tokens (prompt, completion) of a seat, None when no price is known."""
+    """Return dollars per million tokens (prompt, completion) of a role's model, None if the price is unknown."""
     place = workspace.models.connections.get(role_model.connection)
     known = workspace.models.prices
     per_token = known.rates(place, role_model.model) if place is not None and role_model.model else None
@@ -295,7 +300,7 @@ def _place(place: Connection, own: bool) -> ConnectionEntry:
 
 
 class _Lists:
-    """Lists of models, asked in threads of their own so that a slow server holds up no page."""
+    """Model lists, requested in threads of their own so that a slow server delays no page."""
 
     def __init__(self, ask: Callable[[Connection], tuple[ModelCard, ...]] = list_models) -> None:
         self._ask = ask
@@ -330,7 +335,7 @@ class _Lists:
 
 
 class _Keyring:
-    """Whether the keyring has a key for a connection; asking it may be slow."""
+    """Return whether the keyring has a key for a connection; this may be slow."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[float, bool]] = {}

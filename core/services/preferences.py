@@ -1,5 +1,4 @@
-"""What Moot remembers for a person across projects: recent projects, connections with their limits, prices, and who
-sits where. Never a key."""
+"""User preferences across projects: recent projects, connections with limits, prices, model presets. Never a key."""
 
 from __future__ import annotations
 
@@ -29,42 +28,42 @@ class RoleModels(BaseModel):
 
 
 class Preferences(BaseModel):
-    """Frozen: change by ``model_copy`` and ``save``."""
+    """Preferences of the user. Frozen: change with ``model_copy`` and ``save``."""
 
     model_config = ConfigDict(frozen=True)
 
     recent: tuple[str, ...] = ()
     connections: tuple[Connection, ...] = Field(default=())
     limits: dict[str, Limits] = Field(default_factory=dict)
-    """By the name of the connection."""
+    """Connection name to its limits."""
     prices: dict[str, Price] = Field(default_factory=dict)
-    """By ``connection/model``, or ``connection/*`` for all of its models."""
+    """``connection/model`` to its price, or ``connection/*`` for all models of a connection."""
     ceiling: float | None = Field(default=None, ge=0)
-    """Dollars for a million tokens of reply above which models are not offered."""
+    """Price limit in dollars per million completion tokens; models above it are not offered."""
     presets: dict[str, RoleModels] = Field(default_factory=dict)
 
     def with_recent(self, path: Path) -> Preferences:
-        """This project first, at most ``RECENT`` in all."""
+        """Return a copy with this project first, at most ``RECENT`` projects in all."""
         others = tuple(other for other in self.recent if other != str(path))
         return self.model_copy(update={"recent": (str(path), *others)[:RECENT]})
 
     def with_connection(self, place: Connection) -> Preferences:
-        """This connection added, or in the place of the one of its name."""
+        """Return a copy with this connection added or replaced."""
         others = tuple(other for other in self.connections if other.name != place.name)
         return self.model_copy(update={"connections": (*others, place)})
 
     def without_connection(self, name: str) -> Preferences:
-        """The connection of this name taken out."""
+        """Return a copy without this connection."""
         return self.model_copy(update={"connections": tuple(other for other in self.connections if other.name != name)})
 
 
 def projects_folder() -> Path:
-    """Where projects go when nobody says where."""
+    """Return the default folder of projects."""
     return platformdirs.user_data_path("moot", appauthor=False)
 
 
 def load() -> Preferences:
-    """What was saved last; defaults when nothing was or it cannot be read."""
+    """Return the saved preferences, or defaults if there are none that can be read."""
     try:
         return Preferences.model_validate_json((folder() / FILE).read_bytes())
     except (OSError, ValidationError):
@@ -72,12 +71,12 @@ def load() -> Preferences:
 
 
 def save(preferences: Preferences) -> None:
-    """Keep these. A folder that cannot be written is no reason to fail: they are a convenience."""
+    """Save the preferences. An unwritable folder is ignored: they are a convenience."""
     write(FILE, preferences.model_dump_json(indent=1).encode())
 
 
 def write(name: str, content: bytes) -> None:
-    """Put a file into the folder of preferences, whole or not at all; nothing when it cannot be written."""
+    """Write a file into the preferences folder atomically; an unwritable folder is ignored."""
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=folder(), prefix=f".{name}-")
@@ -87,5 +86,5 @@ def write(name: str, content: bytes) -> None:
 
 
 def folder() -> Path:
-    """Where preferences are kept."""
+    """Return the folder of the preferences."""
     return platformdirs.user_config_path("moot", appauthor=False)

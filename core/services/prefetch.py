@@ -1,4 +1,4 @@
-"""A thread that works out what a person is likely to look at next while they look at something else."""
+"""Prefetch results for the pages that the user will probably open next."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ log = logging.getLogger(__name__)
 
 
 class Prefetcher:
-    """Owns the thread. What is worked out must be kept by whoever works it out (``core.services.cache``): here it is
-    thrown away. What fails is logged, as the page that asks for it says so anyway."""
+    """One background thread that computes results for the cache.
+
+    The functions must cache their results (``core.services.cache``): return values are discarded. Errors are logged
+    only, as the page that needs the result reports them.
+    """
 
     def __init__(self) -> None:
         self._gate = threading.Lock()
@@ -21,7 +24,7 @@ class Prefetcher:
         self._closed = False
 
     def work(self, what: Callable[[], object]) -> None:
-        """Do this when the one under way has ended, in place of what waited till now. Nothing after ``close``."""
+        """Run a function after the current one, replacing the one that waits. Ignored after ``close``."""
         with self._gate:
             if self._closed:
                 return
@@ -30,7 +33,7 @@ class Prefetcher:
             self._next = self._workers.submit(_tried, what)
 
     def close(self) -> None:
-        """Drop what waits, and wait for what is under way."""
+        """Drop the waiting function and wait for the current one."""
         with self._gate:
             self._closed = True
         self._workers.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The Home room: new projects, those opened lately, and what is next in the one that is open."""
+"""Projects: create, open, list recent ones, and summarise the next steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """A project in the list. What is in it is known only while it is open: no file is opened just to count."""
+    """A project in the list of recent ones. Counts are known only while it is open: no file is opened to count."""
 
     path: Path
     size: int
@@ -46,13 +46,13 @@ class Recent:
 
     @property
     def name(self) -> str:
-        """What the project is called."""
+        """Name of the project."""
         return self.path.stem
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the five things to do in a project, in order; ``words`` say where it stands."""
+    """One of the five steps of a project, in order; ``words`` describe its status."""
 
     page: StepPage
     title: str
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What is in a project, and what is next."""
+    """Contents of a project and its next steps."""
 
     name: str
     documents: int
@@ -81,14 +81,14 @@ class Overview:
 
     @property
     def done(self) -> int:
-        """Steps that are done."""
+        """Number of steps that are done."""
         return sum(step.state == "done" for step in self.steps)
 
 
 def open_last(workspace: Workspace) -> ProjectSession:
-    """Open the project that was opened last and can still be; the sample when there is none.
+    """Open the most recent project that can be opened; the sample if there is none.
 
-    Raises ProjectLocked when another Moot has it: that one is to be shown. A file that is broken is passed over.
+    Raises ProjectLocked if another Moot has that project open. Damaged files are skipped.
     """
     for path in workspace.recent():
         try:
@@ -101,7 +101,7 @@ def open_last(workspace: Workspace) -> ProjectSession:
 
 
 def open_project(workspace: Workspace, path: Path) -> ProjectSession:
-    """Open a project that is there already. UsageError when there is no such file, ProjectError otherwise."""
+    """Open an existing project. UsageError if the file does not exist, ProjectError for other problems."""
     path = path.expanduser()
     if not path.is_file():
         raise UsageError(f"There is no file {path}.", "Check the path, or create a new project.")
@@ -109,9 +109,9 @@ def open_project(workspace: Workspace, path: Path) -> ProjectSession:
 
 
 def project_path(name: str) -> Path:
-    """The file of a new project of this name in the projects folder.
+    """Return the path of a new project in the projects folder.
 
-    Raises UsageError for a name that no file can have, and for one that is taken.
+    Raises UsageError for an invalid name and for one that is taken.
     """
     name = unicodedata.normalize("NFC", " ".join(name.split())).removesuffix(SUFFIX).strip()
     if not name:
@@ -127,21 +127,21 @@ def project_path(name: str) -> Path:
 
 
 def create_project(workspace: Workspace, name: str) -> ProjectSession:
-    """Make an empty project in the projects folder and open it. Raises UsageError and ProjectError."""
+    """Create an empty project in the projects folder and open it. Raises UsageError and ProjectError."""
     path = project_path(name)
     make_folder()
     return workspace.open(path)
 
 
 def project_from_bundle(workspace: Workspace, file: BinaryIO, file_name: str) -> ProjectSession:
-    """Make a project of a bundle, named like its file, and open it. Raises InputError and ProjectError."""
+    """Create a project from a bundle, named after its file, and open it. Raises InputError and ProjectError."""
     path = project_path(free_name(file_name))
     make_folder()
     return workspace.open(bundle.open_bundle(file, path))
 
 
 def free_name(wanted: str) -> str:
-    """A project name near ``wanted`` (such as a file's) that is possible and not taken."""
+    """Return a valid project name close to ``wanted`` (such as a file name) that is not taken."""
     stem = _UNSAFE.sub(" ", Path(wanted).stem)
     name = " ".join(stem.split()).strip(". ")[: NAME_LIMIT // 4] or "project"
     for number in range(1, 10_000):
@@ -154,7 +154,7 @@ def free_name(wanted: str) -> str:
 
 
 def recent(workspace: Workspace) -> tuple[Recent, ...]:
-    """The open projects and those opened lately, the latest first."""
+    """Return open and recently opened projects, the latest first."""
     sessions = {session.path: session for session in workspace.sessions()}
     rows = []
     for path in dict.fromkeys([*workspace.recent(), *sessions]):
@@ -179,7 +179,7 @@ def _known(session: ProjectSession, size: int, changed_at: float) -> Recent:
 
 
 def overview(session: ProjectSession) -> Overview:
-    """What is in the project, and the five steps with where each stands."""
+    """Return the contents of the project and its five steps with their status."""
     store = session.store
     documents = store.documents.count()
     rejected = sum(int(one.counts.get("rejected", 0)) for one in store.documents.imports())
@@ -227,7 +227,7 @@ def overview(session: ProjectSession) -> Overview:
 
 
 def _steps(rows: tuple[tuple[StepPage, str, bool, str], ...]) -> tuple[Step, ...]:
-    """The first that is not done is the one to do now."""
+    """Return the steps; the first one that is not done is due now."""
     steps = []
     due = False
     for page, title, done, words in rows:

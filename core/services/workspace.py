@@ -1,4 +1,4 @@
-"""The process-wide workspace: the engine's thread, the models, and the projects that are open."""
+"""The workspace of the process: engine thread, models and open projects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Workspace:
         self._closed = False
 
     def open(self, path: Path, *, create: bool = True) -> ProjectSession:
-        """The desk of a project file, opened if it is not yet and remembered as recent. Raises ProjectError."""
+        """Open a project file, unless it is open, and add it to the recent ones. Raises ProjectError."""
         path = path.expanduser().resolve()
         with self._guard:
             session = self._sessions.get(path)
@@ -50,40 +50,40 @@ class Workspace:
             return cast(T, self._shared.setdefault(kind, kind()))
 
     def sessions(self) -> tuple[ProjectSession, ...]:
-        """The open projects, in the order they were opened."""
+        """Return the open projects in the order in which they were opened."""
         with self._guard:
             return tuple(self._sessions.values())
 
     def close_project(self, path: Path) -> None:
-        """Close one project; its runs pause. Nothing happens when it is not open."""
+        """Close a project; its runs pause. Ignored if it is not open."""
         with self._guard:
             session = self._sessions.pop(path.expanduser().resolve(), None)
         if session is not None:
             session.close()
 
     def recent(self) -> tuple[Path, ...]:
-        """Projects opened lately that are still there, the latest first."""
+        """Return the recently opened projects that still exist, the latest first."""
         return tuple(path for path in map(Path, preferences.load().recent) if path.is_file())
 
     def connections(self) -> tuple[Connection, ...]:
-        """All connections: the presets and the person's own."""
+        """Return all connections: the presets and the user's own."""
         return tuple(self.models.connections.values())
 
     def own_connections(self) -> tuple[Connection, ...]:
-        """The connections that the person added."""
+        """Return the connections that the user added."""
         return preferences.load().connections
 
     def use_connection(self, name: str, url: str) -> None:
-        """Add or replace a connection for this process only. UsageError for a name or address that cannot be one."""
+        """Add or replace a connection for this process only. UsageError for an invalid name or address."""
         self.models.add(connection(name, url))
 
     def add_connection(self, place: Connection) -> None:
-        """Add or replace a connection, and remember it."""
+        """Add or replace a connection and save it."""
         preferences.save(preferences.load().with_connection(place))
         self.models.add(place)
 
     def remove_connection(self, name: str) -> None:
-        """Forget a connection of the person's own; a preset of that name comes back."""
+        """Remove a connection of the user; a preset with that name is restored."""
         preferences.save(preferences.load().without_connection(name))
         preset = next((place for place in PRESETS if place.name == name), None)
         if preset is not None:
@@ -92,9 +92,9 @@ class Workspace:
             self.models.remove(name)
 
     def close(self) -> None:
-        """Close all projects, the HTTP session and the engine. Harmless when repeated.
+        """Close all projects, the HTTP session and the engine. Safe to repeat.
 
-        Raises what closing a project raises (StorageFull), once everything else is closed.
+        Raises the error of a project that could not be closed (StorageFull), after everything else is closed.
         """
         if self._closed:
             return

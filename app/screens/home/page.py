@@ -1,4 +1,4 @@
-"""Home: the first minute, and what is next in the project that is open."""
+"""Home: start with a file or a sample, recent projects, and the next steps of the open project."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ TYPES = sorted({suffix.removeprefix(".") for suffix in (*importing.SUFFIXES, bun
 
 
 def open_sample(key: str) -> None:
-    """Open a sample, made if need be, and look at it."""
+    """Open a sample project, creating it if needed."""
     _open(lambda: sample_projects.ensure_sample(context.workspace(), key))
 
 
 def open_recent(path: Path) -> None:
-    """Open a project and look at it."""
+    """Open a project and show it."""
     _open(lambda: projects.open_project(context.workspace(), path).path)
 
 
 def make_new() -> None:
-    """Make an empty project under the name that was typed, and go where its documents come in."""
+    """Create an empty project with the typed name and go to the Data page."""
     if _open(lambda: projects.create_project(context.workspace(), state.data.new_project).path):
         state.next_page = "data"
 
 
 def _open(opening: Callable[[], Path]) -> bool:
-    """Whether it could be opened; what went wrong is said."""
+    """Show a project that is opened by a function; an error becomes a message. Returns whether it worked."""
     try:
         state.select_project(opening())
     except MootError as error:
@@ -53,7 +53,7 @@ def _open(opening: Callable[[], Path]) -> bool:
 
 
 def start_with_file(session: ProjectSession | None) -> None:
-    """The uploader; a file that can be read leads into Data."""
+    """Draw the uploader. A file that can be read leads to the Data page."""
     with st.container(key="start", gap="small"):
         st.html(
             '<div class="moot-strong">Start with your file<small>csv, tsv, xlsx, jsonl, json or parquet, '
@@ -86,12 +86,12 @@ def start_with_file(session: ProjectSession | None) -> None:
 
 
 def go(step: Step) -> None:
-    """Remember where a step leads; a callback may not switch pages itself."""
+    """Go to the page of a step; a callback cannot switch pages itself."""
     state.next_page = step.page
 
 
 def main() -> None:
-    """Draw the screen."""
+    """Draw the page."""
     session, workspace = context.current_project(), context.workspace()
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")

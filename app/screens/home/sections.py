@@ -1,4 +1,4 @@
-"""The parts of Home: an example of a debate, the samples, the recent projects, what is next."""
+"""Parts of the Home page: example debate, sample cards, recent projects, next steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TONES: dict[str, Tone] = {
 
 
 def headline() -> None:
-    """What Moot is for."""
+    """Draw the headline and the introduction."""
     st.html(
         '<h1 class="moot-h1">Let models argue about the label,<br>then decide for yourself.</h1>'
         '<p class="moot-lead">Bring texts and say what to look for. An extractor claims, a critic objects, a judge '
@@ -30,7 +30,7 @@ def headline() -> None:
 
 
 def example() -> None:
-    """A debate of three turns in small, with the marks that stand for it everywhere. All of it is fixed text."""
+    """Draw a small debate of three turns with the marks used on all pages. All of it is fixed text."""
 
     def mark(words: str, number: int, *, disputed: bool = False, quote: bool = False) -> str:
         classes = f"moot-ev moot-l{number}{' dis' if disputed else ''}{' q' if quote else ''}"
@@ -53,7 +53,7 @@ def example() -> None:
 
 
 def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
-    """A sample with its labels and a button that opens it."""
+    """Draw a sample with its labels and a button that opens it."""
     with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
         st.html(
             f'<div class="moot-card-name">{escape(card.sample.title)}<small>{escape(card.description)}</small></div>'
@@ -64,7 +64,7 @@ def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
 
 
 def recent_table(rows: Sequence[Recent], here: Path | None, chosen: Callable[[Path], None]) -> None:
-    """Projects, the latest first, each with a button that opens it."""
+    """Draw the recent projects, the latest first, each with a button that opens it."""
     for column, (head, kind) in zip(
         st.columns(WIDTHS, wrap=False),
         (("Project", ""), ("documents", " num"), ("reviewed", " num"), ("last run", ""), ("changed", ""), ("", "")),
@@ -106,7 +106,7 @@ def _run(row: Recent) -> str:
 
 
 def steps(overview: Overview, go: Callable[[Step], None]) -> None:
-    """What is next: five steps with where each stands, and a button on those that are open."""
+    """Draw the five steps with their status and a button for those that are open."""
     for number, step in enumerate(overview.steps, 1):
         with st.container(horizontal=True, key=f"step-{step.page}", gap="small", vertical_alignment="center"):
             sign = "✓" if step.state == "done" else str(number)

@@ -1,4 +1,4 @@
-"""What a connection may be asked: requests and tokens a minute, calls at once."""
+"""Connections: limits, keys, tests and the form that adds one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIELDS = (
 
 
 def limits(workspace: Workspace, place: ConnectionEntry) -> None:
-    """The form in a connection's popover."""
+    """Draw the form for the limits of a connection."""
     holds = prices.connection_limits(workspace, place.name)
     with st.form(f"limitsform-{place.name}", border=False):
         typed = {
@@ -51,7 +51,7 @@ def limits(workspace: Workspace, place: ConnectionEntry) -> None:
 
 
 def limit_words(workspace: Workspace, place: ConnectionEntry) -> str:
-    """The limits of a connection on one line; empty without any."""
+    """Return the limits of a connection on one line; empty without any."""
     holds = prices.connection_limits(workspace, place.name)
     parts = [
         f"{holds.requests_per_minute:,} requests a minute" if holds.requests_per_minute else "",
@@ -67,7 +67,7 @@ MOST_LISTED = 400
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a test of a connection told: its models, and what one of them answered."""
+    """Result of a connection test: its models, and the reply of one of them."""
 
     listed: Listing
     model: str | None = None
@@ -229,7 +229,7 @@ def _table(place: ConnectionEntry, listed: Listing) -> None:
 
 
 def add_form(workspace: Workspace) -> None:
-    """The form for a connection of the person's own; what was typed stays when it cannot be one."""
+    """Draw the form that adds a connection; an invalid input stays in the fields."""
     name_key, url_key = "add-name", "add-url"
 
     def add() -> None:

@@ -1,4 +1,4 @@
-"""Models: who sits on which role, and where the models are."""
+"""Models: the model of each role, and the connections to model servers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ places = models.places(workspace)
 
 
 def save(changed: planning.Plan) -> None:
-    """Keep the plan in the project at once."""
+    """Save the plan in the project."""
     planning.save_plan(session, changed)
     state.models.note_plan_saved()
 
 
 def refresh() -> None:
-    """Ask every seated connection for its models anew."""
+    """List the models of all connections in use again."""
     for name in {plan.role_model(role.name).connection for role in roles}:
         models.forget_listing(name)
 

@@ -1,4 +1,4 @@
-"""Prices of one's own, and the ceiling above which models are not offered."""
+"""Own model prices, and the price limit above which models are not offered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.services.workspace import Workspace
 
 
 def ceiling() -> float | None:
-    """The field for the highest price of a model that is offered; gives what holds."""
+    """Draw the field for the price limit and return the limit."""
 
     def changed() -> None:
         prices.set_price_ceiling(st.session_state["price-ceiling"])
@@ -44,7 +44,7 @@ def ceiling() -> float | None:
 
 
 def own_prices(workspace: Workspace, places: Sequence[ConnectionEntry]) -> None:
-    """The prices that the person typed, each with a way out, and the form for another."""
+    """Draw the user's own prices, each with a delete button, and the form that adds one."""
     for spec, price in prices.own_prices(workspace).items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f'<div class="moot-line"><code>{escape(spec)}</code><br>{_words(price)}</div>', width="stretch")

@@ -1,4 +1,4 @@
-"""What a project's own runs have shown of each model, and who should sit where by it."""
+"""The model of each role: recommendations from the project's own runs, presets, and the settings table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ _DID: Mapping[Criterion, tuple[str, str]] = {
 
 
 def advice(plan: Plan, known: Sequence[ModelRecord], roles: Sequence[Role], save: Callable[[Plan], None]) -> None:
-    """The models' records, the advice that follows from them, and the button that takes it. Nothing without records."""
+    """Draw the scores of each model, the recommendation that follows and the button that applies it.
+
+    Draws nothing without scores.
+    """
     if not known:
         return
     with st.container(border=True, key="advice"):
@@ -80,7 +83,7 @@ def _table(known: Sequence[ModelRecord]) -> str:
 
 
 def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], None]) -> None:
-    """The popover with the saved presets and the form that saves another."""
+    """Draw the popover with the saved presets and the form that saves another one."""
     with st.popover("Presets", icon=":material/bookmark:", key="presets", help="Who sits where, by a name of yours"):
         if not known:
             line("None yet. A preset keeps who sits on which role and how they sample, for all your projects.", "q")
@@ -127,8 +130,7 @@ Save = Callable[[Plan], None]
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What the table asks for: a connection's models, those within the price ceiling, dollars a million tokens of a
-    seat, the model to propose when a seat is moved to a connection, and what was learned of a seat's model."""
+    """Functions that the table calls: models of a connection, price limit, price, default model, capabilities."""
 
     listing: Callable[[str], Listing]
     affordable: Callable[[str, Sequence[str]], Sequence[str]]
@@ -144,7 +146,7 @@ def seating(
     offers: Offers,
     save: Save,
 ) -> None:
-    """Draw the table; each change is given to ``save`` as a new plan at once."""
+    """Draw the table. Each change is passed to ``save`` as a new plan."""
     with st.container(key="role-models", gap="small"):
         for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
             column.html(f'<div class="moot-th">{head}</div>')
@@ -264,8 +266,7 @@ def _row(
 
 
 def _note(role_model: RoleModel, places: Sequence[ConnectionEntry], offers: Offers) -> str:
-    """One line under a seat: whether its connection answers, whether the model is known there, what it costs, and what
-    was learned of it."""
+    """Return the line below a role: connection status, whether the model is known there, price, capabilities."""
     place = next((place for place in places if place.name == role_model.connection), None)
     if place is None:
         gone = f"There is no connection {escape(role_model.connection)} any more. Choose another."
@@ -297,7 +298,7 @@ def _note(role_model: RoleModel, places: Sequence[ConnectionEntry], offers: Offe
 
 
 def learned(known: Known) -> list[str]:
-    """What was learned of a model, in a few words each."""
+    """Return the capabilities of a model in a few words each."""
     schema = {"full": "takes a schema", "plain": "takes a schema without lengths", "ignored": "ignores a schema"}
     told = [
         f"context {known.context:,} tokens" if known.context else "",
