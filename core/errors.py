@@ -1,10 +1,10 @@
-"""The one tree of exceptions. Each says what happened, where, and what to do about it.
+"""The exceptions of Moot. Each says what happened, where, and what to do about it.
 
 ::
 
     MootError
-    |- UsageError            a command or form was filled in wrongly
-    |  `- NothingChanged     there is nothing to try yet: no fault
+    |- UsageError            a command or form has an invalid value
+    |  `- NothingChanged     there is no change to test; not a mistake
     |- InputError            a file cannot be read as data
     |- CodebookError         a codebook cannot be used
     |- PromptError           a template cannot be found or rendered
@@ -14,8 +14,8 @@
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
        |- Unreachable (OtherProtocol), Unauthorised, NoSuchModel      stop a run before it starts
-       |- ContextTooLong, LengthLimit, QuotaSpent, Refused, BadRequest   final for this ask
-       `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   worth another try
+       |- ContextTooLong, LengthLimit, QuotaSpent, Refused, BadRequest   final for this request
+       `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   can be retried
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import ClassVar
 
 
 class MootError(Exception):
-    """Base of all errors that a person can act on.
+    """Base class of all errors that a user can act on.
 
     ``message`` says what and where in one sentence, ``remedy`` what to do next (may be empty).
     """
@@ -39,18 +39,18 @@ class MootError(Exception):
 
 
 class UsageError(MootError):
-    """A command line or a form was filled in wrongly."""
+    """A command line or form has an invalid value."""
 
 
 class NoSuchRun(UsageError):
-    """A run that the project does not have."""
+    """The project does not have this run."""
 
-    def __init__(self, run_id: str, remedy: str = "The Run page lists them, and so does: moot runs") -> None:
-        super().__init__(f"There is no run '{run_id}' in this project.", remedy)
+    def __init__(self, run_id: str, remedy: str = "The Run page and `moot runs` list all runs.") -> None:
+        super().__init__(f"Run '{run_id}' does not exist in this project.", remedy)
 
 
 class NothingChanged(UsageError):
-    """What was to be tried is what stands already. Nobody did anything wrong: the page says so without red."""
+    """There is no change to test. Pages show this as information, not as an error."""
 
 
 class InputError(MootError):
@@ -62,8 +62,10 @@ class CodebookError(MootError):
 
 
 class PromptError(MootError):
-    """A prompt template is missing, malformed or asks for something it may not have. ``line`` is where, 0 when no line
-    is to blame."""
+    """A prompt template is missing, malformed or uses a forbidden feature.
+
+    ``line`` is the line of the problem, 0 if it is not in a line.
+    """
 
     def __init__(self, message: str, remedy: str = "", *, line: int = 0) -> None:
         super().__init__(message, remedy)
@@ -79,7 +81,7 @@ class ProjectError(MootError):
 
 
 class ProjectLocked(ProjectError):
-    """Another process owns the project file. ``pid`` and ``url`` say which, as far as it left a note."""
+    """Another process owns the project file; ``pid`` and ``url`` name it if they are known."""
 
     def __init__(self, path: str, pid: int | None, url: str | None) -> None:
         who = f"open in Moot at {url}" if url else "open in another Moot"
@@ -92,43 +94,44 @@ class ProjectLocked(ProjectError):
 
 
 class StorageFull(ProjectError):
-    """The disk refused a write. What was acknowledged before is safe."""
+    """The disk refused a write. Earlier acknowledged writes are safe."""
 
 
 class ModelError(MootError):
-    """A model did not answer. Subclasses say in which way.
+    """A model did not answer. Subclasses name the failure.
 
-    ``kind`` names the failure in stored rows and on the screen; ``advice`` is the remedy where none closer to the case
-    is known; ``retryable`` says whether asking the same again can help; ``retry_after`` is the pause in seconds that
-    the server asked for, if it did.
+    ``kind`` names it in stored rows and on screen. ``advice`` is the default remedy. ``retryable`` says whether the
+    same request can succeed later. ``retry_after`` is the pause in seconds that the server asked for, if any.
     """
 
     kind: ClassVar[str] = "model"
-    advice: ClassVar[str] = "Look at what the server says."
+    advice: ClassVar[str] = "Check the message of the server."
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, remedy: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message, remedy or self.advice)
         self.retry_after = retry_after
         self.partial = ""
-        """What had come before the failure."""
+        """The part of the reply received before the failure."""
         self.billed = (0, 0)
-        """Tokens of the prompt and of what had come, as the server told or by their length: it bills them all the same.
-        Zeros where nothing had come."""
+        """Tokens of the prompt and of the partial reply, as reported or estimated by length, as providers bill them.
+
+        Zeros if nothing was received.
+        """
         self.said = ""
-        """The server's own words, as far as it had any."""
+        """The message of the server, if it sent one."""
 
 
 class Unreachable(ModelError):
     """Nothing listens at the address, or the name does not resolve."""
 
     kind = "unreachable"
-    advice = "Is the server running, and is the address right?"
+    advice = "Check that the server is running and that the address is correct."
     retryable = True
 
 
 class OtherProtocol(Unreachable):
-    """Something listens at the address, but speaks another protocol, or shows a certificate that is not trusted."""
+    """Something listens at the address, but uses another protocol or an untrusted certificate."""
 
     kind = "other protocol"
     advice = "Check whether the address has to begin with http:// or with https://."
@@ -157,31 +160,31 @@ class ContextTooLong(ModelError):
 
 
 class LengthLimit(ModelError):
-    """The output limit was reached before a word was said: the model was still thinking."""
+    """The output limit was reached while the model was still reasoning."""
 
     kind = "length limit"
-    advice = "Raise the seat's max tokens (--param max_tokens=N), or lower its reasoning effort."
+    advice = "Raise the max tokens of the role (--param max_tokens=N), or lower its reasoning effort."
 
 
 class QuotaSpent(ModelError):
     """The account has no credit left. Waiting does not help."""
 
     kind = "quota spent"
-    advice = "Add credit with the provider, then go on with the run."
+    advice = "Add credit with the provider, then resume the run."
 
 
 class Refused(ModelError):
     """The model or a content filter declined to answer."""
 
     kind = "refused"
-    advice = "Another model may take this document."
+    advice = "Try another model for this document."
 
 
 class BadRequest(ModelError):
     """The server rejected the request for another reason (other 4xx)."""
 
     kind = "bad request"
-    advice = "Look at what the server says: a parameter of the seat may not suit this model."
+    advice = "Check the message of the server: a parameter of the role may not be supported by this model."
 
 
 class RateLimited(ModelError):
@@ -196,7 +199,7 @@ class ServerFault(ModelError):
     """The server failed (5xx, or an error event in the stream)."""
 
     kind = "server fault"
-    advice = "The server may recover; its own log says what is wrong."
+    advice = "The server may recover; its log shows the cause."
     retryable = True
 
 
@@ -209,10 +212,10 @@ class TimedOut(ModelError):
 
 
 class Stalled(ModelError):
-    """The stream went silent in the middle."""
+    """The stream stopped in the middle of the reply."""
 
     kind = "stalled"
-    advice = "The server hangs or has too much to do. Fewer calls at once or --param silence=SECONDS may help."
+    advice = "The server hangs or is overloaded. Fewer calls at once or --param silence=SECONDS may help."
     retryable = True
 
 
@@ -220,21 +223,21 @@ class CutStream(ModelError):
     """The connection closed before the reply ended."""
 
     kind = "cut stream"
-    advice = "Something between here and the server closes connections: a proxy's time limit, or the server ended."
+    advice = "Check for a proxy with a time limit, and whether the server stopped."
     retryable = True
 
 
 class MalformedStream(ModelError):
-    """The server sent something that is not the protocol."""
+    """The server sent data that does not follow the protocol."""
 
     kind = "malformed stream"
-    advice = "Check the address, which for most servers ends in /v1, and that the server speaks this API."
+    advice = "Check the address, which for most servers ends in /v1, and that the server supports this API."
     retryable = True
 
 
 class EmptyReply(ModelError):
-    """The reply ended without a word."""
+    """The reply is empty."""
 
     kind = "empty reply"
-    advice = "Another model, or other sampling, may help."
+    advice = "Try another model or other sampling settings."
     retryable = True

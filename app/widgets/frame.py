@@ -18,7 +18,7 @@ from app.components import APP, component, tokens
 from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
-from core.errors import MootError, ProjectError
+from core.errors import ProjectError
 from core.formatting import format_clock, format_eta, format_money
 from core.services.session import ProjectSession
 

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from app.widgets.palette import colours
+from app.widgets.palette import colours, role_token
 from core.codebook import COLOURS, Codebook, Label
 
 
@@ -46,23 +46,9 @@ def pick(codebook: Codebook, *, key: str) -> str:
     return chosen
 
 
-_KNOWN = ("extractor", "critic", "judge", "advocate")
-
-
-def colour_name(role: str) -> str:
-    """The token (``extractor`` of ``--r-extractor``) that colours a role everywhere."""
-    name = role.lower()
-    for known in _KNOWN:
-        if name.startswith(known):
-            return known
-    if name.startswith(("prosecut", "defen", "proponent", "opponent")):
-        return "advocate"
-    return "person" if name.startswith(("person", "you", "author")) else "panel"
-
-
 def tile_html(role: str, title: str, *, small: bool = False) -> str:
     """The tile with the first letter of the role's title."""
-    token = colour_name(role)
+    token = role_token(role)
     return (
         f'<span class="moot-tile{" s" if small else ""}" title="{escape(title, quote=True)}" '
         f'style="background:var(--r-{token}-bg);color:var(--r-{token})">{escape(title[:1].upper())}</span>'

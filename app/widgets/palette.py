@@ -36,15 +36,23 @@ def plain(text: str, dark: bool) -> str:
     return _COLOUR.sub(r"\2" if dark else r"\1", text)
 
 
-def role_colour(role: str, shades: Mapping[str, str]) -> str:
-    """Return the colour of a role; the browser's ``roles.js`` uses the same rule."""
+_ROLE_TOKENS = ("extractor", "critic", "judge", "advocate")
+
+
+def role_token(role: str) -> str:
+    """Return the colour token of a role: ``extractor`` for ``--r-extractor``; ``roles.js`` has the same rule."""
     name = role.lower()
-    for known in ("extractor", "critic", "judge", "advocate"):
-        if name.startswith(known):
-            return shades[f"r-{known}"]
+    for token in _ROLE_TOKENS:
+        if name.startswith(token):
+            return token
     if name.startswith(("prosecut", "defen", "proponent", "opponent")):
-        return shades["r-advocate"]
-    return shades["r-person" if name.startswith(("person", "you", "author")) else "r-panel"]
+        return "advocate"
+    return "person" if name.startswith(("person", "you", "author")) else "panel"
+
+
+def role_colour(role: str, shades: Mapping[str, str]) -> str:
+    """Return the colour of a role from a palette."""
+    return shades[f"r-{role_token(role)}"]
 
 
 def blend(one: str, other: str, share: float) -> str:

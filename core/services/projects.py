@@ -104,7 +104,7 @@ def open_project(workspace: Workspace, path: Path) -> ProjectSession:
     """Open an existing project. UsageError if the file does not exist, ProjectError for other problems."""
     path = path.expanduser()
     if not path.is_file():
-        raise UsageError(f"There is no file {path}.", "Check the path, or create a new project.")
+        raise UsageError(f"File {path} does not exist.", "Check the path, or create a new project.")
     return workspace.open(path, create=False)
 
 
@@ -115,14 +115,14 @@ def project_path(name: str) -> Path:
     """
     name = unicodedata.normalize("NFC", " ".join(name.split())).removesuffix(SUFFIX).strip()
     if not name:
-        raise UsageError("The project has no name.", "Type one.")
+        raise UsageError("The project has no name.", "Enter a name.")
     if _UNSAFE.search(name) or name.startswith(".") or name.endswith(".") or _RESERVED.fullmatch(name):
-        raise UsageError(f"A file cannot be called '{name}'.", 'Leave out / \\ : * ? " < > | and a dot at either end.')
+        raise UsageError(f"'{name}' is not a valid file name.", 'Leave out / \\ : * ? " < > | and a dot at either end.')
     if len(name.encode()) > NAME_LIMIT:
         raise UsageError(f"The name is longer than {NAME_LIMIT} characters.", "Choose a shorter one.")
     path = preferences.projects_folder() / f"{name}{SUFFIX}"
     if any(other.name.casefold() == path.name.casefold() for other in _files(path.parent)):
-        raise UsageError(f"There is a project '{name}' already.", "Open it, or choose another name.")
+        raise UsageError(f"Project '{name}' already exists.", "Open it, or choose another name.")
     return path
 
 
@@ -239,7 +239,7 @@ def _steps(rows: tuple[tuple[StepPage, str, bool, str], ...]) -> tuple[Step, ...
 
 def _data_words(documents: int, rejected: int) -> str:
     if not documents:
-        return "Bring a file of texts."
+        return "Import a file of texts."
     out = f", {format_count(rejected, 'row')} rejected" if rejected else ""
     return f"{format_count(documents, 'document')}{out}"
 
@@ -249,21 +249,21 @@ def _codebook_words(version: CodebookVersion | None, *, draft: bool) -> str:
         noun = "dimension" if version.codebook.kind == "rating" else "label"
         count = format_count(len(version.codebook.labels), noun)
         return f"{count}, v{version.version}{', and a draft' if draft else ''}"
-    return "A draft, not saved yet." if draft else "Say what to look for."
+    return "A draft that is not saved." if draft else "Define what to look for."
 
 
 def _role_model_words(role_models: Sequence[RoleModel]) -> str:
     if not all(role_model.model for role_model in role_models):
-        return "A role has no model yet."
+        return "A role has no model."
     specs = {role_model.spec for role_model in role_models}
     models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
     who = f"{format_count(len(role_models), 'role')}, {models}"
-    return f"{who}, a word-list baseline" if specs == {f"{BUILTIN}/lexical"} else who
+    return f"{who} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else who
 
 
 def _run_words(run: RunRow | None, state: State | None) -> str:
     if run is None:
-        return "Nobody has spoken yet."
+        return "No run yet."
     ended = run.verdicts + run.unresolved + run.failed
     if state == "done":
         left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
@@ -275,7 +275,7 @@ def _run_words(run: RunRow | None, state: State | None) -> str:
 def _review_words(run: RunRow | None, reviewed: int) -> str:
     if reviewed:
         return f"{format_count(reviewed, 'document')} reviewed"
-    return "Correct the verdicts and see what they are worth." if run else "Comes after the first run."
+    return "Correct the verdicts and measure their accuracy." if run else "Available after the first run."
 
 
 def _last(session: ProjectSession) -> tuple[RunRow | None, State | None]:

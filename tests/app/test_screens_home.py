@@ -22,12 +22,12 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
 def test_the_first_minute(workspace: Workspace) -> None:
     at = open_room("home")
     shown = html(at)
-    assert "Let models argue about the label" in shown
+    assert "Let models debate the label" in shown
     assert "several of 5 labels, 96 reviews" in shown
     assert "word-list baseline" in shown
     at.button(key="open-hotel-aspects").click().run()
     shown = html(at)
-    assert "hotel-aspects, what is next" in shown
+    assert "Next steps in hotel-aspects" in shown
     assert "3 of 5" in shown
     assert "96 documents" in shown
 
@@ -64,7 +64,7 @@ def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: W
     at = open_room("home")
     at.file_uploader[0].set_value(("bad.csv", bytes(range(256)) * 20, "text/csv")).run()
     assert "bad.csv is not text: it holds binary data." in html(at)
-    assert "Let models argue" in html(at)
+    assert "Let models debate" in html(at)
 
 
 def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
@@ -72,7 +72,7 @@ def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
     at = open_room("home")
     at.text_input(key="data_new_project").set_value("a/b")
     button(at, "Create")
-    assert "A file cannot be called &#x27;a/b&#x27;." in html(at)
+    assert "&#x27;a/b&#x27; is not a valid file name." in html(at)
     at.text_input(key="data_new_project").set_value("letters")
     button(at, "Create")
     shown = html(at)
@@ -92,7 +92,7 @@ def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
     at.button(key="open-recent-0").click().run()
     shown = html(at)
     assert 'role="alert"' in shown
-    assert "hotel-aspects, what is next" in shown
+    assert "Next steps in hotel-aspects" in shown
 
 
 def test_no_hostile_name_becomes_markup(workspace: Workspace) -> None:

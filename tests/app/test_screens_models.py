@@ -56,7 +56,7 @@ def test_everybody_sits_on_the_builtin_at_first(session: ProjectSession) -> None
         "lexical"
     ] * 3
     shown = html(at)
-    assert "is a word-list baseline and no language model" in shown
+    assert "is a word-list baseline, not a language model" in shown
     assert at.number_input(key="pace").value == 40
 
 

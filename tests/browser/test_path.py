@@ -56,7 +56,7 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
     # the sample project is open, and says what is next
-    page.get_by_text("hotel-aspects, what is next").wait_for()
+    page.get_by_text("Next steps in hotel-aspects").wait_for()
 
     # a file of one's own: what is in it is shown before anything is imported
     page.locator("input[type=file]").first.set_input_files(

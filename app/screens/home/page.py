@@ -57,8 +57,8 @@ def start_with_file(session: ProjectSession | None) -> None:
     with st.container(key="start", gap="small"):
         st.html(
             '<div class="moot-strong">Start with your file<small>csv, tsv, xlsx, jsonl, json or parquet, '
-            "or a project's bundle. It stays on this machine, and nothing is imported before you have seen what is in "
-            "it.</small></div>"
+            "or a project bundle. The file stays on this machine, and nothing is imported before you have seen a "
+            "preview.</small></div>"
         )
         upload = st.file_uploader(
             "Your file", type=TYPES, key=state.data.uploader("home-file"), label_visibility="collapsed"
@@ -109,16 +109,16 @@ def main() -> None:
                 heading("Recent projects")
                 st.space("stretch")
                 with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
-                    st.text_input("Its name", key=DataState.new_project.key, placeholder="clinic-letters")
+                    st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
                     st.form_submit_button("Create", type="primary", on_click=make_new)
             sections.recent_table(projects.recent(workspace), session.path if session else None, open_recent)
         with right:
-            with panel("How a debate goes", note="a hotel review", key="example"):
+            with panel("Example debate", note="a hotel review", key="example"):
                 sections.example()
             if session is not None:
                 overview = projects.overview(session)
                 with panel(
-                    f"{overview.name}, what is next", note=f"{overview.done} of {len(overview.steps)}", key="next"
+                    f"Next steps in {overview.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"
                 ):
                     sections.steps(overview, go)
 

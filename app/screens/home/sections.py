@@ -9,7 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 from app.widgets.alerts import Tone, badge_html
-from app.widgets.labels import colour_name, tag_html, tags, tile_html
+from app.widgets.labels import tag_html, tags, tile_html
+from app.widgets.palette import role_token
 from core.formatting import format_bytes, format_date, format_percent
 from core.services.data.sample_projects import SampleCard
 from core.services.projects import Overview, Recent, Step
@@ -23,7 +24,7 @@ TONES: dict[str, Tone] = {
 def headline() -> None:
     """Draw the headline and the introduction."""
     st.html(
-        '<h1 class="moot-h1">Let models argue about the label,<br>then decide for yourself.</h1>'
+        '<h1 class="moot-h1">Let models debate the label,<br>then decide for yourself.</h1>'
         '<p class="moot-lead">Bring texts and say what to look for. An extractor claims, a critic objects, a judge '
         "rules, each with quotes from the text. You correct what is wrong and see what it is worth.</p>"
     )
@@ -37,7 +38,7 @@ def example() -> None:
         return f'<span class="{classes}">{words}{"" if quote else f"<sup>{number}</sup>"}</span>'
 
     def says(role: str, title: str, words: str) -> str:
-        name = f'<span class="moot-rn" style="color:var(--r-{colour_name(role)})">{title}</span>'
+        name = f'<span class="moot-rn" style="color:var(--r-{role_token(role)})">{title}</span>'
         return f"{tile_html(role, title)}<div>{name} {words}</div>"
 
     fee = "forty euros for parking"
@@ -47,8 +48,8 @@ def example() -> None:
         + says("extractor", "Extractor", f"Price: {mark(fee, 3, disputed=True, quote=True)}. Also Service and Food.")
         + says("critic", "Critic", "Parking is a fee, not the room. Drop Price.")
         + says("judge", "Judge", f"Present are {tag_html('Service', 2)} {tag_html('Food', 5)}")
-        + '</div><div class="foot">No key needed to try: the built-in model is a word-list baseline and no language '
-        "model, says so wherever it speaks, and leaves a label open that it has no word for.</div></div>"
+        + '</div><div class="foot">No key needed: the built-in model is a word-list baseline, not a '
+        "language model. Its labels without keywords stay unresolved.</div></div>"
     )
 
 
@@ -95,13 +96,13 @@ def _run(row: Recent) -> str:
     if not row.open:
         return f"not open, {format_bytes(row.size)}"
     if row.last_run is None or row.last_state is None:
-        return "none yet"
+        return "no runs"
     run = row.last_run
     words: str = row.last_state
     if row.last_state == "running" and run.documents:
         words = f"running {format_percent((run.verdicts + run.unresolved + run.failed) / run.documents)}"
     elif row.last_state == "paused" and run.stop_code == "budget":
-        words = "paused at budget"
+        words = "paused: budget spent"
     return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
 
 
@@ -130,13 +131,13 @@ def _action(step: Step, overview: Overview) -> str:
         case "data" if step.state != "done":
             return "Add data"
         case "codebook" if step.state != "done":
-            return "Save it" if overview.draft else "Write it"
+            return "Save draft" if overview.draft else "Add labels"
         case "run" if overview.last_state in ("running", "queued"):
             return "Watch"
         case "run" if overview.last_state == "paused":
-            return "Go on"
+            return "Resume"
         case "run" if overview.documents and overview.labels:
-            return "See it" if step.state == "done" else "Set up"
+            return "Open" if step.state == "done" else "Set up"
         case "review" if overview.last_run is not None:
             return "Review"
     return ""

@@ -84,7 +84,7 @@ with right:
     with st.container(border=True, key="builtin"):
         heading("The built-in model")
         line(
-            "builtin/lexical is a word-list baseline and no language model. It looks for the keywords of each label, "
+            "builtin/lexical is a word-list baseline, not a language model. It looks for the keywords of each label, "
             "its name and the words of its description, and says so in the form of a debate. It costs nothing, sends "
             "nothing anywhere and gives the same answer every time: a floor that a language model has to beat."
         )

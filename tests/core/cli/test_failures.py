@@ -61,7 +61,7 @@ def test_what_one_request_shows_costs_one_request(folder: Path, behave: Behaviou
 def test_nobody_there_stops_before_the_start(folder: Path) -> None:
     told = annotate(folder, *toy(f"http://127.0.0.1:{free_port()}/v1"), code=2)
     assert "cannot be reached" in told.stderr
-    assert "Is the server running" in told.stderr
+    assert "the server is running" in told.stderr
 
 
 def thinking_only(who: str) -> Behaviour:

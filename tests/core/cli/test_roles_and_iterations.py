@@ -125,7 +125,7 @@ def test_resuming_what_is_done_asks_nobody(folder: Path, mock: str) -> None:
     assert counted(mock)["all"] == 0
     assert {**again, "seconds": 0} == {**done, "seconds": 0}
     told = annotate(folder, *chosen, "--resume", "r0009", code=2)
-    assert "There is no run 'r0009'" in told.stderr
+    assert "Run 'r0009' does not exist" in told.stderr
 
 
 def test_resuming_without_the_connection_says_which(folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_name_that_no_file_can_have(workspace: Workspace, name: str) -> None:
 def test_a_new_project_is_empty_and_its_name_is_taken_after_that(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "  Münchner   Briefe.duckdb ")
     assert session.path == preferences.projects_folder() / "Münchner Briefe.duckdb"
-    with pytest.raises(UsageError, match="already"):
+    with pytest.raises(UsageError, match="already exists"):
         projects.create_project(workspace, "münchner briefe")
     assert projects.free_name("Münchner Briefe.csv") == "Münchner Briefe 2"
     assert projects.free_name("../.x") == "x"
@@ -91,17 +91,17 @@ def test_what_is_next(workspace: Workspace) -> None:
 
     session.store.documents.add([Document("a", {"text": "x"})])
     session.store.codebooks.save_draft({"name": "begun"})
-    assert projects.overview(session).steps[1].words == "A draft, not saved yet."
+    assert projects.overview(session).steps[1].words == "A draft that is not saved."
     session.store.codebooks.save(Codebook(labels=(Label(name="Food"),)))
     then = projects.overview(session)
     assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later"]
     assert [step.words for step in then.steps][:3] == [
-        "1 document", "1 label, v1", "3 roles, builtin/lexical, a word-list baseline",
+        "1 document", "1 label, v1", "3 roles, builtin/lexical (word-list baseline)",
     ]  # fmt: skip
     assert then.done == 3
     planning.save_plan(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
     step = projects.overview(session).steps[2]
-    assert (step.state, step.words) == ("now", "A role has no model yet.")
+    assert (step.state, step.words) == ("now", "A role has no model.")
 
 
 def test_a_project_that_is_not_open_is_listed_but_not_opened(workspace: Workspace, tmp_path: Path) -> None:
@@ -147,6 +147,6 @@ def test_a_project_that_another_moot_has_is_not_passed_over(
 
 
 def test_a_path_that_is_not_there(workspace: Workspace, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="There is no file"):
+    with pytest.raises(UsageError, match="does not exist"):
         projects.open_project(workspace, tmp_path / "no.duckdb")
     assert not (tmp_path / "no.duckdb").exists()

@@ -57,7 +57,7 @@ def test_a_new_run_is_queued_over_its_documents_in_order(project):
 def test_a_run_needs_documents_and_a_known_name(project):
     with pytest.raises(UsageError, match="at least one document"):
         project.store.runs.create(SETTINGS, [])
-    with pytest.raises(UsageError, match="There is no run 'r7'"):
+    with pytest.raises(UsageError, match="Run 'r7' does not exist"):
         project.store.runs.work("r7")
 
 
