@@ -1,10 +1,10 @@
-"""The route on which Review asks and tells: parts of the queue, a document, and every act of a person on it.
+"""The HTTP API of Review: parts of the queue, a document, and review actions.
 
-No script is run again in between, so that an act is on disk, and said to be, within a few hundredths of a second.
 ``POST /moot/review`` takes one JSON object, ``{"run", "actor", "ask": ...}`` or ``{"run", "actor", "acts": [...]}``,
-and gives one back. The locks are those of the live route (``app.api.security``): Host, Origin, and the cookie or the
-ticket of the page. An act that a person can mend is answered by ``problem`` and ``remedy`` and hinders no other. Each
-carries a name (``once``) under which it is recorded; the browser tells it again until it hears an answer.
+and returns one. No script run is needed, so an action is committed and confirmed within hundredths of a second. Access
+control is that of the live route: Host, Origin, and the cookie or the page's ticket. An action with a user error is
+answered by ``problem`` and ``remedy`` and does not block others. Each action has an idempotency key (``once``); the
+browser repeats the action until it gets an answer.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from core.services.session import ProjectSession
 
 REVIEW = "/moot/review"
 LONGEST = 262_144
-"""Bytes of a request."""
+"""Maximum bytes of a request."""
 SHOWN = 60
-"""Documents whose cells of the grid are answered at once."""
+"""Maximum number of documents whose grid cells are returned at once."""
 
 Json: TypeAlias = dict[str, Any]
 Find: TypeAlias = Callable[[str], tuple[ProjectSession | None, str]]
-"""The open project and the id of a run, from the name under which the browser knows it."""
+"""Function from the browser's name of a run to the open project and the run id."""
 
 
 def routes(find: Find, access: Access) -> list[BaseRoute]:
-    """The own route, for ``st.App(routes=...)``."""
+    """Return the route for ``st.App(routes=...)``."""
 
     async def answer(request: Request) -> Response:
         refusal = access.refusal(request.headers, request.cookies, request.query_params.get("ticket", ""))
@@ -110,7 +110,7 @@ def _asked(session: ProjectSession, run: RunRow, message: Json, actor: str) -> J
 
 
 def _done(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
-    """Do it; what was saved and which documents it touched, or why it could not be done."""
+    """Do one action and return the saved documents, or the user error."""
     seconds = message.get("seconds")
     info = review.ActionInfo(None if seconds is None else float(seconds), _text(message["once"])[:80])
     try:
@@ -159,12 +159,14 @@ def _text(value: Any) -> str:
 
 
 WORDS = 240
-"""Characters of a text that a row carries; the rest is shown below the grid."""
+"""Characters of a text in a grid row."""
 
 
 def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float | None = None) -> dict[str, Any]:
-    """The cells of one document: ``v_ITEM`` its label's value, ``m_ITEM`` its marks, ``r_ROLE`` what a role said.
-    ``read`` is when it was read (Unix seconds, now by default)."""
+    """Return the cells of one document: ``v_ITEM`` the value, ``m_ITEM`` its marks, ``r_ROLE`` the role's labels.
+
+    ``read`` is the time of reading (Unix seconds, now by default).
+    """
     cells: dict[str, Any] = {
         "_id": row.document_id,
         "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
@@ -188,14 +190,13 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
 
 
 def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
-    """Those of ``roles`` who gave a value somewhere on these rows: a clerk or a coordinator would be a column of
-    question marks. All of them where nobody gave any."""
+    """Return the roles with a value in some of these rows, or all roles when none has one."""
     heard = {role for row in rows for role, said in row.roles.items() if said}
     return {role: title for role, title in roles.items() if not heard or role in heard}
 
 
 def audit(row: ReviewRow) -> bool:
-    """Whether the document comes by chance."""
+    """Return True when the document is a random audit."""
     return row.draw is not None and row.draw.how == "audit"
 
 
@@ -220,7 +221,7 @@ def _grid_rows_text(value: Value | None) -> str:
 
 
 def _squares(said: Mapping[str, Value | None], codebook: Codebook) -> str:
-    """A character for each label: 1 present, 0 absent, ? not said; ``=`` and words where squares say too little."""
+    """Return one character for each label: 1 present, 0 absent, ? missing; ``=`` and text for choices and ratings."""
     if codebook.kind == "choice":
         chosen = said.get(codebook.items[0])
         return "=" + next((label.name for label in codebook.labels if label.id == chosen), "?")

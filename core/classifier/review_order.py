@@ -1,5 +1,7 @@
-"""The order in which documents come before a person: the most urgent first, and among them some drawn at random, so
-that what was reviewed says something about all the rest. Pure."""
+"""The review order: the most urgent documents first, with random audits in between. Pure.
+
+The audits make the reviewed sample informative about all other documents.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,16 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 How: TypeAlias = Literal["audit", "queue", "chosen"]
-"""How a document came before a person: drawn at random, as the most urgent one, picked by hand."""
+"""How a document was selected: drawn at random, as the most urgent one, or picked by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingRecord:
-    """A document and how it comes to be the next one.
+    """A document and how it was selected as the next one.
 
-    ``probability`` is the chance with which this document and no other would be the next, given those that were left,
-    of which there were ``remaining`` (itself included); None when a person picked it by hand. It is what weights the
-    reviewed sample: with share s of audits it is s / remaining, and 1 - s more for the most urgent one.
+    ``probability`` is the chance that this document and no other is next, given the ``remaining`` documents (itself
+    included); None when picked by hand. It weights the reviewed sample: with share s of audits it is s / remaining,
+    plus 1 - s for the most urgent document.
     """
 
     document_id: str
@@ -30,15 +32,15 @@ class SamplingRecord:
 def interleave(
     ranked: Sequence[str], shuffled: Sequence[str], total: int, *, share: float, seed: str, done: int
 ) -> Iterator[SamplingRecord]:
-    """The documents in the order in which they come, each once.
+    """Yield the documents in review order, each once.
 
-    Step by step a coin that falls on its side with probability ``share`` (0 to 1) decides between the next of
-    ``shuffled`` (a random order) and the next of ``ranked`` (the most urgent first), both of the same ``total``
-    documents, of which only the first may be given. Coins are fixed by ``seed`` and the number of the step, ``done``
-    being the number of steps before: looking again at the queue changes no draw. Ends when either order is used up.
+    At each step a coin with probability ``share`` (0 to 1) decides between the next of ``shuffled`` (a random order)
+    and the next of ``ranked`` (the most urgent first). Both are heads of orders of the same ``total`` documents. Coins
+    are fixed by ``seed`` and the number of the step, where ``done`` steps came before, so that reading the queue again
+    changes no draw. Ends when either order is used up.
 
-    Each draw's probability is known and none is 0 while share is above 0, which is what unbiased estimation from an
-    actively chosen sample needs (Farquhar, Gal and Rainforth 2021, section 3; Kossen et al. 2021, section 3).
+    Each draw's probability is known, and none is 0 while share is above 0. Unbiased estimation from an actively chosen
+    sample needs both (Farquhar, Gal and Rainforth 2021, section 3; Kossen et al. 2021, section 3).
     """
     taken: set[str] = set()
     heads = [0, 0]
@@ -59,6 +61,6 @@ def interleave(
 
 
 def _coin(seed: str, step: int) -> float:
-    """A number from 0 to below 1 for this step."""
+    """Return a number from 0 to below 1 for this step."""
     digest = hashlib.blake2b(f"{seed}/{step}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64

@@ -1,4 +1,4 @@
-"""What several people, or one before and after seeing the verdict, said of the same documents."""
+"""Values of several reviewers, and of one reviewer before and after the reveal, on the same documents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FROM beside
 
 @dataclass(frozen=True, slots=True)
 class ReviewerValues:
-    """What a person who submitted a document says of one of its items."""
+    """The value of a reviewer who submitted a document, for one of its items."""
 
     document_id: str
     item: str
@@ -51,9 +51,11 @@ class ReviewerValues:
 
 @dataclass(frozen=True, slots=True)
 class Anchoring:
-    """Values that people gave and submitted where the run's verdict has one. Of ``blind`` ones, given before it was
-    shown: how many agreed with it, how many were ``changed`` afterwards and of these how many ``towards`` it. Of
-    ``shown`` ones, given with the verdict in sight: how many agreed."""
+    """Counts of submitted values on items with a verdict.
+
+    Of ``blind`` values, given before the reveal: equal to the verdict, ``changed`` afterwards, changed ``towards`` it.
+    Of ``shown`` values, given with the verdict visible: equal to it.
+    """
 
     blind: int
     blind_agreed: int
@@ -70,13 +72,13 @@ class ReviewerAgreement:
         self._connection = connection
 
     def submitted(self, run_id: str) -> dict[str, int]:
-        """Who submitted documents of the run, and how many."""
+        """Return the number of submitted documents of the run by reviewer."""
         rows = self._connection.rows(f"{_OWN} SELECT actor, count(*) FROM own GROUP BY actor ORDER BY actor",
                                      {"run": run_id})  # fmt: skip
         return dict(rows)
 
     def double(self, run_id: str, items: Sequence[str]) -> list[ReviewerValues]:
-        """What each person says of documents that at least two have submitted, in the order of the run."""
+        """Return each reviewer's values on documents that at least two have submitted, in the order of the run."""
         rows = self._connection.rows(
             f"""{_OWN} SELECT document_id, item, actor, value FROM person_reviews
             SEMI JOIN own USING (document_id, actor) SEMI JOIN several USING (document_id)
@@ -88,7 +90,7 @@ class ReviewerAgreement:
         return [ReviewerValues(document, item, actor, load(value)) for document, item, actor, value in rows]
 
     def adjudicated(self) -> dict[tuple[str, str], tuple[Value, str]]:
-        """(document, item) -> the value decided between people, and who decided."""
+        """Return the adjudicated value and its author by (document, item)."""
         rows = self._connection.rows(
             "SELECT document_id, item, arg_max(value, seq), arg_max(actor, seq) FROM person_reviews "
             "WHERE kind = 'adjudication' AND value IS NOT NULL GROUP BY document_id, item"
@@ -96,5 +98,5 @@ class ReviewerAgreement:
         return {(document, item): (load(value), actor) for document, item, value, actor in rows}
 
     def anchoring(self, run_id: str) -> Anchoring:
-        """How far decisions follow the verdict, blind and shown."""
+        """Return how far decisions follow the verdict, blind and with the verdict visible."""
         return Anchoring(*self._connection.rows(_BLIND, {"run": run_id})[0])

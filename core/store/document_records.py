@@ -1,4 +1,4 @@
-"""Everything known of a document in a run, on one value: for a page of the review grid, and for exports."""
+"""Records of documents in a run: text, verdict, roles, evidence and reviews, for the grid and for exports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.store.reviews import PENDING, Review, ReviewStatus, review_of
 from core.store.rows import load
 
 SLAB = 10_000
-"""Documents that a stream looks up at once, which bounds its memory."""
+"""Documents per query of a stream, which bounds memory."""
 
 _DOSSIER = """
 WITH base AS ({base}),
@@ -56,11 +56,11 @@ _OWN = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """A document with what a run and a person made of it.
+    """A document with the results of a run and its reviews.
 
-    ``status`` is the verdict's, None while there is none; ``values`` has an entry for every item of the verdict, None
-    where it could not be read with the reason in ``unread``. ``roles`` maps a role to its last list and ``evidence``
-    to the quotes it offered there; a role that gave no list is left out of ``roles``.
+    ``status`` is the verdict's, None without one. ``values`` has an entry for every item of the verdict, None where it
+    could not be read, with the reason in ``unread``. ``roles`` maps a role to its last list and ``evidence`` to the
+    quotes offered there; a role without a list is missing from ``roles``.
     """
 
     document: Document
@@ -75,7 +75,7 @@ class DocumentRecord:
     review_status: ReviewStatus
 
     def value(self, item: str) -> Value | None:
-        """The value that counts: the person's where there is one, else the verdict's."""
+        """Return the current value: the reviewer's, else the verdict's."""
         review = self.reviews.get(item)
         return self.values.get(item) if review is None else review.value
 
@@ -87,10 +87,10 @@ class DocumentRecords:
         self._connection = connection
 
     def load(self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None) -> list[DocumentRecord]:
-        """Dossiers of these documents in the order asked for, unknown ids left out; meant for a page of them.
+        """Return records of these documents in the given order without unknown ids; meant for one page.
 
-        Without a run they hold what people and gold say. With ``actor`` reviews and review status are what that person
-        alone decided, else what counts.
+        Without a run they hold reviews and gold. With ``actor`` reviews and status are that reviewer's own, else the
+        current ones.
         """
         if not ids:
             return []
@@ -106,10 +106,7 @@ class DocumentRecords:
         return [_record_of(found[id]) for id in ids if id in found]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[DocumentRecord]]:
-        """Dossiers of all documents of the run (of the project without one) in position order, up to ``batch`` at once.
-
-        Reads one state of the file, whatever is written meanwhile. Exhaust it or close it.
-        """
+        """Yield records of the run (or the project) in position order, up to ``batch`` at once."""
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"

@@ -1,4 +1,4 @@
-"""What people did, appended and never overwritten. The current state of anything is a fold over these."""
+"""Events: every action of a person, appended and never overwritten. Current state is a fold over the events."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Who did what, when, with the value before and after.
+    """One event: actor, time, kind, and the value before and after.
 
-    Events of one ``act`` were made together and are undone together. ``before`` and ``after`` are plain data (an
-    item's value, a status, a setting); ``target`` is the act that an ``undo`` or ``redo`` is about.
+    Events of one ``act`` were recorded together and are undone together. ``before`` and ``after`` are plain data (an
+    item's value, a status, a setting). ``target`` is the act that an ``undo`` or ``redo`` refers to.
     """
 
     seq: int
@@ -41,7 +41,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event that is about to be made."""
+    """An event before it is recorded."""
 
     kind: str
     item: str | None = None
@@ -55,7 +55,7 @@ class NewEvent:
 
 
 def record(cursor: Cursor, actor: str, deeds: Sequence[NewEvent]) -> list[Event]:
-    """Append events as one act, inside a transaction of the writer; the events with their time and number."""
+    """Append events as one act inside a transaction of the writer, and return them with time and number."""
     if not deeds:
         return []
     at = time.time()
@@ -84,7 +84,7 @@ def _text(value: Any) -> str | None:
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """The event in a row of ``COLUMNS``."""
+    """Return the event in a row of ``COLUMNS``."""
     (
         seq, act, at, actor, kind, document_id, run_id, codebook_version, item, before, after, target, payload,
     ) = row  # fmt: skip
@@ -99,7 +99,7 @@ def _data(text: str | None) -> Any:
 
 
 class Events:
-    """Reading the record."""
+    """Read access to the events."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -112,7 +112,7 @@ class Events:
         actor: str | None = None,
         limit: int | None = None,
     ) -> list[Event]:
-        """Events of these kinds (all when None), newest first, at most ``limit``."""
+        """Return events of these kinds (all when None), newest first, at most ``limit``."""
         rows = self._connection.rows(
             f"SELECT {', '.join(COLUMNS)} FROM events WHERE ($kinds IS NULL OR list_contains($kinds, kind)) "
             "AND ($document IS NULL OR document_id = $document) AND ($actor IS NULL OR actor = $actor) "

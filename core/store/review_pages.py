@@ -1,5 +1,4 @@
-"""Pages of documents to review: which, in what order, and why a person should look at them. All rows are filtered,
-counted and sorted in the file; only one page leaves it."""
+"""Pages of documents to review: selection, order and reasons. Filtering, counting and sorting happen in SQL."""
 
 from __future__ import annotations
 
@@ -16,12 +15,15 @@ from core.store.rows import clean, dump
 
 Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]
 REASONS: tuple[Reason, ...] = (*DEBATE_REASONS, "near", "classifier", "stale", "flagged")
-"""Why to look, in the order of their bits: what ``cues`` keeps; a precedent that reads much like it was settled
-otherwise; the classifier is unsure; a definition changed since the person decided; a person flagged it."""
+"""Reasons for review in the order of their bits.
+
+The first come from the debate (``review_reasons``). Then: a similar reviewed document has another value; the classifier
+is unsure; a definition changed after the decision; a reviewer flagged the document.
+"""
 
 CLASSIFIER = "classifier"
 UNSURE = 0.6
-"""Below this certainty of its value for any item, the classifier counts as unsure."""
+"""Certainty below which the classifier counts as unsure of an item."""
 
 _WEIGHTS: dict[Reason, int] = {
     "failed": 128, "unresolved": 120, "gold": 40, "flagged": 36, "stale": 32, "flipped": 24, "unsupported": 20,
@@ -29,11 +31,10 @@ _WEIGHTS: dict[Reason, int] = {
 }  # fmt: skip
 _URGENCY = " + ".join(f"{_WEIGHTS[reason]} * ((reasons >> {bit}) & 1)" for bit, reason in enumerate(REASONS))
 URGENT = f"skipped, {_URGENCY} DESC, certainty NULLS LAST, nth"
-"""SQL of the order by urgency: what was put off comes last, then by the weights of the reasons, then by certainty."""
+"""SQL of the order by urgency: skipped documents last, then by weight of the reasons, then by certainty."""
 
 Sort: TypeAlias = Literal["position", "reasons", "words", "reviewed", "certainty"]
-"""``reasons``: most urgent first; ``words``: longest first; ``reviewed``: touched last first; ``certainty``: where the
-classifier is least certain first."""
+"""``reasons``: most urgent first; ``words``: longest first; ``reviewed``: latest first; ``certainty``: lowest first."""
 
 _ORDER: dict[Sort, str] = {
     "position": "nth",
@@ -83,16 +84,16 @@ _ENDED = """document_id IN (SELECT base.document_id FROM base LEFT JOIN
     (SELECT document_id, status FROM verdicts WHERE run_id IS NOT DISTINCT FROM $run) USING (document_id)
     WHERE list_contains($statuses, coalesce(status, 'open')))"""
 OPENING = 240
-"""Characters of a text that a line carries."""
+"""Characters of a text in a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Viewpoint:
-    """Whose review it is, and what bears on the reasons to look.
+    """Whose review it is, and what the reasons depend on.
 
-    ``run_id`` None means all documents of the project without any debate. With ``actor`` standings are that person's
-    own, else those that count. ``outdated`` are (item, codebook version) pairs that were decided under a definition
-    which has changed since.
+    ``run_id`` None means all documents of the project without a debate. With ``actor`` statuses are that reviewer's
+    own, else the current ones. ``outdated`` are (item, codebook version) pairs decided under a definition that has
+    changed since.
     """
 
     run_id: str | None
@@ -102,10 +103,12 @@ class Viewpoint:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which documents: any of ``reasons``, any of the review ``standings``, any of the verdict ``statuses`` (``open``
-    for none yet), those whose verdict gives ``saying[0]`` the value ``saying[1]``, those with so many ``words`` (least
-    and most), and ``by_others``: submitted by somebody else than the actor. Empty means all of these, and so does None
-    for ``ids``, the documents to choose among. What is given must hold together."""
+    """Conditions that must all hold; empty ones are ignored.
+
+    Any of ``reasons``; any of the review ``standings``; any of the verdict ``statuses`` (``open`` for none yet);
+    verdict value ``saying[1]`` for item ``saying[0]``; a range of ``words``; ``by_others``: submitted by another
+    reviewer. ``ids`` limits the documents, None means all.
+    """
 
     reasons: tuple[Reason, ...] = ()
     standings: tuple[str, ...] = ()
@@ -118,9 +121,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One document as a queue shows it: the ``opening`` of its text, where it stands and since when (Unix seconds),
-    why to look, how many quotes were offered and are in the text, the classifier's least certainty (None without one),
-    whether it was put off."""
+    """One document of a queue: the ``opening`` of its text, status, time of change (Unix seconds), reasons.
+
+    Also the number of offered and of supported quotes, the classifier's lowest certainty (None without one), and
+    skipped.
+    """
 
     document_id: str
     opening: str
@@ -136,7 +141,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of one page, and how many there are on all pages."""
+    """Lines of one page, and the number of lines on all pages."""
 
     rows: tuple[Line, ...]
     total: int
@@ -144,20 +149,20 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """One line of the grid with everything that is known of the document."""
+    """One line of the grid with the full document record."""
 
     record: DocumentRecord
     line: Line
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why to look."""
+        """Reasons for review."""
         return self.line.reasons
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows of one page, and how many there are on all pages."""
+    """Rows of one page, and the number of rows on all pages."""
 
     rows: tuple[PageRow, ...]
     total: int
@@ -165,8 +170,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a person is with a run: documents by status, those that wait with a reason to look, and seconds spent on
-    a document (median of the last fifty submitted, None before the first)."""
+    """A reviewer's progress with a run.
+
+    Documents by status, waiting documents with a reason, and the median seconds of the last fifty submitted (None
+    before the first).
+    """
 
     documents: int
     submitted: int
@@ -176,7 +184,7 @@ class Progress:
 
 
 class ReviewPages:
-    """Reads from any thread. ``store.review_reasons`` keeps what the reasons stand on: refresh them first."""
+    """Reads from any thread. Call ``store.review_reasons.refresh`` first."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -192,10 +200,10 @@ class ReviewPages:
         filter: Filter | None = None,
         sort: Sort | Literal["given"] = "position",
     ) -> Lines:
-        """A page of lines.
+        """Return a page of lines.
 
-        ``sort`` ``given`` keeps the order of ``filter.ids``, a queue made elsewhere; without one the page is empty. An
-        offset past the end gives no rows and the right total all the same.
+        ``sort`` ``given`` keeps the order of ``filter.ids``; without ids the page is empty. An offset past the end
+        gives no rows and the right total.
         """
         wanted = filter or Filter()
         sql, params = self._choice(view, wanted, search, sort)
@@ -214,15 +222,17 @@ class ReviewPages:
         filter: Filter | None = None,
         sort: Sort | Literal["given"] = "position",
     ) -> Page:
-        """``lines`` with the record of each document."""
+        """Return ``lines`` with the record of each document."""
         found = self.lines(view, offset=offset, limit=limit, search=search, filter=filter, sort=sort)
         by_id = {line.document_id: line for line in found.rows}
         records = self._records.load(view.run_id, list(by_id), actor=view.actor)
         return Page(tuple(PageRow(record, by_id[record.document.id]) for record in records), found.total)
 
     def heads(self, view: Viewpoint, limit: int, *, seed: str) -> tuple[list[str], list[str], int]:
-        """Of the documents that wait for the person (Pending or Draft): the ``limit`` most urgent, the first ``limit``
-        in an order shuffled by ``seed``, and how many wait in all."""
+        """Return the ``limit`` most urgent and the first ``limit`` random waiting documents, and their total.
+
+        Waiting documents are Pending or Draft. The random order depends on ``seed``.
+        """
         lines, params = self._lines(view, Filter(), given=False)
         order = f"ORDER BY skipped, hash(document_id || '/' || $seed), document_id LIMIT {int(limit)}"
         rows = self._connection.rows(
@@ -242,13 +252,13 @@ class ReviewPages:
         return [id for side, _, id in rows if side == 0], [id for side, _, id in rows if side == 1], rows[-1][1]
 
     def reason_counts(self, view: Viewpoint) -> dict[Reason, int]:
-        """Documents by reason to look; a document counts under each of its own."""
+        """Return documents by reason; a document counts under each of its reasons."""
         lines, params = self._lines(view, Filter(), given=False)
         counted = self._connection.rows(f"WITH {lines} SELECT reasons, count(*) FROM lines GROUP BY reasons", params)
         return {reason: sum(count for bits, count in counted if bits >> bit & 1) for bit, reason in enumerate(REASONS)}
 
     def progress(self, view: Viewpoint) -> Progress:
-        """How far the person is."""
+        """Return the reviewer's progress."""
         lines, params = self._lines(view, Filter(), given=False)
         counted = self._connection.rows(
             f"""WITH {lines} SELECT count(*), count(*) FILTER (standing = 'Submitted'),
@@ -265,7 +275,7 @@ class ReviewPages:
         return Progress(documents, submitted, discarded, urgent, pace[0] if pace else None)
 
     def _lines(self, view: Viewpoint, wanted: Filter, *, given: bool) -> tuple[str, dict[str, Any]]:
-        """SQL up to ``lines``, with its parameters. What looks at much is joined only where there is some of it."""
+        """Return SQL up to ``lines`` with its parameters. Expensive joins are left out where their table is empty."""
         params: dict[str, Any] = {"run": view.run_id}
         if view.actor is None:
             standing = "SELECT document_id, status, unix_time FROM current_status"
@@ -295,7 +305,7 @@ class ReviewPages:
     def _choice(
         self, view: Viewpoint, wanted: Filter, search: str | None, sort: Sort | Literal["given"]
     ) -> tuple[str, dict[str, Any]]:
-        """SQL and parameters that choose the documents of a page."""
+        """Return SQL and parameters that select the documents of a page."""
         lines, params = self._lines(view, wanted, given=sort == "given")
         tests = ["true"]
         if search:
@@ -328,7 +338,7 @@ _JOINED: dict[str, Reason] = {"near": "near", "unsure": "classifier", "stale": "
 
 
 def _base(run_id: str | None, among: bool, *, given: bool) -> str:
-    """SQL for (document_id, nth): the documents to choose from and the order they have by nature."""
+    """Return SQL for (document_id, nth): the candidate documents and their natural order."""
     if given:
         return "SELECT unnest($ids::VARCHAR[]) AS document_id, generate_subscripts($ids::VARCHAR[], 1) AS nth"
     source, id = ("documents", "id") if run_id is None else ("run_documents", "document_id")

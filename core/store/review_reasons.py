@@ -1,5 +1,4 @@
-"""Why a person should look at a document of a run, kept in the file: working it out anew for every page of a large run
-would take seconds. What is kept is derived from debates and gold alone and follows them by itself."""
+"""Reasons for review derived from debates and gold, cached because large runs take seconds."""
 
 from __future__ import annotations
 
@@ -20,8 +19,11 @@ DEBATE_REASONS: tuple[DebateReason, ...] = (
     "disagree",
     "samples",
 )
-"""In the order of their bits: no verdict (twice); the verdict differs from gold; quotes that are not in the text; the
-verdict differs from the first role's list; the roles' lists differ; runs with the same codebook disagree."""
+"""Reasons in the order of their bits.
+
+No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; verdict differs from the first role;
+roles differ; runs with the same codebook differ.
+"""
 
 # A rating differs from gold by a point or more (core.annotations.differs).
 _DERIVE = """
@@ -91,10 +93,10 @@ class ReviewReasons:
         self._writer = writer
 
     def refresh(self, run_id: str, siblings: Sequence[str]) -> None:
-        """Bring what is kept up to date with the debates of the run and with gold. Cheap when nothing has changed;
-        else only documents with a new verdict are looked at, and all of them when gold or ``siblings`` changed.
+        """Update the reasons of a run after new debates or gold. Cheap when nothing has changed.
 
-        ``siblings`` are the runs whose verdicts are comparable with those of this one, itself included.
+        Only documents with a new verdict are derived, or all of them when gold or ``siblings`` changed. ``siblings``
+        are the runs with comparable verdicts, including this one.
         """
         params = {"run": run_id, "siblings": sorted({run_id, *siblings})}
         basis, verdicts = self._state(params)

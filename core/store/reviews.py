@@ -1,5 +1,4 @@
-"""Reviews: what a person decided about documents. Events, of which the current state is a fold, so that each can be
-undone and none is lost."""
+"""Reviews: the decisions of people about documents, stored as events; the current state is a fold over the events."""
 
 from __future__ import annotations
 
@@ -20,18 +19,18 @@ MARK = "mark"
 ADJUDICATION = "adjudication"
 PENDING: ReviewStatus = "Pending"
 MarkName: TypeAlias = Literal["note", "tags", "flag", "skip", "blind"]
-"""What can be said of a document beside its values: words; a list of error tags; worth another look; put off; the
-values that the person gave before the verdict was shown."""
+"""Parts of a review beside the values: note, error tags, flag, skip, and the values given before the verdict was shown.
+"""
 
 _ACTS = f"kind IN ('{REVIEW}', '{STATUS}', '{MARK}', '{ADJUDICATION}')"
 _STANDING = f"{_ACTS} AND actor = $actor"
 _RECENT = 5000
-"""Events that are looked through for an act that is told again."""
+"""Number of latest events that are searched for an idempotency key."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewChange:
-    """One item's value ``before`` (as the person saw it) and ``after``; after None takes an earlier decision back."""
+    """The value of one item ``before`` (as the reviewer saw it) and ``after``; None withdraws an earlier decision."""
 
     item: str
     before: Value | None
@@ -40,7 +39,7 @@ class ReviewChange:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something said of a document beside its values, as plain data; ``after`` None takes it back."""
+    """A mark of a document as plain data; ``after`` None withdraws it."""
 
     name: MarkName
     before: Any
@@ -49,9 +48,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided about one document: changed values, what else is said of it and, if given, where the
-    document now stands. ``drawn`` tells how it came before the person (``how``, ``probability``, ``remaining``); it is
-    kept with the status. ``adjudicated`` changes decide between people."""
+    """A reviewer's decision about one document: changed values, marks and, if given, the new status.
+
+    ``drawn`` records how the document was selected (``how``, ``probability``, ``remaining``) and is stored with the
+    status. ``adjudicated`` changes resolve a disagreement between reviewers.
+    """
 
     document_id: str
     changes: Sequence[ReviewChange] = ()
@@ -63,8 +64,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The current decision on an item. ``codebook_version`` is the one it was made under, None when there was none;
-    ``at`` is in Unix seconds."""
+    """The current decision on an item.
+
+    ``codebook_version`` is the version it was made under, None without one. ``at`` is in Unix seconds.
+    """
 
     item: str
     value: Value
@@ -74,7 +77,7 @@ class Review:
 
 
 class Reviews:
-    """Reads from any thread; writes return once they are on disk."""
+    """Reads from any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
@@ -90,11 +93,11 @@ class Reviews:
         seconds: float | None = None,
         once: str = "",
     ) -> list[Event]:
-        """Record decisions as one act, which one undo takes back; the events with their time.
+        """Record decisions as one action, which one undo reverts, and return its events.
 
-        ``run_id`` is the run whose verdicts the person saw, ``seconds`` the time spent. A status that the document has
-        already for this person adds no event. An act that was recorded under the name ``once`` before is not recorded
-        again: its events are returned.
+        ``run_id`` is the run whose verdicts the reviewer saw, ``seconds`` the time spent. A status that the document
+        already has for this reviewer adds no event. An action with an idempotency key ``once`` that was recorded before
+        is not recorded again: its events are returned.
         """
 
         def run(cursor: Cursor) -> list[Event]:
@@ -137,24 +140,24 @@ class Reviews:
         run_id: str | None = None,
         codebook_version: int | None = None,
     ) -> Event:
-        """``record`` for one cell."""
+        """Call ``record`` for one cell."""
         decision = Decision(document_id, (ReviewChange(item, before, after),))
         return self.record([decision], actor=actor, run_id=run_id, codebook_version=codebook_version)[0]
 
     def set_status(self, document_id: str, status: ReviewStatus, *, actor: str, run_id: str | None = None) -> None:
-        """``record`` for a status alone."""
+        """Call ``record`` for a status alone."""
         self.record([Decision(document_id, status=status)], actor=actor, run_id=run_id)
 
     def undo(self, actor: str, *, once: str = "") -> list[Event]:
-        """Take back this person's latest act that still stands; its events, none when there is nothing to undo."""
+        """Undo this reviewer's latest action and return its events; none when there is nothing to undo."""
         return self._turn_back("undo", actor, once)
 
     def redo(self, actor: str, *, once: str = "") -> list[Event]:
-        """Do again what this person undid last; none when nothing was undone, or something was decided since."""
+        """Redo the action that this reviewer undid last; none when there is none, or after a later decision."""
         return self._turn_back("redo", actor, once)
 
     def current(self, document_id: str) -> dict[str, Review]:
-        """The current decisions on a document by item."""
+        """Return the current decisions on a document by item."""
         rows = self._connection.rows(
             "SELECT item, value, actor, unix_time, codebook_version FROM current_reviews WHERE document_id = ? "
             "ORDER BY item",
@@ -163,12 +166,12 @@ class Reviews:
         return {row[0]: review_of(row) for row in rows}
 
     def status(self, document_id: str) -> ReviewStatus:
-        """Where the document stands; Pending when nobody touched it."""
+        """Return the status of a document; Pending without any action."""
         row = self._connection.row("SELECT status FROM current_status WHERE document_id = ?", [document_id])
         return row[0] if row else PENDING
 
     def status_counts(self) -> dict[str, int]:
-        """Documents of the project by status; a status without any is left out."""
+        """Return documents of the project by status; a status without any is left out."""
         rows = self._connection.rows(
             "SELECT coalesce(status, $pending) AS standing, count(*) FROM documents LEFT JOIN current_status "
             "ON document_id = id GROUP BY standing ORDER BY standing",
@@ -177,7 +180,7 @@ class Reviews:
         return dict(rows)
 
     def history(self, document_id: str, item: str | None = None) -> list[Event]:
-        """Everything people did to a document (or to one cell of it), oldest first, undone acts and undos included."""
+        """Return all events of a document or of one cell, oldest first, with undone actions and undos."""
         rows = self._connection.rows(
             f"WITH own AS (SELECT * FROM events WHERE document_id = $document AND ($item IS NULL OR item = $item)) "
             f"SELECT {', '.join(COLUMNS)} FROM own UNION ALL BY NAME "
@@ -187,7 +190,7 @@ class Reviews:
         return [event_of(row) for row in rows]
 
     def drawn(self, run_id: str, actor: str) -> int:
-        """How many documents of the run this person submitted as they came, not picked by hand."""
+        """Return the number of documents of the run that this reviewer submitted in queue order, not picked by hand."""
         row = self._connection.row(
             "SELECT count(*) FROM selections WHERE run_id = ? AND actor = ? AND how IN ('audit', 'queue')",
             [run_id, actor],
@@ -195,13 +198,15 @@ class Reviews:
         return int(row[0]) if row else 0
 
     def marks(self, document_id: str) -> dict[str, Any]:
-        """What is said of a document beside its values, by the mark's name."""
+        """Return the marks of a document by name."""
         rows = self._connection.rows("SELECT item, value FROM current_marks WHERE document_id = ?", [document_id])
         return {name: load(value) for name, value in rows}
 
     def blind(self, run_id: str | None = None) -> list[tuple[str, str, dict[str, Value]]]:
-        """(document, person, values by item) as first decided before the verdict was shown; undone ones are included,
-        since what was seen cannot be unseen. Of one run, or of all."""
+        """Return (document, reviewer, values by item) of first blind decisions, of one run or of all.
+
+        Undone decisions are included, because the verdict was seen.
+        """
         rows = self._connection.rows(
             "SELECT document_id, actor, arg_min(after, seq) FROM events "
             f"WHERE kind = '{MARK}' AND item = 'blind' AND after IS NOT NULL AND ($run IS NULL OR run_id = $run) "
@@ -211,7 +216,7 @@ class Reviews:
         return [(document_id, actor, load(values)) for document_id, actor, values in rows]
 
     def seen(self, document_id: str, actor: str, run_id: str) -> bool:
-        """Whether the verdict was revealed to this person after a blind decision."""
+        """Return True when the verdict was revealed to this reviewer after a blind decision."""
         return bool(
             self._connection.row(
                 f"SELECT 1 FROM events WHERE kind = '{MARK}' AND item = 'blind' AND document_id = ? AND actor = ? "
@@ -248,7 +253,7 @@ def _told_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
 
 
 def review_of(row: Sequence[object]) -> Review:
-    """The review in a row of (item, value, actor, time, codebook version)."""
+    """Return the review in a row of (item, value, actor, time, codebook version)."""
     item, value, actor, at, version = row
     return Review(item, value_of(value), actor, at, version)  # type: ignore[arg-type]
 
@@ -271,7 +276,7 @@ def _last_standing(cursor: Cursor, actor: str) -> int | None:
 
 
 def _last_undone(cursor: Cursor, actor: str) -> int | None:
-    """The act undone last, unless this person decided something after undoing it."""
+    """Return the action undone last, unless this reviewer decided something afterwards."""
     rows = cursor.execute(
         "SELECT target FROM events WHERE kind = 'undo' AND actor = $actor AND target IN (SELECT act FROM undone_acts) "
         f"AND seq > (SELECT coalesce(max(seq), 0) FROM events WHERE {_STANDING}) ORDER BY seq DESC LIMIT 1",

@@ -1,4 +1,4 @@
-"""Named settings as plain data: seats, connections (never their keys), pace. Each change is an event as well."""
+"""Named project settings as plain data, such as connections (never keys). Each change is an event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.store.writer import Writer
 
 
 def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> None:
-    """Set ``name`` inside a transaction of the writer; a value equal to the one there changes nothing."""
+    """Set ``name`` inside a transaction of the writer; an equal value changes nothing."""
     rows = cursor.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchall()
     before, after = (rows[0][0] if rows else None), dump(value)
     if before == after:
@@ -24,21 +24,21 @@ def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> No
 
 
 class Settings:
-    """Reads from any thread; writes return once they are on disk."""
+    """Reads from any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a setting, ``default`` when it was never set."""
+        """Return the value of a setting, ``default`` when it was never set."""
         row = self._connection.row("SELECT value FROM settings WHERE name = ?", [name])
         return load(row[0]) if row else default
 
     def all(self) -> dict[str, Any]:
-        """Every setting by name."""
+        """Return every setting by name."""
         return {name: load(value) for name, value in self._connection.rows("SELECT name, value FROM settings")}
 
     def set(self, name: str, value: Any, *, actor: str = "") -> None:
-        """Set plain data under a name and record who did, with the value before and after."""
+        """Set plain data under a name and record the change as an event."""
         self._writer.do(lambda cursor: put(cursor, name, value, actor=actor, event=True))
