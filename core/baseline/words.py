@@ -95,7 +95,7 @@ def _shorter(word: str) -> Iterator[str]:
 
 
 def _stems(stem: str) -> Iterator[str]:
-    """What may have stood before -ed or -ing."""
+    """Yield the possible stems before -ed or -ing."""
     if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "aeiou":
         yield stem[:-1]
         yield stem
@@ -139,12 +139,12 @@ def _inflections(base: str) -> Iterator[str]:
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a list that is written as running text."""
+    """Return the words of a list written as running text."""
     return frozenset(text.split())
 
 
 def groups(text: str) -> tuple[frozenset[str], ...]:
-    """Groups of words, separated by bars or line ends."""
+    """Return groups of words, separated by bars or line ends."""
     return tuple(words(group) for group in text.strip().replace("\n", "|").split("|"))
 
 

@@ -407,7 +407,7 @@ def _to_words(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _nearer(text: str, at: int, outward: int) -> int:
-    """The nearest edge of a word, ``outward`` (-1 or 1) where two are as near."""
+    """Return the nearest edge of a word, ``outward`` (-1 or 1) if two are equally near."""
     for distance in range(_WORD_REACH):
         for edge in (at + outward * distance, at - outward * distance):
             if 0 <= edge <= len(text) and not joined(text, edge):

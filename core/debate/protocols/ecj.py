@@ -117,7 +117,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
 
 
 def _debate(context: DebateContext) -> Step[Verdict]:
-    """Extraction, critique and ruling; the judge decides among the labels that the analyses name."""
+    """Ask extractor, critic and judge; the judge decides among the labels that the analyses name."""
     first_replies = yield from open_debate(context)
     extraction = first_replies[0]
     path = decision_path(context, first_replies)

@@ -1,4 +1,4 @@
-"""What a marker announces: the rest of its line, or the lines below it."""
+"""The text that a marker announces: the rest of its line, or the lines below it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BLANK_LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a body: ``start`` to ``end`` in the page's text.
+    """One line of a body, from ``start`` to ``end`` in the reply's text.
 
-    ``bullet`` lines hold one entry each, ``crossed`` ones deny it; an ``extra`` line belongs to the list only if it is
-    names and nothing else.
+    ``bullet`` lines have one entry each, ``crossed`` lines deny it. An ``extra`` line belongs to the list only if it
+    consists of names.
     """
 
     start: int
@@ -39,27 +39,26 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The lines that a marker announces, and whether they are all there when the reply was cut at its end."""
+    """The lines that a marker announces; ``complete`` is False if the reply may have been cut inside them."""
 
     lines: tuple[Line, ...]
     complete: bool
 
 
 def body_of(page: MarkedReply, marker: Marker) -> Body:
-    """The rest of the marker's line; when that is empty, the bullets below, or the next line and what goes on from it.
+    """Return the rest of the marker's line; if that is empty, the bullets below, or the next line and its continuation.
 
-    A line that ends with a comma goes on, too. Nothing is taken from beyond the next marker. Without any words the body
-    has no lines.
+    A line that ends with a comma continues, too. The body ends at the next marker. Without any words it has no lines.
     """
     start = page.past_marker(marker.end, marker.limit)
     if _CONTENT.search(page.lines, start, marker.limit):
-        return _line_and_on(page, start, marker.limit)
+        return _line_and_continuation(page, start, marker.limit)
     if marker.limit < page.line_end(marker.end):
         return Body((), complete=True)
     return _below(page, marker.limit + 1)
 
 
-def _line_and_on(page: MarkedReply, start: int, limit: int) -> Body:
+def _line_and_continuation(page: MarkedReply, start: int, limit: int) -> Body:
     lines = [Line(start, limit)]
     end = page.line_end(start)
     barrier = _barrier(page, start)
@@ -74,7 +73,7 @@ def _line_and_on(page: MarkedReply, start: int, limit: int) -> Body:
 
 
 def _barrier(page: MarkedReply, position: int) -> int:
-    """The start of the line that holds the next marker, or the text's end."""
+    """Return the start of the line with the next marker, or the text's end."""
     first = len(page.lines)
     for markers in (page.markers, page.undecided):
         index = bisect_left(markers, position, key=lambda marker: marker.start)
@@ -120,7 +119,7 @@ def _below(page: MarkedReply, position: int) -> Body:
 
 
 def listing_of(page: MarkedReply, marker: Marker, names: Names, *, codes: bool = False) -> tuple[Listing, bool]:
-    """The list that a marker announces, and whether it is complete."""
+    """Return the list that a marker announces, and True if it is complete."""
     body = body_of(page, marker)
     listing = Listing()
     for line in body.lines:

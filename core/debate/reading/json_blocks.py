@@ -33,7 +33,7 @@ _WRAPPERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A JSON object, or an array of objects, at ``start`` to ``end``. ``error`` says why ``data`` could not be read."""
+    """A JSON object, or an array of objects, from ``start`` to ``end``. ``error`` says why ``data`` is unreadable."""
 
     start: int
     end: int
@@ -42,11 +42,11 @@ class Block:
 
 
 def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
-    """The outermost JSON values in order, and where JSON begins that the text's end cuts off (-1 if none).
+    """Return the outermost JSON values in order, and the start of JSON that the text's end cuts off (-1 if none).
 
-    An object may be written as Python or JavaScript would: with single quotes, a comma after the last entry, True for
-    true. What holds a decision's key and cannot be read then is a block with an error, up to its closing brace or the
-    next blank line, so that a part of it is never taken for the whole. Without such a key it is prose and skipped.
+    An object may be written as in Python or JavaScript: with single quotes, a comma after the last entry, True for
+    true. An unreadable object with a decision's key is a block with an error, up to its closing brace or the next blank
+    line, so that a part of it is never taken for the whole. Without such a key it is prose and skipped.
     """
     blocks: list[Block] = []
     keys = [match.start() for match in _KEY.finditer(text)]
@@ -63,7 +63,7 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
             blocks.append(Block(start, position, data))
             continue
         except RecursionError:
-            error, stop = "nested too deeply", _past_brackets(text, start)
+            error, stop = "nested too deeply", _skip_brackets(text, start)
         except json.JSONDecodeError as failure:
             error, stop = f"{failure.msg} at its character {failure.pos - start + 1}", max(failure.pos, start + 1)
             if failure.msg.startswith("Unterminated") or failure.pos >= written:
@@ -71,11 +71,11 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
         failures += 1
         end = _region_end(text, start) if keys and keys[-1] > start else start
         if bisect_right(keys, start) < bisect_left(keys, end):
-            loose = _loosely(text[start:end])
+            loose = _parse_loose(text[start:end])
             position = end if loose is not None else max(end, stop)
             blocks.append(Block(start, position, loose, error="" if loose is not None else error))
         else:
-            loose = _loosely(text[start : _region_end(text, start, _SHORT)])
+            loose = _parse_loose(text[start : _region_end(text, start, _SHORT)])
             position = stop
             if loose is not None:
                 position = _region_end(text, start, _SHORT)
@@ -83,8 +83,8 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
     return tuple(blocks), unclosed
 
 
-def _loosely(written: str) -> dict[str, Any] | None:
-    """The object that ``written`` is in the forms beside JSON that leave no doubt; None for anything else."""
+def _parse_loose(written: str) -> dict[str, Any] | None:
+    """Return the object for the unambiguous forms beside JSON; None for anything else."""
     try:
         data = _DECODER.decode(_LOOSE.sub(_as_json, written))
     except (ValueError, RecursionError):
@@ -101,7 +101,7 @@ def _as_json(token: re.Match[str]) -> str:
 
 
 def _region_end(text: str, start: int, longest: int = _REGION) -> int:
-    """Where a broken object ends: at the brace that balances the first, or at a blank line or fence before that."""
+    """Return the end of a broken object: the balancing brace, or a blank line or fence before it."""
     depth, limit = 0, min(len(text), start + longest)
     for token in _TOKEN.finditer(text, start, limit):
         match token.group()[0]:
@@ -116,8 +116,8 @@ def _region_end(text: str, start: int, longest: int = _REGION) -> int:
     return limit
 
 
-def _past_brackets(text: str, start: int) -> int:
-    """Past as many brackets as any stack is deep: what nests deeper is skipped in steps, not bracket by bracket."""
+def _skip_brackets(text: str, start: int) -> int:
+    """Return a position past as many brackets as any stack is deep, so that deeper nesting is skipped in steps."""
     end = start + 1
     for _, bracket in zip(range(_DEPTH_SKIPPED), _BRACKETS.finditer(text, start), strict=False):
         end = bracket.end()
@@ -132,16 +132,17 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 
 
 def entry_name(entry: Any) -> str | int | float | None:
-    """The name in a list's entry: the entry itself or its ``label``, ``name``, ``aspect`` or ``dimension``."""
+    """Return the name in a list's entry: the entry itself or its ``label``, ``name``, ``aspect`` or ``dimension``."""
     if isinstance(entry, dict):
         entry = next((entry[key] for key in ("label", "name", "aspect", "dimension") if key in entry), None)
     return entry if isinstance(entry, str | int | float) and not isinstance(entry, bool) else None
 
 
 def lookup(data: Any, *keys: str) -> Any:
-    """The value of the first of ``keys`` that an object holds, or None: keys are compared without case.
+    """Return the value of the first of ``keys`` that an object has, or None; keys are compared without case.
 
-    An array of objects counts as the value of ``labels``. An object that only wraps another one is looked into.
+    An array of objects counts as the value of ``labels``. In an object that only wraps another one, the inner object is
+    searched.
     """
     for _ in range(_WRAPPERS):
         if isinstance(data, list):

@@ -1,8 +1,8 @@
-"""Decisions that nothing announces: answers label by label, and replies that are nothing but names.
+"""Decisions without a marker: answers label by label, and replies that are only label names.
 
-A person reads them at once, so they count, but only where no announced decision stands in the reply, and only when all
-of it agrees: a *ballot* answers for every label of the codebook and for nothing else, and no label twice in different
-ways; a *bare* list is names of the codebook and not another word.
+They count only if the reply contains no marked decision and all of them agree. A set of answers must answer for every
+label of the codebook and nothing else, and no label twice in different ways. A bare list consists of names of the
+codebook and no other word.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _PRESENT = (
 
 @dataclass(frozen=True, slots=True)
 class StatedAnswer:
-    """One entry of a ballot: a label's name as written, its item if the codebook has it, and what is said of it.
+    """One answer: a label's name as written, its item if the codebook has it, and the words of the answer.
 
-    ``end`` is where it ends in the page's text.
+    ``end`` is the end of the answer in the reply's text.
     """
 
     name: str
@@ -69,20 +69,20 @@ class StatedAnswer:
 
 
 def find_answers(page: MarkedReply, names: Names, start: int = 0) -> list[StatedAnswer]:
-    """All that is answered with yes or no from ``start`` on, on lines ``Name: yes``, in check boxes and in tables.
+    """Return all yes/no answers from ``start`` on: on lines ``Name: yes``, in check boxes and in tables.
 
-    Nothing when what a table's column says cannot be told, or whether the reply means it so.
+    Empty if the meaning of a table's column is unclear, or if an answer is reported, supposed or denied.
     """
     return _find_answers(page, names, lambda words: answer_in(words) is not None, start)
 
 
 def find_numbers(page: MarkedReply, names: Names) -> list[StatedAnswer]:
-    """The same for numbers: ``Name: 4``."""
+    """Return the same for numbers: ``Name: 4``."""
     return _find_answers(page, names, lambda words: bool(_NUMBER.fullmatch(words)))
 
 
 def listing_of_answers(said: Iterable[tuple[str, str | None, Answer | None]]) -> Listing:
-    """A ballot's entries (name, item, answer) as a listing; what is open or contradicted is doubted."""
+    """Return answers (name, item, answer) as a listing; open and contradictory items are doubted."""
     out = Listing()
     for name, item, answer in said:
         if item is None:
@@ -98,9 +98,9 @@ def listing_of_answers(said: Iterable[tuple[str, str | None, Answer | None]]) ->
 
 
 def json_answers(block: Block, names: Names) -> list[tuple[str, str | None, Answer | None]]:
-    """The entries of an object {name: answer}; none of any other object.
+    """Return the entries of an object {name: answer}; empty for any other object.
 
-    A key that is no label's name is a note and left out ("reasoning"), unless a yes or a no is said of it.
+    A key that is not a label's name is a note and left out ("reasoning"), unless its value is a yes or a no.
     """
     data = _by_name(block, names)
     named = [(key, names.find(key), answer_of(value)) for key, value in data.items()]
@@ -109,7 +109,7 @@ def json_answers(block: Block, names: Names) -> list[tuple[str, str | None, Answ
 
 
 def json_numbers(block: Block, names: Names) -> Any:
-    """The entries of an object {dimension: number} whose keys are names of the codebook, or a list of objects.
+    """Return the entries of an object {dimension: number} whose keys are names of the codebook, or a list of objects.
 
     Empty for anything else.
     """
@@ -119,8 +119,10 @@ def json_numbers(block: Block, names: Names) -> Any:
 
 
 def json_names(block: Block, names: Names, *, codes: bool) -> Listing | None:
-    """The names in an object that holds them under another word than ``labels``: {"answer": "Food"} for a choice, which
-    is what ``codes`` tells, {"present": ["Food"]} for labels. None when there are others beside them."""
+    """Return the names in an object that has them under another key than ``labels``; None if not all are known.
+
+    For a choice (``codes``) this is {"answer": "Food"}, for labels {"present": ["Food"]}.
+    """
     value = lookup(block.data, *(_CHOSEN if codes else _PRESENT))
     if codes and isinstance(value, str | int | float) and not isinstance(value, bool):
         item = names.find(str(value)) or _coded(value, names)
@@ -133,8 +135,10 @@ def json_names(block: Block, names: Names, *, codes: bool) -> Listing | None:
 
 
 def bare_list(page: MarkedReply, names: Names, *, codes: bool) -> Listing | None:
-    """What a reply says that is nothing but names ("Food, Price", "none"), or that says them on its last line, the only
-    one of its kind: ``Label: Food`` (or Answer, Aspects, ...). None for every other reply."""
+    """Return the listing of a reply that is only names ("Food, Price", "none"); None for every other reply.
+
+    Names may also be on the last line, the only one of its kind: ``Label: Food`` (or Answer, Aspects, ...).
+    """
     lines, led, position = [], [], 0
     for line in page.text.split("\n"):
         start, position = position, position + len(line) + 1
@@ -161,13 +165,13 @@ def bare_list(page: MarkedReply, names: Names, *, codes: bool) -> Listing | None
 
 
 def is_corrected(page: MarkedReply, names: Names, end: int) -> bool:
-    """Whether what follows an answer at ``end`` speaks of a label in words that correct: "On reflection, Food ..."."""
+    """Return True if the text after an answer at ``end`` corrects a label: "On reflection, Food ..."."""
     after = page.lines[end:]
     return bool(_CORRECTED.search(after)) and next(iter(names.mentions(fold(after))), None) is not None
 
 
 def _by_name(block: Block, names: Names) -> dict[str, Any]:
-    """The object of a block that has names of the codebook for keys, looked for inside what only wraps it, or {}."""
+    """Return the object of a block whose keys are names of the codebook, also inside a wrapper, or {}."""
     data = block.data
     for _ in range(_WRAPPERS):
         if not isinstance(data, dict):
@@ -187,7 +191,7 @@ def _coded(value: str | int | float, names: Names) -> str | None:
 
 
 def _claims(value: Any) -> bool:
-    """Whether what is said of a name that is no label's is a yes or a no. A number may be anything: "confidence": 1."""
+    """Return True if the value of an unknown name is a yes or a no. A number may be anything: "confidence": 1."""
     return (isinstance(value, bool) or not isinstance(value, int | float)) and answer_of(value) in ("yes", "no")
 
 
@@ -235,7 +239,10 @@ def _on_line(written: str, end: int, names: Names, is_answer: Callable[[str], bo
 
 
 def _pair(text: str, names: Names, is_answer: Callable[[str], bool]) -> tuple[str, str | None, str] | None:
-    """Name, item and words of ``Name: answer``, or None. A name may hold a colon itself: the first that fits counts."""
+    """Return name, item and words of ``Name: answer``, or None.
+
+    A name may contain a colon itself: the first separator that fits counts.
+    """
     unknown = None
     for separator in _SEPARATOR.finditer(text, 0, _LONGEST_NAME):
         name, words = text[: separator.start()], text[separator.end() :].rstrip()
@@ -261,10 +268,10 @@ class _Table:
         self.unclear = False
 
     def row(self, written: str, end: int) -> Iterator[StatedAnswer]:
-        """What a row says: the first cell that is a name, and the one that is an answer.
+        """Yield the answer of a row: the first cell that is a name, and the cell that is an answer.
 
-        ``unclear`` is set when several are, when they stand in another column than before, or when that column's
-        heading is none for answers.
+        ``unclear`` is set if several cells are answers, if they are in another column than before, or if that column's
+        heading does not fit answers.
         """
         if _RULE.fullmatch(written):
             return

@@ -1,4 +1,4 @@
-"""Label names: how they are found in running text and as entries of a list."""
+"""Label names in running text and as entries of a list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.codebook import Codebook, normalise
 from core.debate.reading.normalise import INVISIBLE, Folded, unspaced
 
 IGNORED = "#*\"'`“”‘’«»" + INVISIBLE
-"""What ``codebook.normalise`` removes from a name, and what nobody sees: it may stand anywhere in one."""
+"""Characters that ``codebook.normalise`` removes from a name, and invisible ones; they may occur anywhere in a name."""
 
 _GAP = f"[{re.escape(IGNORED)}]*+"
 
@@ -29,7 +29,7 @@ ENTRY_END = rf"""(?=
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A label's name in a text: ``start`` and ``end`` in that text as stored."""
+    """A label's name in a text, from ``start`` to ``end`` in the stored text."""
 
     item: str
     start: int
@@ -37,9 +37,9 @@ class Mention:
 
 
 class Names:
-    """The names (and codes) of one codebook, ready to be looked for, the longest first.
+    """The names (and codes) of one codebook, compiled for search, the longest first.
 
-    ``labels`` are (item, name, code). Without labels nothing is ever found.
+    ``labels`` are (item, name, code). Without labels nothing is found.
     """
 
     def __init__(self, labels: tuple[tuple[str, str, float | None], ...]) -> None:
@@ -54,22 +54,22 @@ class Names:
         self._anywhere = re.compile("|".join(_bounded(keys))) if keys else None
 
     def written(self, item: str) -> str:
-        """The label's name as the codebook has it; KeyError for an item that is none of its labels."""
+        """Return the label's name as in the codebook. Raises KeyError for an unknown item."""
         return self._written[item]
 
     def find(self, name: str) -> str | None:
-        """The item with this name, or None: never a near one."""
+        """Return the item with this name, or None; similar names do not match."""
         key = normalise(name)
         return self._exact.get(key) or self._loose.get(_visible(key))
 
     def find_code(self, code: float) -> str | None:
-        """The item with this numeric code, or None. Of two labels with one code it is the first."""
+        """Return the item with this numeric code, or None; the first of two labels with one code."""
         return self._codes.get(code)
 
     def entry(self, folded: Folded, position: int) -> tuple[str, int] | None:
-        """The item whose name stands at ``position`` as a whole list entry, and where that name ends.
+        """Return the item whose name is a whole list entry at ``position``, and the end of that name.
 
-        ``Food quality`` is no entry ``Food``: a separator, a stop, a comment or the end has to follow.
+        ``Food quality`` is not an entry ``Food``: a separator, a stop, a comment or the end has to follow.
         """
         match = self._entry.match(folded.text, position) if self._entry else None
         if match is None or not folded.whole(*match.span()):
@@ -78,7 +78,7 @@ class Names:
         return (item, match.end()) if item is not None else None
 
     def mentions(self, folded: Folded) -> Iterator[Mention]:
-        """Every name that occurs as whole words, from left to right; a longer name hides a shorter one inside it."""
+        """Yield every name that occurs as whole words, in order; a longer name hides a shorter one inside it."""
         for match in self._anywhere.finditer(folded.text) if self._anywhere else ():
             item = self.find(match.group())
             if item is not None and folded.whole(*match.span()):
@@ -86,7 +86,7 @@ class Names:
 
 
 def names_of(codebook: Codebook) -> Names:
-    """The codebook's names; made once per set of names."""
+    """Return the codebook's names; built once per set of names."""
     return _names(tuple((label.id, label.name, label.code) for label in codebook.labels))
 
 
@@ -104,8 +104,10 @@ def _pattern(key: str) -> str:
 
 
 def _bounded(keys: list[str]) -> Iterator[str]:
-    """Alternatives that match whole words: one group for names that begin like a word, one for the others (``.NET``,
-    an emoji, a script without spaces)."""
+    """Yield alternatives that match whole words.
+
+    One group has the names that begin like a word, one the others (``.NET``, an emoji, a script without spaces).
+    """
     for wordlike in (True, False):
         group = [key for key in keys if _edge(key[0]) == wordlike]
         if group:

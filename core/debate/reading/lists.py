@@ -1,4 +1,4 @@
-"""One line of label names, as an agent writes it."""
+"""One line of label names in a reply."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class _Lister:
         return entry
 
     def _skipped(self, position: int) -> re.Match[str] | None:
-        """A word at ``position`` that only leads to an entry."""
+        """Match a word at ``position`` that only leads to an entry."""
         if match := _JOINING.match(self.text, position):
             return match
         for pattern in (_LEADING, _CODE_LEADING) if self.codes else (_LEADING,):
@@ -157,7 +157,7 @@ class _Lister:
         return end
 
     def _comment(self, end: int) -> tuple[str, int]:
-        """The comment after an entry that ends at ``end``, and where the list goes on."""
+        """Return the comment after an entry that ends at ``end``, and the position where the list continues."""
         start = stop = None
         while (tail := _TAIL.match(self.text, end)) and (tail["comment"] or tail["quote"]):
             mark = tail.end() - 1
@@ -180,7 +180,7 @@ class _Lister:
         return position
 
     def _other(self, position: int) -> int:
-        """An entry that is no name: what it means, if that is plain, else it is unknown."""
+        """Read an entry that is not a name: by its meaning if that is plain, else as unknown."""
         end = max(self._next(position, comments=True), position + 1)
         words = self.text[position:end].strip()
         start, stop = self.folded.source(position, end)

@@ -1,4 +1,4 @@
-"""Where in a reply a decision stands: marker lines and JSON, leaving out what is only quoted, denied or supposed."""
+"""Markers of decisions in a reply: marker lines and JSON, without those that are quoted, denied or supposed."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _START = r"(?<![^\W_])"
 
 @lru_cache(maxsize=32)
 def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
-    """The forms of a decision, for text in which every white space but the line end is a space.
+    """Return the patterns of a decision, for text in which all white space except line ends is a space.
 
-    The unit ("this hotel review") may be any words; that of the codebook is recognised even when it holds a verb.
+    The unit ("this hotel review") may be any words; that of the codebook is recognised even if it contains a verb.
     """
     own = " ++".join(map(re.escape, unit[:200].split())) or "text"
     some = r"(?:(?! (?:are|is|would|could|might|may|should|were)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
@@ -93,10 +93,10 @@ _SHORTEST_BEGINNING = 5
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The words that announce a decision: ``start`` to ``end`` in the page's text.
+    """The words that announce a decision, from ``start`` to ``end`` in the reply's text.
 
-    ``plain`` when no colon stands after them, so that the sentence may be about something else; ``limit`` is where the
-    line, or what belongs to this marker of it, ends.
+    ``plain`` if no colon follows, so that the sentence may be about something else. ``limit`` is the end of the line,
+    or of the part of it that belongs to this marker.
     """
 
     kind: Kind
@@ -108,10 +108,10 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class MarkedReply:
-    """A reply, ready to be read. ``text`` is what was said aloud; all positions are in it.
+    """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
 
-    ``lines`` is ``text`` of the same length with JSON hidden and emphasis and odd white space as spaces. ``torn`` is
-    where a decision begins that the text ends in the middle of, or -1.
+    ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces. ``torn``
+    is the start of a decision that is cut off at the text's end, or -1.
     """
 
     text: str
@@ -123,12 +123,12 @@ class MarkedReply:
     torn: int
 
     def line_end(self, position: int) -> int:
-        """Where the line around ``position`` ends, without its line break."""
+        """Return the end of the line around ``position``, without its line break."""
         end = self.lines.find("\n", position)
         return len(self.lines) if end < 0 else end
 
     def past_marker(self, start: int, limit: int) -> int:
-        """``start``, or past a second marker that stands there: Final Decision: "The present aspects are: A"."""
+        """Return ``start``, or the end of a second marker there: Final Decision: "The present aspects are: A"."""
         begin = start
         while begin < limit and self.lines[begin] in " \"'“”„‘’«»_([":
             begin += 1
@@ -144,9 +144,10 @@ _ANOTHERS = re.compile(
 
 
 def is_reported(page: MarkedReply, start: int) -> bool:
-    """Whether what stands at ``start`` without a marker is led in as another's, as supposed or as denied.
+    """Return True if the text before ``start`` marks what follows as another role's, as supposed or as denied.
 
-    What leads in is the words before it on its line, or the nearest line above that ends with a colon or is a heading.
+    That text is the words before ``start`` on its line, or the nearest line above that ends with a colon or is a
+    heading.
     """
     begin = page.lines.rfind("\n", 0, start) + 1
     before = page.lines[max(begin, start - _LOOK_BACK) : start].strip()
@@ -160,8 +161,11 @@ def is_reported(page: MarkedReply, start: int) -> bool:
 
 
 def without_reasoning(text: str) -> str:
-    """``text`` without the thinking at its start: ``<think>`` blocks, closed or not, and what comes before a closing
-    tag on a line of its own, as some servers keep the opening one."""
+    """Return ``text`` without the reasoning at its start.
+
+    Reasoning is ``<think>`` blocks, closed or not, and the text before a closing tag on its own line, because some
+    servers drop the opening tag.
+    """
     while match := _THOUGHTS.match(text):
         text = text[match.end() :]
     closing = _END_OF_THOUGHT.search(text)
@@ -183,7 +187,7 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
 
 @lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
 def _opened(text: str, unit: str, may_leave_open: bool, denying: Names | None) -> MarkedReply:
-    """``denying`` are the names when one begins like a denial: "The label is neither" chooses the label Neither."""
+    """Parse a reply; ``denying`` are the names if one begins like a denial ("The label is neither")."""
     text = without_reasoning(text)
     blocks, unclosed = find_json_blocks(text)
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
@@ -245,7 +249,7 @@ def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
 
 
 def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
-    """Whether the sentence asserts what it says: it is no report of another's words, no condition and no denial."""
+    """Return True if the sentence asserts its content: not a report, a condition or a denial."""
     if marker.kind == "undecided":
         return True
     if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
@@ -266,7 +270,7 @@ def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
 
 
 def is_inside(position: int, spans: Sequence[Span]) -> bool:
-    """Whether a position lies in one of the spans, which are in order and apart; their first mark is outside."""
+    """Return True if a position is inside one of the spans (in order, disjoint); their first mark is outside."""
     index = bisect_right(spans, position, key=lambda span: span.start) - 1
     return index >= 0 and spans[index].start < position < spans[index].end
 
@@ -277,7 +281,7 @@ def _is_quoted(block: Block, lines: str, quoted: Sequence[Span]) -> bool:
 
 
 def _beginning(lines: str) -> int:
-    """Where the last line breaks off in the words of a marker, or -1."""
+    """Return the position at which the last line breaks off in the words of a marker, or -1."""
     start = lines.rfind("\n") + 1
     last = lines[start:][-_LOOK_BACK:]
     for sentence in _SENTENCE.finditer(last):

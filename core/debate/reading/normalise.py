@@ -34,7 +34,7 @@ class Folded:
     ends: Sequence[int]
 
     def source(self, start: int, end: int) -> tuple[int, int]:
-        """The range of the source that ``text[start:end]`` comes from. ``start < end`` is required."""
+        """Return the range of the source that ``text[start:end]`` comes from. ``start < end`` is required."""
         return self.starts[start], self.ends[end - 1]
 
     def whole(self, start: int, end: int) -> bool:
@@ -81,8 +81,11 @@ def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
 
 
 def _joins(character: str) -> bool:
-    """Whether NFKC may merge the character with the one before it: marks, Hangul vowels and finals, the halfwidth forms
-    of both and of the Japanese sound marks, and the two vowels whose compatibility form begins with a mark."""
+    """Return True if NFKC may merge the character with the one before it.
+
+    These are marks, Hangul vowels and finals, the halfwidth forms of both and of the Japanese sound marks, and the two
+    vowels whose compatibility form begins with a mark.
+    """
     return (
         unicodedata.category(character).startswith("M")
         or "\u1160" <= character <= "\u11ff"
@@ -92,13 +95,15 @@ def _joins(character: str) -> bool:
 
 
 def is_word(character: str) -> bool:
-    """Whether the character belongs to a word: a letter, a digit or a mark on one."""
+    """Return True if the character belongs to a word: a letter, a digit or a mark on one."""
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
 def unspaced(character: str) -> bool:
-    """Whether the character's script writes no space between words (Chinese, Japanese, Thai, Lao, Burmese, Khmer) or
-    hangs its particles on them (Korean)."""
+    """Return True if the character's script does not separate words by spaces.
+
+    These are Chinese, Japanese, Thai, Lao, Burmese and Khmer, and Korean, which attaches particles to words.
+    """
     return (
         "\u2e80" <= character <= "\u9fff"
         or "\u0e00" <= character <= "\u0eff"

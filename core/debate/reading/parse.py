@@ -1,4 +1,4 @@
-"""From a reply's text to a reading: what the agent decided, or why that cannot be told. Pure; never raises."""
+"""Parsing of a reply's text into a reading: the decision, or why it is unreadable. Pure; never raises."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ Candidate: TypeAlias = Marker | Block
 
 
 def read(text: str, form: ReplyForm, codebook: Codebook, *, finish: str = "stop") -> Reading:
-    """What a reply decides, in any form that this project ever asks for.
+    """Read the decision of a reply, in any form that this project asks for.
 
-    The last decision wins; one that is quoted, denied, supposed or reported as another's is none. With ``finish`` equal
-    to ``length`` it counts only when its line is ended or its JSON closed, and nothing before it counts instead. Where
-    a decision was asked for and none is announced, a reply counts that is nothing but names, or that answers for every
+    The last decision wins; quoted, denied, supposed and reported decisions do not count. With ``finish`` equal to
+    ``length`` a decision counts only if its line is ended or its JSON closed, and no earlier decision counts instead.
+    If a decision is required and none is marked, a reply counts that consists of names, or that answers for every
     label (``core.debate.reading.label_answers``). A reading that does not count has a ``problem`` and no values. For
-    ``text`` the search is for announced decisions of the codebook's own kind and the problem may be ignored. Empty
-    text, and text that is all thinking, is a problem like any other.
+    ``text`` only marked decisions of the codebook's own kind are searched, and the problem may be ignored. Empty text,
+    and text that is only reasoning, has a problem like any other.
     """
     decision_form = _FORMS[codebook.kind] if form == "text" else form
     page = parse_markers(text, codebook)
@@ -64,15 +64,15 @@ def read(text: str, form: ReplyForm, codebook: Codebook, *, finish: str = "stop"
 
 
 def mentions(text: str, codebook: Codebook) -> frozenset[str]:
-    """The ids of the labels whose name occurs in ``text`` as whole words, whatever is said of them.
+    """Return the ids of the labels whose name occurs in ``text`` as whole words, in any context.
 
-    A name inside a longer one does not count on its own. Thinking at the start of the text is left out.
+    A name inside a longer one does not count. Reasoning at the start of the text is left out.
     """
     return frozenset(mention.item for mention in names_of(codebook).mentions(fold(without_reasoning(text))))
 
 
 class _Reader:
-    """One reading of one page."""
+    """One reading of one reply."""
 
     def __init__(self, page: MarkedReply, form: ReplyForm, codebook: Codebook, *, cut: bool, asked: bool) -> None:
         self.page, self.form, self.codebook, self.cut, self.asked = page, form, codebook, cut, asked
@@ -108,7 +108,7 @@ class _Reader:
         return Reading(unknown=_storable(unknown), problem=problem)
 
     def _left_open(self) -> tuple[Listing, bool]:
-        """What the last ``Undecided:`` line says, together with the lines of its kind right above it."""
+        """Return the listing of the last ``Undecided:`` lines, and True if it is complete."""
         listing, complete = Listing(), True
         below: Marker | None = None
         for marker in reversed(self.page.undecided):
@@ -121,7 +121,7 @@ class _Reader:
         return listing, complete
 
     def _marker(self, marker: Marker) -> Reading | None:
-        """The reading of a marker's list, or None when the sentence is no decision after all."""
+        """Return the reading of a marker's list, or None if the sentence is not a decision."""
         if self.form == "ratings":
             ratings, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open.listed)
             return self._problem(CUT) if self.cut and not complete else self._rated(ratings)
@@ -137,7 +137,7 @@ class _Reader:
         return self._settled(listing)
 
     def _announced(self, marker: Marker) -> tuple[Listing, bool]:
-        """The list that a marker announces, or the answers in the table below it; and whether it is complete."""
+        """Return the list that a marker announces, or the answers in the table below it; and True if it is complete."""
         listing, complete = listing_of(self.page, marker, self.names, codes=self.form == "choice")
         below = self.page.lines[marker.end :].lstrip(" \n_>#")
         if not below.startswith("|"):
@@ -149,7 +149,7 @@ class _Reader:
         return ballot, answered[-1].end < len(self.page.text)
 
     def _unannounced(self) -> Reading | None:
-        """The reading of a decision that nothing announces, or None when there is none either."""
+        """Return the reading of an unmarked decision, or None if there is none."""
         page, names = self.page, self.names
         blocks = [block for block in reversed(page.blocks) if not is_reported(page, block.start)]
         if self.form == "ratings":
@@ -298,19 +298,21 @@ class _Reader:
         return Reading(values, {item: reasons[item] for item in self.items if item in reasons}, unknown)
 
     def _open_reasons(self) -> dict[str, str]:
-        """The items that the agent leaves open, with its own reason where JSON gave one."""
+        """Return the items that the reply leaves open, with its reason if JSON gives one."""
         return {item: self.open.doubted.get(item) or LEFT_OPEN for item in self.open.listed}
 
 
 def _whatever(part: Listing) -> Listing:
-    """All names of a list of open items, whatever is said beside them ("Food (unclear)")."""
+    """Return all names of a list of open items, whatever their comments ("Food (unclear)")."""
     named = (*part.listed, *part.doubted, *sorted(part.excluded))
     return Listing(listed=dict.fromkeys(named), unknown=part.unknown, none=part.none)
 
 
 def _pairs(value: Any) -> Iterable[tuple[Any, Answer | None]]:
-    """Entries of a JSON list, of an object {name: answer} or of a bare name, each with what is said of it: None for
-    what is no answer. To be in a list without a word is to be present; in an object, words about it are."""
+    """Return (entry, answer) for a JSON list, an object {name: answer} or a bare name; None if there is no answer.
+
+    An entry of a list without further words is present; in an object, words about a name are a yes.
+    """
     if isinstance(value, dict) and entry_name(value) is None:
         return [(name, _beside(said)) for name, said in value.items()]
     entries = value if isinstance(value, list) else [value]
@@ -318,13 +320,13 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Answer | None]]:
 
 
 def _told(entry: dict[str, Any]) -> Answer | None:
-    """What an object in a list says of the name in it; without a word on that it is present."""
+    """Return the answer of an object in a list; present by default."""
     said = answer_of({key: value for key, value in entry.items() if key not in ("label", "name", "aspect")})
     return said or (None if "present" in entry else "yes")
 
 
 def _beside(said: Any) -> Answer | None:
-    """What an object says of a name that is its key: an answer, or evidence, which is a yes unless it is empty."""
+    """Return the answer for a name that is a key: an answer, or evidence, which is a yes unless empty."""
     answer = answer_of(said)
     if answer is None and isinstance(said, str | list | dict) and said:
         return "yes"
@@ -332,7 +334,7 @@ def _beside(said: Any) -> Answer | None:
 
 
 def _reasons(value: Any) -> Iterable[tuple[Any, Any]]:
-    """The entries of what is left open, each with its reason if JSON gives one."""
+    """Return the open entries, each with its reason if JSON gives one."""
     if isinstance(value, dict) and entry_name(value) is None:
         return list(value.items())
     entries = value if isinstance(value, list) else [value]
@@ -345,5 +347,5 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _storable(names: Iterable[str]) -> tuple[str, ...]:
-    """JSON can spell lone surrogates, which the store refuses."""
+    """Return names without lone surrogates, which JSON can contain and the store refuses."""
     return tuple(dict.fromkeys(storable(name) for name in names))

@@ -56,7 +56,7 @@ def double_quoted(text: str) -> tuple[Span, ...]:
 
 
 def _closes(mark: str, opened: Sequence[tuple[str, int]], text: str, at: int) -> int | None:
-    """The position in ``opened`` of the mark that this one closes, or None."""
+    """Return the position in ``opened`` of the mark that this one closes, or None."""
     if not opened:
         return None
     if mark == '"':
@@ -129,7 +129,7 @@ def single_quoted(text: str, taken: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def outermost(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The spans that lie in no other one, in order of their start."""
+    """Return the outermost spans in order of their start."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if not kept or span.start >= kept[-1].end:

@@ -34,11 +34,7 @@ _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 def ratings_of(
     page: MarkedReply, marker: Marker, codebook: Codebook, names: Names, open_items: Container[str]
 ) -> tuple[Reading, bool]:
-    """The lines ``Dimension: number`` from the marker to the next one, and whether they are complete.
-
-    Lines of another shape are skipped. A dimension with two different numbers is undecided. When the reply was cut, the
-    ratings are complete once every dimension that is not in ``open_items`` stands on an ended line.
-    """
+    """Return the ratings on lines ``Dimension: number`` up to the next marker, and True if they are complete."""
     following = next((m.start for m in page.markers if m.start >= marker.end), len(page.text))
     collected = _Collected(codebook, names)
     position, ended = marker.end, False
@@ -54,10 +50,7 @@ def ratings_of(
 
 
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
-    """The ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``.
-
-    Numbers may be written as text. Anything else says nothing and gives an empty reading.
-    """
+    """Return the ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``."""
     collected = _Collected(codebook, names)
     if isinstance(value, dict):
         for name, said in value.items():
@@ -149,5 +142,5 @@ class _Collected:
 
 
 def _has_superscript(text: str, start: int, end: int) -> bool:
-    """A footnote's mark is no digit of the number, though NFKC makes it one."""
+    """Remove footnote marks, which NFKC would turn into digits of the number."""
     return any(character.isdigit() and not character.isdecimal() for character in text[start:end])

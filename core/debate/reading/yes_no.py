@@ -28,11 +28,7 @@ _KEYS = ("present", "answer", "value", "decision", "verdict", "status", "applies
 
 
 def answer_in(words: str) -> Answer | None:
-    """What words that stand for an answer say, a remark behind them included: "yes", "Present (twice)", "no. Never".
-
-    ``open`` when they leave it so or take it back ("yes, but only implied"); None for words that are no answer ("no one
-    came", "yes/no", "4"). A 1 is a yes and a 0 a no.
-    """
+    """Return the answer of words, with an optional remark: "yes", "Present (twice)", "no. Never"."""
     match = _SPOKEN.match(fold(words[:300]).text.strip())
     if match is None:
         return None
@@ -42,8 +38,11 @@ def answer_in(words: str) -> Answer | None:
 
 
 def answer_of(value: Any) -> Answer | None:
-    """What a JSON value says: a boolean, 1 or 0, such words, null for open, or an object that has one of these under
-    ``present``, ``answer`` and the like. None for anything else."""
+    """Return the answer of a JSON value; None if there is none.
+
+    An answer is a boolean, 1 or 0, words such as yes, null for open, or an object that has one of these under
+    ``present``, ``answer`` and the like.
+    """
     if isinstance(value, dict):
         folded = {key.strip().casefold(): said for key, said in value.items()}
         told = [answer_of(folded[key]) for key in _KEYS if key in folded and not isinstance(folded[key], dict)]
