@@ -23,7 +23,7 @@ from core.llm.failures import from_status, hide_key, plain, redacted
 from core.llm.models import ModelLibrary
 from core.llm.reply import estimated
 from core.llm.request import packed
-from core.llm.streaming import maybe
+from core.llm.streaming import decode_or_none
 from core.runs import RoleModel, RunSettings
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
@@ -224,7 +224,7 @@ def line(key: str, body: Mapping[str, Any]) -> bytes:
 
 def read_row(row: bytes) -> tuple[str, Mapping[str, Any]] | None:
     """The key and the content of an output line; None for one that is no row."""
-    data = maybe(row.removeprefix(codecs.BOM_UTF8))
+    data = decode_or_none(row.removeprefix(codecs.BOM_UTF8))
     key = data.get("custom_id") if data is not None else None
     return (key, data) if data is not None and isinstance(key, str) else None
 
@@ -300,13 +300,13 @@ class BatchLibrary:
         """What a row says, at half the list price. Raises a ModelError."""
         place, key = self._place(role_model), self._keys.get(role_model.base_url)
         request = self._library.request(place, key, role_model, Request("", (), form=form), settings)
-        growing = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
+        builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:
-            openai_chat.take(body_of(row, role_model), role_model, growing)
-            growing.finish = growing.finish or "stop"  # a row is whole, whether it says why it ends or not
-            reply = growing.finished(request, ())
+            openai_chat.take(body_of(row, role_model), role_model, builder)
+            builder.finish = builder.finish or "stop"  # a row is complete even without a finish reason
+            reply = builder.build(request, ())
         except ModelError as error:
-            error.billed = growing.billed(prompt_characters)
+            error.billed = builder.billed(prompt_characters)
             hide_key(error, key)
             raise
         usage = reply.usage

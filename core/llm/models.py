@@ -229,7 +229,7 @@ class ModelLibrary:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
-                trace_configs=[streaming.noting_reuse()],
+                trace_configs=[streaming.reuse_tracing()],
             )
         return self._session
 

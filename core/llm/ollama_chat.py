@@ -67,15 +67,15 @@ def body(request: ModelRequest, known: Known, optional: Mapping[str, Any], schem
     return made
 
 
-async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
+async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end."""
     async for some in streaming.Lines(response, role_model):
         for line in filter(bytes.strip, some):
-            take(streaming.decoded(line, role_model), role_model, growing)
-            if growing.finish:
+            take(streaming.decode(line, role_model), role_model, builder)
+            if builder.finish:
                 await streaming.read_out(response)
                 return
-        growing.wait(role_model)
+        builder.check_stall(role_model)
 
 
 def _context(request: ModelRequest, limit: int, known: Known) -> int:
@@ -92,19 +92,19 @@ def _context(request: ModelRequest, limit: int, known: Known) -> int:
     return known.num_ctx if known.context is None else min(known.num_ctx, known.context)
 
 
-def take(event: dict[str, Any], role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
+def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     if event.get("error"):
         raise from_event(event["error"], role_model)
     message = event.get("message") or {}
     if not isinstance(message, dict):
         raise errors.MalformedStream(f"{role_model.connection} sent a message that is not an object.", "")
-    growing.told_model(event.get("model"))
-    growing.add(message.get("content"), message.get("thinking"))
+    builder.note_model(event.get("model"))
+    builder.add(message.get("content"), message.get("thinking"))
     if event.get("logprobs"):
-        growing.logprobs = True
+        builder.logprobs = True
     if event.get("done"):
-        growing.finish = str(event.get("done_reason") or "stop")
-        growing.usage = Usage(
+        builder.finish = str(event.get("done_reason") or "stop")
+        builder.usage = Usage(
             prompt_tokens=count(event.get("prompt_eval_count")),
             completion_tokens=count(event.get("eval_count")),
             estimated=event.get("eval_count") is None,

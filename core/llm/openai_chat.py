@@ -46,7 +46,7 @@ def body(request: ModelRequest, known: Known, optional: Mapping[str, Any], schem
     return made
 
 
-async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
+async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end, streamed or whole."""
     whole = response.content_type == "application/json"
     held = bytearray()
@@ -57,29 +57,29 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, growi
                 if line:
                     _other(line, held, role_model, whole=whole)
                 elif held and not whole:
-                    _take_held(held, role_model, growing)
+                    _take_held(held, role_model, builder)
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":
-                _take_held(held, role_model, growing)
-                growing.finish = growing.finish or "stop"
+                _take_held(held, role_model, builder)
+                builder.finish = builder.finish or "stop"
                 await streaming.read_out(response)
                 return
             if not data:
                 continue
             # An event may go over several lines. One that is whole is not waited with, as not every server sends the
             # blank line after it.
-            if held or (event := streaming.maybe(data)) is None:
+            if held or (event := streaming.decode_or_none(data)) is None:
                 _hold(data, held, role_model)
             else:
-                take(event, role_model, growing)
-        if growing.finish:
+                take(event, role_model, builder)
+        if builder.finish:
             reading.last()
-        growing.wait(role_model)  # some servers send comments for as long as what is behind them does not answer
+        builder.check_stall(role_model)  # some servers send comments while their backend does not answer
     if held:
-        _take_held(held, role_model, growing)
+        _take_held(held, role_model, builder)
         if whole:  # and read to its end, whether it says why it ends or not
-            growing.finish = growing.finish or "stop"
+            builder.finish = builder.finish or "stop"
 
 
 def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) -> None:
@@ -87,7 +87,7 @@ def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) 
     servers send it when they do not stream, or fail."""
     field, colon, said = line.partition(b":")
     if field == b"error":
-        raise from_event(streaming.maybe(said) or said.decode("utf-8", "replace").strip(), role_model)
+        raise from_event(streaming.decode_or_none(said) or said.decode("utf-8", "replace").strip(), role_model)
     if (whole or held or line.startswith(b"{")) and not (colon and field in (b"", b"event", b"id", b"retry")):
         _hold(line, held, role_model)
 
@@ -98,19 +98,19 @@ def _hold(data: bytes, held: bytearray, role_model: RoleModel) -> None:
         raise errors.MalformedStream(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE} bytes.")
 
 
-def _take_held(held: bytearray, role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
+def _take_held(held: bytearray, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     if held:
-        take(streaming.decoded(bytes(held), role_model), role_model, growing)
+        take(streaming.decode(bytes(held), role_model), role_model, builder)
         held.clear()
 
 
-def take(event: dict[str, Any], role_model: RoleModel, growing: streaming.ReplyBuilder) -> None:
+def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     """One event of a stream, or a whole reply that was not streamed: they differ in ``delta`` and ``message``."""
     if event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, role_model)
-    growing.told_model(event.get("model"))
+    builder.note_model(event.get("model"))
     if isinstance(event.get("usage"), dict):
-        growing.usage = _usage(event["usage"])
+        builder.usage = _usage(event["usage"])
     choices = event.get("choices")
     if not isinstance(choices, list):
         return
@@ -122,14 +122,14 @@ def take(event: dict[str, Any], role_model: RoleModel, growing: streaming.ReplyB
         part = choice.get("delta") or choice.get("message") or {}
         if isinstance(part, dict):
             text, thought = _parts(part.get("content", choice.get("text")))
-            growing.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
+            builder.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
                 raise errors.Refused(f"{role_model.model} declined: {plain(part['refusal'])}")
         if choice.get("logprobs"):
-            growing.logprobs = True
+            builder.logprobs = True
         if choice.get("error"):
             raise from_event(choice["error"], role_model)
-        growing.ended(choice.get("finish_reason"))
+        builder.note_finish(choice.get("finish_reason"))
 
 
 def _parts(content: Any) -> tuple[Any, str]:

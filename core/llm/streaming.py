@@ -1,4 +1,4 @@
-"""The lines of a response, and the JSON in them."""
+"""Streamed responses: lines, their JSON, and the reply that grows from them."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from core.llm.reply import OnDelta, estimated
 from core.llm.request import ModelRequest, packed
 from core.runs import RoleModel
 
-LAST_SECONDS = 5.0
-"""How long a stream that has said why it ends may still take for what it used and for its own end."""
+END_OF_STREAM_SECONDS = 5.0
+"""Longest wait for the usage and the end of a stream after its finish reason."""
 
-COMPANY_SECONDS = 0.05
-"""How long a piece of a reply that comes hard on another waits for more: what the screen waits between two looks."""
+COALESCE_SECONDS = 0.05
+"""Interval in which pieces of a reply are read together; the browser is updated at the same rate."""
 
 MAX_LINE = 8 * 1024 * 1024
 
 _CARRIAGE = re.compile(rb"\r(?!\Z)")
-"""The last one may be half of a CRLF."""
+"""A final carriage return may be half of a CRLF."""
 
 
 class Lines:
-    """The lines of a response without their ends, in lists: those that each reading completes, perhaps none. The last
-    line may lack its end, which is LF, CRLF or CR alone; a byte order mark before the first line is left out.
+    """Async iterator over lists of complete lines of a response, without line ends; a list may be empty.
 
-    A piece that follows another within ``COMPANY_SECONDS`` waits until then for the next ones, or until the response
-    ends: to wake the task of a call for each token costs more than to read the token. The first piece waits for nobody.
+    Lines end with LF, CRLF or CR; the last line may have no end. A byte order mark at the start is removed.
 
-    After ``last()`` a silence is the end of it: some servers never close a stream.
+    Pieces that arrive within ``COALESCE_SECONDS`` are read together, because waking the task for each token costs more
+    than reading the token. The first piece does not wait.
 
-    Raises MalformedStream when a line exceeds ``MAX_LINE`` bytes, and what aiohttp raises when the connection breaks,
-    after the lines that had come. An iterator and no generator, as one that is left early makes the event loop tidy up
-    after each reply.
+    After ``last()`` a silence ends the iteration, as some servers never close a stream.
+
+    Raises MalformedStream if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after
+    the complete lines. It is not a generator, because a generator that is left early costs the event loop a clean-up.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, role_model: RoleModel) -> None:
@@ -65,17 +65,17 @@ class Lines:
         return self
 
     def last(self) -> None:
-        """All was said; only what says so may be missing."""
+        """Note that the reply is complete and only the end of the stream is missing."""
         self._last = True
 
     async def __anext__(self) -> list[bytes]:
         if chunk := await self._read():
-            said = self._rest + chunk
-            if b"\r" in said:
-                said = _CARRIAGE.sub(b"\n", said.replace(b"\r\n", b"\n"))
+            data = self._rest + chunk
+            if b"\r" in data:
+                data = _CARRIAGE.sub(b"\n", data.replace(b"\r\n", b"\n"))
             if self._first:
-                said = said.removeprefix(codecs.BOM_UTF8)
-            *complete, self._rest = said.split(b"\n")
+                data = data.removeprefix(codecs.BOM_UTF8)
+            *complete, self._rest = data.split(b"\n")
             if len(self._rest) > MAX_LINE:
                 raise errors.MalformedStream(
                     f"{self._role_model.connection} sent a line of more than {MAX_LINE} bytes."
@@ -88,7 +88,7 @@ class Lines:
         return [last.rstrip(b"\r")]
 
     async def _read(self) -> bytes:
-        """All bytes that are there, once there are any; none at the end."""
+        """Return all available bytes, waiting for the first; nothing at the end."""
         loop = asyncio.get_running_loop()
         if loop.time() < self._quiet_until and not self._content.is_eof():
             self._waiter = loop.create_future()
@@ -100,12 +100,12 @@ class Lines:
         if self._content.exception() is not None and (came := _before_the_break(self._content)):
             return came
         came = await (self._final() if self._last else self._content.readany())
-        self._quiet_until = loop.time() + COMPANY_SECONDS
+        self._quiet_until = loop.time() + COALESCE_SECONDS
         return came
 
     async def _final(self) -> bytes:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_SECONDS):
+            async with asyncio.timeout(END_OF_STREAM_SECONDS):
                 return await self._content.readany()
         return b""
 
@@ -115,33 +115,36 @@ class Lines:
 
 
 def _before_the_break(content: aiohttp.StreamReader) -> bytes:
-    """What came before the connection broke; aiohttp raises the break first and has no public way to the rest."""
+    """Return the bytes before a broken connection; aiohttp raises first and has no public access to them."""
     came = b"".join(content._buffer)[content._buffer_offset :]
     content._buffer.clear()
     return came
 
 
-def decoded(line: bytes, role_model: RoleModel) -> dict[str, Any]:
-    """A JSON object out of a line; MalformedStream for anything else."""
-    data = maybe(line)
+def decode(line: bytes, role_model: RoleModel) -> dict[str, Any]:
+    """Return the JSON object in a line. Raises MalformedStream for anything else."""
+    data = decode_or_none(line)
     if data is None:
         shown = line[:120].decode("utf-8", "replace")
         raise errors.MalformedStream(f"{role_model.connection} sent something that is not JSON: {shown}")
     return data
 
 
-def maybe(line: bytes) -> dict[str, Any] | None:
-    """A JSON object out of a line; None for anything else."""
+def decode_or_none(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object in a line, None for anything else."""
     try:
         data = orjson.loads(line)
     except orjson.JSONDecodeError:
-        data = _with_halves(line)
+        data = _decode_leniently(line)
     return data if isinstance(data, dict) else None
 
 
-def _with_halves(line: bytes) -> Any:
-    """JSON with what orjson refuses: half a character escaped on its own, which is valid, and bytes that are no UTF-8,
-    which are replaced, as those who read event streams are to do. None for anything else."""
+def _decode_leniently(line: bytes) -> Any:
+    """Return JSON that orjson refuses, None for anything else.
+
+    That is JSON with an escaped lone surrogate, which is valid, and with invalid UTF-8, which is replaced as the
+    standard for event streams requires.
+    """
     try:
         if b"\\ud" in line.lower():
             return json.loads(line.decode("utf-8", "replace"))
@@ -160,13 +163,13 @@ def _is_utf8(line: bytes) -> bool:
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 180.0
-"""Longest wait for the next byte, the first one included (a local server may read a long prompt for minutes)."""
+"""Longest wait for the next byte, the first included (a local server may read a long prompt for minutes)."""
 
 END_SECONDS = 0.05
-"""How long the end of a response may take after the end of what it says."""
+"""Longest wait for the end of a response after its last content."""
 
 MAX_REPLY = 4_000_000
-"""Characters after which a reply is taken for one without an end, whatever limit the server was given."""
+"""Characters after which a reply counts as endless, whatever its output limit."""
 
 _AT_ITS_LIMIT = frozenset({"length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"})
 _FILTERED = frozenset(
@@ -184,15 +187,14 @@ _FILTERED = frozenset(
 _BROKEN = frozenset(
     {"error", "abort", "aborted", "cancelled", "canceled", "network_error", "timeout", "insufficient_system_resource"}
 )
-"""Why a reply ended, in the words of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral and OpenRouter. All else is its own
-end."""
+"""Finish reasons of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral and OpenRouter. Any other reason is a normal end."""
 
-_HALF = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """A reply as it comes in."""
+    """A reply that is being received."""
 
     on_delta: OnDelta
     silence: float = SILENCE_SECONDS
@@ -202,75 +204,74 @@ class ReplyBuilder:
     logprobs: bool = False
     served: str = ""
     usage: Usage | None = None
-    _halves: list[str] = field(default_factory=lambda: ["", ""])
+    _split: list[str] = field(default_factory=lambda: ["", ""])
     _length: int = 0
-    _heard_at: float = field(default_factory=time.monotonic)
+    _received_at: float = field(default_factory=time.monotonic)
 
     def add(self, text: Any, reasoning: Any) -> None:
-        """One piece; what is not a non-empty string is ignored. MalformedStream when there is no end to them."""
+        """Add a piece; anything but a non-empty string is ignored. Raises MalformedStream if the reply is endless."""
         for piece, is_reasoning in ((reasoning, True), (text, False)):
-            if isinstance(piece, str) and (piece := self._mended(piece, is_reasoning)):
+            if isinstance(piece, str) and (piece := self._join_surrogates(piece, is_reasoning)):
                 (self.reasoning if is_reasoning else self.text).append(piece)
-                self._heard_at = time.monotonic()
+                self._received_at = time.monotonic()
                 self.on_delta(piece, is_reasoning)
                 self._length += len(piece)
         if self._length > MAX_REPLY:
             raise errors.MalformedStream(
-                f"A reply of more than {MAX_REPLY} characters came, and no end of it.",
-                "The server does not keep to the limit of tokens that it is given.",
+                f"The reply exceeded {MAX_REPLY} characters without an end.",
+                "The server ignores its output limit.",
             )
 
-    def _mended(self, piece: str, is_reasoning: bool) -> str:
-        """The piece, with characters made whole that a server cut in two, as those that count in UTF-16 do."""
-        piece = self._halves[is_reasoning] + piece
-        self._halves[is_reasoning] = ""
-        if not _HALF.search(piece):
+    def _join_surrogates(self, piece: str, is_reasoning: bool) -> str:
+        """Return the piece with surrogate pairs joined that the server split, as servers that count in UTF-16 do."""
+        piece = self._split[is_reasoning] + piece
+        self._split[is_reasoning] = ""
+        if not _SURROGATE.search(piece):
             return piece
         if "\ud800" <= piece[-1] <= "\udbff":
-            piece, self._halves[is_reasoning] = piece[:-1], piece[-1]
+            piece, self._split[is_reasoning] = piece[:-1], piece[-1]
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
-    def ended(self, why: Any) -> None:
-        """Why the reply ended, if it did: some servers spell out that it did not."""
+    def note_finish(self, why: Any) -> None:
+        """Note the finish reason, if there is one; some servers send a null as text."""
         if isinstance(why, str) and why.strip().casefold() not in ("", "null", "none"):
             self.finish = plain(why)
 
-    def told_model(self, name: Any) -> None:
-        """What the server calls the model that answers; the first name that is one counts."""
+    def note_model(self, name: Any) -> None:
+        """Note the server's name of the model; the first valid name counts."""
         if not self.served and isinstance(name, str):
             self.served = plain(name)
 
-    def wait(self, role_model: RoleModel) -> None:
-        """Something came. Raises Stalled or TimedOut when there were only signs of life for too long: comments, or
-        events without a word."""
-        if time.monotonic() - self._heard_at > self.silence:
+    def check_stall(self, role_model: RoleModel) -> None:
+        """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""
+        if time.monotonic() - self._received_at > self.silence:
             raise _timed_out(role_model, self)
 
-    def spent(self, prompt_characters: int) -> Usage:
-        """Tokens of the prompt and of what has come: as the server told, else by their length."""
-        told = self.usage
-        if told is not None and (told.prompt_tokens or told.completion_tokens):  # zeros alone tell nothing
-            return told
+    def usage_so_far(self, prompt_characters: int) -> Usage:
+        """Return the tokens of the prompt and of the text so far: as reported, else estimated by length."""
+        reported = self.usage
+        if reported is not None and (reported.prompt_tokens or reported.completion_tokens):  # zeros mean unknown
+            return reported
         return estimated(prompt_characters, sum(map(len, self.text)) + sum(map(len, self.reasoning)))
 
     def billed(self, prompt_characters: int) -> tuple[int, int]:
-        """``spent`` as (prompt, reply) for a try that fails; zeros while nothing has come."""
+        """Return (prompt, completion) tokens of a failed attempt; zeros if nothing was received."""
         if self.usage is None and not self.text and not self.reasoning:
             return 0, 0
-        usage = self.spent(prompt_characters)
+        usage = self.usage_so_far(prompt_characters)
         return usage.prompt_tokens, usage.completion_tokens
 
     @property
     def so_far(self) -> str:
-        """The text until now."""
+        """The text received so far."""
         return "".join(self.text)
 
-    def finished(self, request: ModelRequest, dropped: tuple[str, ...]) -> Reply:
-        """The whole reply.
+    def build(self, request: ModelRequest, dropped: tuple[str, ...]) -> Reply:
+        """Return the complete reply.
 
-        Raises CutStream when the server never said that it was done, Refused when a filter stopped it, EmptyReply, and
-        LengthLimit when the limit was reached before a word was said by one who may just speak: where a decision is
-        owed, that is a reply that cannot be read.
+        Raises CutStream without a finish reason, Refused if a content filter stopped the reply, and EmptyReply. Raises
+        LengthLimit if a plain-text reply reached its limit without text; where a decision is required, such a reply is
+        unreadable.
         """
         role_model = request.role_model
         if not self.finish:
@@ -291,7 +292,7 @@ class ReplyBuilder:
             )
         if not text.strip() and finish == "stop":
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} answered without a word.")
-        usage = self.spent(request.characters)
+        usage = self.usage_so_far(request.characters)
         return Reply(
             text=text,
             reasoning=reasoning,
@@ -310,14 +311,14 @@ async def post(
     url: str,
     body: dict[str, Any],
     request: ModelRequest,
-    growing: ReplyBuilder,
+    builder: ReplyBuilder,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """POST as JSON and give the response once it is 200; every way in which this fails is raised as its ModelError."""
+    """POST JSON and yield the response if its status is 200. Raises every failure as a ModelError."""
     role_model = request.role_model
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
     kinds = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
     try:
-        sent = await _sent(
+        sent = await _post(
             session,
             url,
             data=packed(body),
@@ -337,7 +338,7 @@ async def post(
                 f"{role_model.connection} at {role_model.base_url} "
                 f"did not accept a connection within {CONNECT_SECONDS:.0f} s."
             ) from error
-        raise _timed_out(role_model, growing) from error
+        raise _timed_out(role_model, builder) from error
     except aiohttp.ClientConnectorCertificateError as error:
         raise errors.OtherProtocol(
             f"{role_model.connection} at {role_model.base_url} "
@@ -363,32 +364,35 @@ async def post(
         ) from error
 
 
-def noting_reuse() -> aiohttp.TraceConfig:
-    """For the session that ``post`` is given: has each request know whether its connection had served another."""
+def reuse_tracing() -> aiohttp.TraceConfig:
+    """Return a trace configuration that marks requests on a reused connection, for the session of ``post``."""
 
-    async def noted(_session: aiohttp.ClientSession, context: SimpleNamespace, _told: object) -> None:
+    async def mark_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
         if context.trace_request_ctx is not None:
             context.trace_request_ctx.reused = True
 
     config = aiohttp.TraceConfig()
-    config.on_connection_reuseconn.append(noted)
+    config.on_connection_reuseconn.append(mark_reuse)
     return config
 
 
-async def _sent(session: aiohttp.ClientSession, url: str, **options: Any) -> aiohttp.ClientResponse:
-    """The response to a POST, on another connection if the first had been closed: a server may do that after any reply
-    (llama.cpp does after each stream, whatever its headers say), and it shows only when the next request goes out."""
+async def _post(session: aiohttp.ClientSession, url: str, **options: Any) -> aiohttp.ClientResponse:
+    """Return the response to a POST, on a new connection if a reused one was closed.
+
+    A server may close a connection after any reply (llama.cpp does so after each stream, whatever its headers say), and
+    that shows only with the next request.
+    """
     while True:
-        way = SimpleNamespace(reused=False)
+        trace = SimpleNamespace(reused=False)
         try:
-            return await session.post(url, trace_request_ctx=way, **options)
+            return await session.post(url, trace_request_ctx=trace, **options)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if not way.reused:
+            if not trace.reused:
                 raise
 
 
 async def beginning(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """The body, up to ``most`` bytes of it: what has come when it breaks off."""
+    """Return up to ``most`` bytes of the body; fewer if the connection breaks."""
     read = bytearray()
     with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError):
         while len(read) < most and (piece := await response.content.read(most - len(read))):
@@ -397,8 +401,10 @@ async def beginning(response: aiohttp.ClientResponse, most: int) -> bytes:
 
 
 async def read_out(response: aiohttp.ClientResponse) -> None:
-    """Read a response that has said all to its end, if that comes at once: many servers send it on its own, and only a
-    connection that was read to the end serves the next call."""
+    """Read a complete response to its end, if the end comes at once.
+
+    Many servers send the end separately, and only a connection that was read to its end can serve the next call.
+    """
     if response.content.at_eof():
         return
     with contextlib.suppress(TimeoutError, aiohttp.ClientError):
@@ -407,9 +413,9 @@ async def read_out(response: aiohttp.ClientResponse) -> None:
                 pass
 
 
-def _timed_out(role_model: RoleModel, growing: ReplyBuilder) -> errors.ModelError:
-    kind = errors.Stalled if growing.text or growing.reasoning else errors.TimedOut
-    return kind(f"{role_model.model} at {role_model.connection} was silent for {growing.silence:.3g} s.")
+def _timed_out(role_model: RoleModel, builder: ReplyBuilder) -> errors.ModelError:
+    kind = errors.Stalled if builder.text or builder.reasoning else errors.TimedOut
+    return kind(f"{role_model.model} at {role_model.connection} was silent for {builder.silence:.3g} s.")
 
 
 def _why(error: aiohttp.ClientConnectorCertificateError) -> str:

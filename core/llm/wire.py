@@ -32,7 +32,7 @@ class Dialect(Protocol):
         """What goes out; ``optional`` and ``schema`` hold what the server is not known to refuse."""
 
     async def receive(
-        self, response: aiohttp.ClientResponse, role_model: RoleModel, growing: streaming.ReplyBuilder
+        self, response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder
     ) -> None:
         """Read the reply to its end."""
 
@@ -51,9 +51,9 @@ async def ask(
         body = dialect.body(request, known, optional, schema)
         if refusal is not None and body == refused:  # a lesson that changes nothing would be learned for ever
             raise refusal
-        growing = streaming.ReplyBuilder(on_delta, request.silence)
+        builder = streaming.ReplyBuilder(on_delta, request.silence)
         try:
-            reply = await _exchange(session, dialect, request, body, growing, request.unsent(known, meant))
+            reply = await _exchange(session, dialect, request, body, builder, request.unsent(known, meant))
         except errors.BadRequest as error:
             if not known.learn(error.said, request.sent(body, schema)):
                 raise
@@ -76,22 +76,22 @@ async def _exchange(
     dialect: Dialect,
     request: ModelRequest,
     body: dict[str, Any],
-    growing: streaming.ReplyBuilder,
+    builder: streaming.ReplyBuilder,
     unsent: tuple[str, ...],
 ) -> Reply:
     """One request and its reply. A ModelError tells what had come before it, and what that was billed."""
     url = f"{request.place.base_url}{dialect.PATH}"
     try:
         try:
-            async with streaming.post(session, url, body, request, growing) as response:
-                await dialect.receive(response, request.role_model, growing)
+            async with streaming.post(session, url, body, request, builder) as response:
+                await dialect.receive(response, request.role_model, builder)
         except (errors.CutStream, errors.Stalled, errors.MalformedStream):
-            if not growing.finish:  # else all was said, and only the usage or the last line did not come as it should
+            if not builder.finish:  # otherwise the reply is complete and only the usage or the last line is missing
                 raise
-        return growing.finished(request, unsent)
+        return builder.build(request, unsent)
     except errors.ModelError as error:
-        error.partial = growing.so_far
-        error.billed = growing.billed(request.characters)
+        error.partial = builder.so_far
+        error.billed = builder.billed(request.characters)
         raise
 
 

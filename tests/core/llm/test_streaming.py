@@ -197,7 +197,7 @@ def test_lines_are_the_same_however_they_are_cut(parts: list[bytes], data: st.Da
 def test_a_stream_that_ended_and_stays_open_is_not_waited_for(
     dialect: Dialect, more: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "LAST_SECONDS", 0.2)
+    monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.2)
     done = {"done": True, "done_reason": "stop", "prompt_eval_count": 11, "eval_count": 7}
     told = [{"message": {"content": SAID}, "done": False}, done]
     ollama = b"".join(json.dumps(line).encode() + b"\n" for line in told) + more

@@ -108,7 +108,7 @@ def pausing(*events: bytes, drop: bool = False) -> Behaviour:
 def test_pieces_that_come_hard_on_another_wait_for_company_and_not_beyond_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streaming, "COMPANY_SECONDS", 60)
+    monkeypatch.setattr(streaming, "COALESCE_SECONDS", 60)
     said = [event(piece(word)) for word in "one two three".split()]
 
     async def go(server: Scripted) -> list[list[bytes]]:
@@ -190,10 +190,10 @@ def test_retry_after_may_be_a_date_with_or_without_a_zone() -> None:
 @settings(max_examples=150, deadline=None)
 def test_any_event_is_taken_or_told_apart(data: Any) -> None:
     for take in (openai_chat.take, ollama_chat.take):
-        growing = streaming.ReplyBuilder(lambda *_: None)
+        builder = streaming.ReplyBuilder(lambda *_: None)
         with contextlib.suppress(errors.ModelError):
-            take(streaming.decoded(json.dumps(data).encode(), ROLE_MODEL), ROLE_MODEL, growing)
-            growing.finished(REQUEST, ())
+            take(streaming.decode(json.dumps(data).encode(), ROLE_MODEL), ROLE_MODEL, builder)
+            builder.build(REQUEST, ())
 
 
 @given(st.integers(300, 599), st.binary(max_size=40) | JUNK.map(lambda data: json.dumps(data).encode()))
