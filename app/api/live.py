@@ -46,16 +46,16 @@ class LiveSource(Protocol):
     """The methods of an open project that the route needs. They may read the store and are called in a thread."""
 
     def live_run(self, run_id: str) -> LiveRunState | None:
-        """The run's board. Of a run that does not move, one with only its status published. None: no such run."""
+        """Return the live state of a run, None for an unknown run."""
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
-        """A document's text."""
+        """Return a document's text."""
 
     def replay(self, run_id: str, document_id: str) -> Replay | None:
-        """The stored debate, None when there is none."""
+        """Return the stored debate, None if there is none."""
 
     def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
-        """Debates that have ended, newest first. ``query`` is looked for in ids and texts; ``status`` may be empty."""
+        """Return finished debates, newest first; ``query`` searches ids and texts, an empty ``status`` matches all."""
 
 
 FindRun: TypeAlias = Callable[[str], tuple[LiveSource | None, str]]
@@ -167,7 +167,7 @@ class _Connection:
                 await asyncio.wait_for(self._asked.wait(), TICK if moving else IDLE)
 
     async def _look_again(self) -> None:
-        """A project that was closed and opened again has another board, with other revisions."""
+        """Replace the live state of a project that was closed and opened again."""
         session, run_id = self._find(self._run)
         board = await run_in_threadpool(session.live_run, run_id) if session else None
         if board is not None and board is not self._board:
@@ -236,7 +236,7 @@ def _document(document: DocumentText) -> Json:
 
 
 def _cursors(raw: Any, focus: str | None) -> dict[int, Cursor]:
-    """The cursors of the debate in focus, from ``{"DOC/turn": [try, offset]}``; a bare number is an offset in try 0."""
+    """Return the cursors of the debate in focus from ``{"DOC/turn": [attempt, offset]}``; a number is an offset."""
     cursors: dict[int, Cursor] = {}
     for name, value in _items(raw):
         document, _, turn = name.rpartition("/")

@@ -13,12 +13,12 @@ _BOARD = component("live_run")
 
 
 def label_data(codebook: Codebook) -> list[dict[str, Any]]:
-    """The labels as own components take them: id, name, colour."""
+    """Return the labels for the components: id, name, colour."""
     return [{"id": label.id, "name": label.name, "colour": label.colour} for label in codebook.labels]
 
 
 def role_data(roles: Iterable[str] | Mapping[str, str]) -> list[dict[str, str]]:
-    """The roles in the order in which they speak; a mapping gives each the name to show."""
+    """Return the roles in their order; a mapping gives each its display name."""
     if isinstance(roles, Mapping):
         return [{"role": role, "name": name} for role, name in roles.items()]
     return [{"role": role} for role in roles]

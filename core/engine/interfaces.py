@@ -1,5 +1,7 @@
-"""Interfaces of the engine: a store for replies, a sink for what a run does, and models. The store and the llm package
-implement them; tests bring their own."""
+"""Interfaces of the engine: a store for replies, a sink for what a run does, and models.
+
+The store and the llm package implement them; tests bring their own.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from core.debate.turns import Reply, ReplyForm, Request, Turn, Usage
 from core.documents import Document
 from core.llm.batches import BatchServer
 from core.llm.limits import Limits
-from core.llm.reply import OnDelta
+from core.llm.usage import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
 
 

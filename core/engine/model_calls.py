@@ -15,7 +15,7 @@ from core.engine.interfaces import FailedAttempt, Models, Publish, ReplyStore, R
 from core.engine.rate_limit import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
-from core.llm.reply import CHARACTERS_PER_TOKEN, estimated
+from core.llm.usage import CHARACTERS_PER_TOKEN, estimate_usage
 from core.runs import RoleModel, RunSettings
 
 FLUSH_SECONDS = 0.05
@@ -219,7 +219,7 @@ class ModelCaller:
         except asyncio.CancelledError:
             buffer.flush()
             if text := buffer.received:  # most likely the provider bills what the server had written by then
-                usage = estimated(prompt_characters(request), len(text))
+                usage = estimate_usage(prompt_characters(request), len(text))
                 failed(CANCELLED, "stopped while the reply was streamed", text, usage)
             raise
         settle(reply.cost_usd)

@@ -19,29 +19,32 @@ from core.debate.turns import Reply, ReplyForm, Request, Usage
 from core.errors import ModelError
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
-from core.llm.failures import from_status, hide_key, plain, redacted
+from core.llm.failures import from_status, hide_key, printable, redacted
 from core.llm.models import ModelLibrary
-from core.llm.reply import estimated
-from core.llm.request import packed
+from core.llm.request import encode_body
 from core.llm.streaming import decode_or_none
+from core.llm.usage import estimate_usage
 from core.runs import RoleModel, RunSettings
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 WINDOW: Literal["24h"] = "24h"
 MARK = "moot"
-"""The name under which a batch's metadata carry our own name of it, by which one is found whose id never reached us."""
+"""Metadata key for our name of a batch, to find a batch whose id never reached us."""
 MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000
-"""What one file may hold: the API's limits, with something to spare in the second (200 MB)."""
+"""Limits of one file, the second below the API's 200 MB."""
 SHARE = 0.5
-"""Of the list price is what a batch costs."""
+"""Price of a batch relative to the list price."""
 
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How a batch stands. ``outputs`` are the names of the files that hold replies and errors; ``problem`` says why it
-    was not taken at all (nothing was asked, nothing is paid)."""
+    """Status of a batch.
+
+    ``outputs`` are the files with replies and errors. ``problem`` is the reason why the batch was refused (nothing was
+    requested and nothing is billed).
+    """
 
     ended: bool
     answered: int = 0
@@ -50,25 +53,25 @@ class BatchState:
 
 
 class BatchServer(Protocol):
-    """Whoever takes files of requests. Every method raises a ModelError when it does not answer as it should."""
+    """Interface of a batch server. Every method raises a ModelError on failure."""
 
     async def submit(self, path: Path, mark: str) -> str:
-        """Hand a file over; the server's name of the batch. ``mark`` is our own."""
+        """Submit a file under our name of the batch; return the server's id."""
 
     async def find(self, mark: str) -> str | None:
-        """The server's name of a batch that was handed over under this mark, None when there is none."""
+        """Return the server's id of the batch with our name, None if there is none."""
 
     async def look(self, batch: str) -> BatchState:
-        """How it stands."""
+        """Return the status of a batch."""
 
     def rows(self, output: str) -> AsyncIterator[bytes]:
-        """The lines of an output file."""
+        """Yield the lines of an output file."""
 
     async def cancel(self, batch: str) -> None:
-        """Ask for no further reply. Those that are there already stay."""
+        """Cancel a batch; existing replies stay."""
 
     async def close(self) -> None:
-        """Let go of its connections."""
+        """Close the connections."""
 
 
 class OpenAIBatches:
@@ -97,18 +100,18 @@ class OpenAIBatches:
         return made.id
 
     async def find(self, mark: str) -> str | None:
-        """Look through the latest batches of the account."""
+        """Search the latest batches of the account."""
         async with self._translated("list its batches"):
             page = await self._client.batches.list(limit=100)
             return next((one.id for one in page.data if (one.metadata or {}).get(MARK) == mark), None)
 
     async def look(self, batch: str) -> BatchState:
-        """Ask for its status."""
+        """Return the status of a batch."""
         async with self._translated("tell how a batch stands"):
             found = await self._client.batches.retrieve(batch)
         answered = found.request_counts.completed + found.request_counts.failed if found.request_counts else 0
         outputs = tuple(filter(None, (found.output_file_id, found.error_file_id)))
-        told = [plain(one.message) for one in (found.errors.data or [])] if found.errors else []
+        told = [printable(one.message) for one in (found.errors.data or [])] if found.errors else []
         refused = found.status == "failed" and not outputs
         return BatchState(
             found.status in _ENDED, answered, outputs, ("; ".join(told) or "no reason given") if refused else ""
@@ -128,7 +131,7 @@ class OpenAIBatches:
         yield rest
 
     async def cancel(self, batch: str) -> None:
-        """Ask for its cancellation; one that has ended already stays as it is."""
+        """Cancel a batch; a finished batch stays unchanged."""
         try:
             async with self._translated("cancel a batch"):
                 await self._client.batches.cancel(batch)
@@ -141,7 +144,7 @@ class OpenAIBatches:
 
     @asynccontextmanager
     async def _translated(self, what: str) -> AsyncIterator[None]:
-        """The package's errors as ours; the rest of a key that a server echoes is hidden by the caller."""
+        """Translate the package's errors into ours; the caller removes a key that a server echoed."""
         import openai
 
         role_model = RoleModel(connection=self._place.name, model="the batch", base_url=self._place.base_url)
@@ -161,7 +164,7 @@ class OpenAIBatches:
         except openai.APIStatusError as error:
             raise from_status(error.status_code, error.response.content, error.response.headers, role_model) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
-            told = f"{self._place.name} did not {what} as expected: {plain(error)}"
+            told = f"{self._place.name} did not {what} as expected: {printable(error)}"
             raise errors.MalformedStream(told, "") from error
 
 
@@ -179,11 +182,11 @@ class HandBatches:
         self._folder = folder
 
     async def submit(self, path: Path, mark: str) -> str:
-        """The file is where it should be already, under the mark's name."""
+        """Return the name; the file is already in the folder."""
         return path.name if path.stem == mark else f"{mark}.jsonl"
 
     async def find(self, mark: str) -> str | None:
-        """The input file of this mark, if it was written to its end."""
+        """Return the name if its input file is complete."""
         path = self._folder / f"{mark}.jsonl"
         return path.name if path.exists() else None
 
@@ -199,38 +202,38 @@ class HandBatches:
         return BatchState(answered >= wanted or still, answered, tuple(path.name for path in outputs))
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
-        """The lines of an output file."""
+        """Yield the lines of an output file."""
         with (self._folder / output).open("rb") as file:
             for line in file:
                 yield line
 
     async def cancel(self, batch: str) -> None:
-        """Nothing to do: nobody may have begun."""
+        """Do nothing, as no program may be answering the file."""
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
 
 def _rows(path: Path) -> int:
-    """Complete lines of a file."""
+    """Yield the complete lines of a file."""
     with path.open("rb") as file:
         return sum(row.rstrip().endswith(b"}") for row in file)
 
 
 def line(key: str, body: Mapping[str, Any]) -> bytes:
-    """One request as a line of a file."""
-    return packed({"custom_id": key, "method": "POST", "url": URL, "body": body}) + b"\n"
+    """Return a request as a line of a file."""
+    return encode_body({"custom_id": key, "method": "POST", "url": URL, "body": body}) + b"\n"
 
 
 def read_row(row: bytes) -> tuple[str, Mapping[str, Any]] | None:
-    """The key and the content of an output line; None for one that is no row."""
+    """Return the key and the content of an output line, None for anything else."""
     data = decode_or_none(row.removeprefix(codecs.BOM_UTF8))
     key = data.get("custom_id") if data is not None else None
     return (key, data) if data is not None and isinstance(key, str) else None
 
 
 def answers(row: Mapping[str, Any]) -> bool:
-    """Whether a row holds a reply, and not why there is none."""
+    """Return True if a row holds a reply and not an error."""
     response = row.get("response")
     if not isinstance(response, dict) or response.get("status_code") not in (None, 200):
         return False
@@ -239,7 +242,7 @@ def answers(row: Mapping[str, Any]) -> bool:
 
 
 def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
-    """The chat completion in a row. Raises the ModelError that its error or status means."""
+    """Return the chat completion in a row. Raises the ModelError that its error or status means."""
     response, error = row.get("response"), row.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), dict):
         body: dict[str, Any] = response["body"]
@@ -247,9 +250,9 @@ def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
         if status in (None, 200):
             return body
         if isinstance(status, int):
-            raise from_status(status, packed(body), {}, role_model)
+            raise from_status(status, encode_body(body), {}, role_model)
     inner = error.get("error", error) if isinstance(error, dict) else error
-    text = plain(inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error")
+    text = printable(inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error")
     if "batch_expired" in str(error):
         raise errors.TimedOut(
             f"{role_model.model} at {role_model.connection} was not asked within {WINDOW}: {text}", ""
@@ -258,7 +261,7 @@ def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
 
 
 class BatchLibrary:
-    """The engine's ``Batches`` port over all connections."""
+    """The engine's ``BatchModels`` over all connections."""
 
     def __init__(self, library: ModelLibrary) -> None:
         self._library = library
@@ -266,11 +269,11 @@ class BatchLibrary:
         self._keys: dict[str, str | None] = {}
 
     def batchable(self, role_model: RoleModel) -> bool:
-        """Whether the seat's connection speaks OpenAI's API."""
+        """Return True if the role model's connection uses OpenAI's API."""
         return self._library.place(role_model.connection).dialect == "openai"
 
     async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
-        """Who takes the files for a seat: its connection's Batch API, or with ``folder`` files answered by hand."""
+        """Return the batch server of a role model: its Batch API, or a folder that is answered by hand."""
         place = self._place(role_model)
         name = (folder or place.name, place.base_url)
         if name not in self._servers:
@@ -282,7 +285,7 @@ class BatchLibrary:
         return self._servers[name]
 
     def body(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, Any]:
-        """The request of a live call, as the server is known to take it, not streamed."""
+        """Return the body of a live call, adapted to the server and not streamed."""
         request = self._library.request(self._place(role_model), None, role_model, ask, settings)
         known = self._library.capabilities.of(request.place, role_model.model)
         refused = {*known.dropped, "stream", "stream_options"}
@@ -297,7 +300,7 @@ class BatchLibrary:
         form: ReplyForm,
         prompt_characters: int,
     ) -> Reply:
-        """What a row says, at half the list price. Raises a ModelError."""
+        """Return the reply in a row, at half the list price. Raises ModelError."""
         place, key = self._place(role_model), self._keys.get(role_model.base_url)
         request = self._library.request(place, key, role_model, Request("", (), form=form), settings)
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
@@ -311,7 +314,7 @@ class BatchLibrary:
             raise
         usage = reply.usage
         if usage.estimated:
-            usage = estimated(prompt_characters, len(reply.text) + len(reply.reasoning))
+            usage = estimate_usage(prompt_characters, len(reply.text) + len(reply.reasoning))
         return replace(
             reply,
             text=redacted(reply.text, key),
@@ -321,7 +324,7 @@ class BatchLibrary:
         )
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
-        """Dollars of a request in a batch, None when no price is known."""
+        """Return the price of a request in a batch in dollars, None if unknown."""
         cost = self._library.cost(role_model, usage)
         return None if cost is None else cost * SHARE
 

@@ -57,15 +57,15 @@ _SYSTEM = re.compile(
 
 
 @dataclass(slots=True)
-class Known:
-    """What is known of one model at one server.
+class ModelCapabilities:
+    """Known capabilities of one model at one server.
 
-    ``dropped`` names parameters that it refused; ``limit`` is the name under which it takes the output limit (empty:
-    under none), ``most_tokens`` the highest it takes; ``no_system``: instructions go into the first user message;
-    ``levels``: whether Ollama takes a level of thinking for it and not only yes and no. The rest was told or seen:
-    ``context`` in tokens, ``reasons``, ``seed`` and ``logprobs`` None while unknown, ``in_format`` whether it
-    answered a probe in the form asked for. ``num_ctx`` is the context that Ollama was asked for last. ``at`` is when it
-    last answered or refused (unix seconds).
+    ``dropped`` are parameters that it refused. ``limit`` is its name of the output limit (empty: none),
+    ``most_tokens`` the highest accepted value. With ``no_system`` instructions go into the first user message.
+    ``levels`` is False if Ollama only switches thinking on and off. ``context`` (tokens), ``reasons``, ``seed`` and
+    ``logprobs`` are None while unknown; ``in_format`` is True if a probe was answered in the requested form.
+    ``num_ctx`` is the context last requested from Ollama. ``at`` is the time of the last reply or refusal (Unix
+    seconds).
     """
 
     dropped: set[str] = field(default_factory=set)
@@ -83,11 +83,11 @@ class Known:
     at: float = 0.0
 
     def limited(self, tokens: int) -> int:
-        """An output limit that the server takes."""
+        """Return an output limit that the server accepts."""
         return tokens if self.most_tokens is None else min(tokens, self.most_tokens)
 
     def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:
-        """The messages as the server takes them."""
+        """Return the messages in the form that the server accepts."""
         plain = [{"role": message.role, "content": message.content} for message in messages]
         if not self.no_system:
             return plain
@@ -98,8 +98,10 @@ class Known:
         return rest
 
     def learn(self, message: str, sent: Mapping[str, Any]) -> bool:
-        """Take a lesson from a refusal of ``sent`` (names of parameters with what they were): True when the next try
-        will differ. Each parameter is given up once."""
+        """Learn from a refusal of ``sent`` (parameters by name); return True if the next attempt will differ.
+
+        Each parameter is given up once.
+        """
         learned = (
             self._learn_schema(message, sent)
             or self._learn_limit(message, sent)
@@ -111,18 +113,18 @@ class Known:
         return learned
 
     def learn_system(self, message: str, sent: Mapping[str, Any]) -> bool:
-        """Take the lesson that there may be no system message, which some servers tell as a fault of their own."""
+        """Learn that system messages are not supported, which some servers report as their own error."""
         if not sent.get("system") or not _SYSTEM.search(message):
             return False
         self.no_system = True
         return True
 
     def without_schema(self) -> None:
-        """Note that the server cannot be held to a schema."""
+        """Record that the server does not support schemas."""
         self.schema, self.at = "none", time.time()
 
     def took_schema(self, bounded: bool) -> None:
-        """Note that a schema was taken."""
+        """Record that a schema was accepted."""
         if not self.schema:
             self.schema = "full" if bounded else "plain"
 
@@ -166,18 +168,18 @@ class Known:
 
 
 class Capabilities:
-    """``Known`` for each (address, model). Safe to read from other threads than the engine's."""
+    """``ModelCapabilities`` for each (address, model). Safe to read from other threads than the engine's."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Known] = {}
+        self._known: dict[tuple[str, str], ModelCapabilities] = {}
         self._guard = threading.Lock()
 
-    def of(self, place: Connection, model: str) -> Known:
+    def of(self, place: Connection, model: str) -> ModelCapabilities:
         """What is known of a model at a server; nothing at first."""
         with self._guard:
-            return self._known.setdefault((place.base_url, model), Known())
+            return self._known.setdefault((place.base_url, model), ModelCapabilities())
 
-    def seen(self, place: Connection, model: str) -> Known | None:
+    def seen(self, place: Connection, model: str) -> ModelCapabilities | None:
         """What is known of a model, None when it never answered or refused anything."""
         with self._guard:
             known = self._known.get((place.base_url, model))
@@ -200,14 +202,14 @@ class Capabilities:
     def recall(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take over what another process learned, unless it is old. Of servers on this machine only what they can do is
         taken, not what they refused: another may have come to the same port, and to ask once costs nothing there."""
-        names = {one.name for one in fields(Known)}
+        names = {one.name for one in fields(ModelCapabilities)}
         for row in rows:
             if time.time() - row["at"] > REMEMBERED_SECONDS:
                 continue
-            known = Known(**{name: value for name, value in row.items() if name in names})
+            known = ModelCapabilities(**{name: value for name, value in row.items() if name in names})
             known.dropped = set(known.dropped)
             if Connection(name="any", base_url=row["base_url"]).local:
-                known = Known(
+                known = ModelCapabilities(
                     context=known.context,
                     reasons=known.reasons,
                     seed=known.seed,

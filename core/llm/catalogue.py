@@ -1,4 +1,4 @@
-"""What models a connection offers, asked live through the official packages."""
+"""Models that a connection offers, listed through the official packages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ LIST_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """One model at a server; ``size_bytes``, ``family``, ``parameters`` and whether it is ``loaded`` into memory are
-    what Ollama tells of it."""
+    """A model at a server.
+
+    Only Ollama reports ``size_bytes``, ``family``, ``parameters`` and ``loaded`` (in memory).
+    """
 
     name: str
     size_bytes: int | None = None
@@ -106,7 +108,7 @@ def _from_ollama(place: Connection, key: str | None) -> list[ModelCard]:
 
 
 def _loaded(client: Any) -> frozenset[str]:
-    """Names of the models that wait in memory; none where a server does not tell."""
+    """Return the names of the loaded models; none if a server does not report them."""
     import ollama
 
     try:

@@ -1,4 +1,4 @@
-"""Connections: where models are, and the key that goes there and nowhere else."""
+"""Connections: the addresses of models, and their keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
 
 
 class Connection(BaseModel):
-    """A named place that answers. ``base_url`` has no trailing slash; ``dialect`` is the API spoken there."""
+    """A named server. ``base_url`` has no trailing slash; ``dialect`` is its API."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,12 +29,12 @@ class Connection(BaseModel):
 
     @property
     def local(self) -> bool:
-        """Whether it is on this machine."""
+        """True if the server is on this machine."""
         return not self.base_url or (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE
 
     @property
     def environment_variables(self) -> tuple[str, ...]:
-        """Where the key is looked for, first hit wins."""
+        """Names of the environment variables for the key, in order."""
         own = f"MOOT_{re.sub(r'[^A-Z0-9]', '_', self.name.upper())}_API_KEY"
         return (own, *_CUSTOMARY.get(self.name, ()))
 
@@ -105,7 +105,7 @@ def find_key(place: Connection) -> str | None:
 
 
 def remember_key(place: Connection, key: str) -> None:
-    """Put a key into the system keyring. Raises UsageError when the machine has none."""
+    """Store a key in the system keyring. Raises UsageError if the machine has none."""
     import keyring
     from keyring.errors import KeyringError
 

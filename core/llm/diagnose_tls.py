@@ -1,4 +1,4 @@
-"""Why a server that was never heard cannot be: whether what listens there speaks TLS or plain HTTP."""
+"""Diagnose an unreachable server: does its port speak TLS or plain HTTP?"""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from core import errors
 from core.llm.connections import Connection
 
 LOOK_SECONDS = 2.0
-"""How long each look waits. It comes after a failure, and somebody sits before it."""
+"""Longest wait of each check in seconds, while a person waits."""
 
 _SWAPPED = {"http": "https", "https": "http"}
 
 
-async def explained(error: errors.ModelError, place: Connection) -> errors.ModelError:
-    """The error, or, where the address begins with the wrong of http:// and https://, one that says so and is not
-    retried. Nothing of a request or a key is sent to find out."""
+async def explain_tls_error(error: errors.ModelError, place: Connection) -> errors.ModelError:
+    """Return the error, or a final one if the address begins with the wrong of http:// and https://.
+
+    No part of a request and no key is sent.
+    """
     parts = urlsplit(place.base_url)
     secure = parts.scheme == "https"
     if parts.scheme not in _SWAPPED or not isinstance(error, errors.Unreachable if secure else errors.CutStream):
@@ -44,7 +46,7 @@ async def explained(error: errors.ModelError, place: Connection) -> errors.Model
 
 
 async def _answers_plainly(host: str, port: int) -> bool | None:
-    """Whether plain HTTP is answered; None when connections are accepted and nothing is said."""
+    """Return True if plain HTTP is answered, None if connections are accepted without any data."""
     async with asyncio.timeout(LOOK_SECONDS):
         reader, writer = await asyncio.open_connection(host, port)
     with contextlib.closing(writer):

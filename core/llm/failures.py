@@ -1,4 +1,4 @@
-"""From what a server says when it fails to the error that names the remedy."""
+"""Map a server's failure to the error that names the remedy."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
 ADDRESS_REMEDY = "Check the address, which for most servers ends in /v1, and the model."
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _SHOWN = 500
-"""Characters of a server's own words that are kept."""
+"""Characters of a server's message that are kept."""
 _PATIENCE = 300.0
-"""Seconds of Retry-After beyond which waiting is left to the next try."""
+"""Longest accepted Retry-After in seconds."""
 
 _SECRET = 8
 """Characters from which on a key is one; below, it is a placeholder such as ``none`` that may stand in any sentence."""
@@ -67,7 +67,7 @@ _TELLING = 12
 
 
 def redacted(text: str, key: str | None) -> str:
-    """``text`` without the key, should a server have sent it back, whole or cut short."""
+    """Return ``text`` without the key, whole or truncated, in case a server echoed it."""
     if not key or len(key) < _SECRET:
         return text
     start = key[:_TELLING]
@@ -78,25 +78,25 @@ def redacted(text: str, key: str | None) -> str:
 
 
 def hide_key(error: ModelError, key: str | None) -> None:
-    """Take the key out of all that the error says. What caused it is let go of, as its words are the server's own."""
+    """Remove the key from an error and drop its cause, which contains the server's own text."""
     error.message, error.remedy = redacted(error.message, key), redacted(error.remedy, key)
     error.partial, error.said = redacted(error.partial, key), redacted(error.said, key)
     error.args = (error.message, error.remedy)
     error.__cause__, error.__suppress_context__ = None, True
 
 
-def told(body: bytes) -> tuple[str, str]:
-    """(message, code) out of an error body in any of the usual shapes; the body's beginning when it has none."""
+def parse_error_body(body: bytes) -> tuple[str, str]:
+    """Return (message, code) from an error body in any usual form, else the beginning of the body."""
     try:
         data: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return plain(body[:_SHOWN].decode("utf-8", "replace")), ""
+        return printable(body[:_SHOWN].decode("utf-8", "replace")), ""
     text, code = _picked(data)
-    return text or plain(body[:_SHOWN].decode("utf-8", "replace")), code
+    return text or printable(body[:_SHOWN].decode("utf-8", "replace")), code
 
 
-def plain(text: object) -> str:
-    """What a server says, in one line that can be shown anywhere: no control characters, no halves of characters."""
+def printable(text: object) -> str:
+    """Return a server's message as one printable line, without control characters and lone surrogates."""
     return _CONTROL.sub(" ", storable(str(text)[:_SHOWN])).strip()
 
 
@@ -105,13 +105,13 @@ def _picked(data: Any) -> tuple[str, str]:
         data = data[0]
     inner = data.get("error", data) if isinstance(data, dict) else data
     if not isinstance(inner, dict):
-        return plain(inner), ""
+        return printable(inner), ""
     text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
-    return plain(text), plain(" ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key)))
+    return printable(text), printable(" ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key)))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait (``Retry-After`` in seconds or as a date, ``retry-after-ms``), 0 to 300."""
+    """Return the requested wait in seconds, 0 to 300, from ``Retry-After`` (seconds or date) or ``retry-after-ms``."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     seconds = _number(headers.get("retry-after", "")) if milliseconds is None else milliseconds / 1000
     if seconds is None:
@@ -132,8 +132,8 @@ def _number(text: str) -> float | None:
 
 
 def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
-    """The error for an HTTP status that is not 200."""
-    return _error(status, *told(body), headers, role_model)
+    """Return the error for an HTTP status other than 200."""
+    return _error(status, *parse_error_body(body), headers, role_model)
 
 
 def _error(status: int, text: str, code: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
@@ -164,7 +164,7 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
         return errors.RateLimited(said, retry_after=retry_after(headers))
     if 300 <= status < 400:
         return errors.BadRequest(
-            f"{said[:-1]}: it redirects to {plain(headers.get('location', 'another place'))}.",
+            f"{said[:-1]}: it redirects to {printable(headers.get('location', 'another place'))}.",
             "Redirects are not followed, as the key would go along. Enter the final address.",
         )
     if status in (408, 409, 425) or status >= 500:
@@ -173,15 +173,17 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
 
 
 def _too_long(status: int, whole: str) -> bool:
-    """Whether the prompt is what is too long. A limit on tokens a minute speaks of too many tokens, too: only a request
-    that is larger than the whole of it does not fit, and waiting does not help."""
+    """Return True if the prompt is too long.
+
+    Rate limits also mention too many tokens; only a request larger than the whole limit is too long.
+    """
     if status == 429:
         return bool(re.search(r"request too large|must be reduced", whole, re.IGNORECASE))
     return bool(_CONTEXT.search(whole))
 
 
 def from_event(event: Any, role_model: RoleModel) -> ModelError:
-    """The error for an error event in a stream that had begun with 200."""
+    """Return the error for an error event in a stream that began with 200."""
     text, code = _picked(event)
     status = event.get("code") if isinstance(event, dict) else None
     if isinstance(status, int) and 400 <= status < 600:
@@ -194,5 +196,5 @@ def from_event(event: Any, role_model: RoleModel) -> ModelError:
 
 
 def _remedy(said: str) -> str:
-    """What to do about a server's fault where its words tell, else nothing."""
+    """Return the remedy for a server fault if its message shows one, else an empty text."""
     return _MEMORY_REMEDY if _MEMORY.search(said) else ""

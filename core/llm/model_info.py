@@ -1,4 +1,4 @@
-"""What servers tell of a model when asked: how much context it has, whether it thinks. Costs nothing, never fails."""
+"""Model information that servers publish: context length and reasoning. Costs nothing, never fails."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ class ModelInfo:
     reasons: bool | None = None
 
 
-async def facts(session: aiohttp.ClientSession, place: Connection, key: str | None, model: str) -> ModelInfo:
-    """What is told of a model: by Ollama's show, llama.cpp's props, a list of models, or by genai-prices.
+async def fetch_model_info(session: aiohttp.ClientSession, place: Connection, key: str | None, model: str) -> ModelInfo:
+    """Return the published information on a model.
 
-    Nothing for the built-in model, and where a server does not answer within ``FACT_SECONDS``.
+    Sources are Ollama's show, llama.cpp's props, the list of models, and genai-prices. Empty for the built-in model and
+    for servers that do not answer within ``FACT_SECONDS``.
     """
     if place.dialect == "builtin":
         return ModelInfo()

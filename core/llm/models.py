@@ -1,4 +1,4 @@
-"""Whoever can be asked, behind one door: the engine's ``Models`` port over all connections."""
+"""Models behind one interface: the engine's ``Models`` over all connections."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import diagnose_tls, model_info, ollama_chat, openai_chat, probe, schemas, streaming, wire
-from core.llm.capabilities import Capabilities, Known
+from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, find_key
 from core.llm.failures import hide_key, redacted
 from core.llm.limits import Limits
 from core.llm.prices import Prices
-from core.llm.reply import OnDelta, estimated
 from core.llm.request import ModelRequest
+from core.llm.usage import OnDelta, estimate_usage
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
 PLAIN = ("lexical",)
 """Built-in models that are the same in every project."""
 BUILTIN_MODELS = (*PLAIN, classifier_model.NAME)
 SEEDS_APART = 1000
-"""How far the seeds of two samples of one request lie apart: more than a run has iterations."""
+"""Distance between the seeds of two samples of one request; more than a run has iterations."""
 _NOTHING: Mapping[str, Any] = {}
 
 
 class ModelLibrary:
-    """The connections by name, one HTTP session, and what was learned of each server.
+    """Connections by name, one HTTP session, and the known capabilities of each server.
 
-    To be used and closed within one event loop.
+    Use and close it within one event loop.
     """
 
     def __init__(self, connections: Iterable[Connection] = ()) -> None:
@@ -51,17 +51,17 @@ class ModelLibrary:
         self._keys: dict[str, str | None] = {}
 
     def add(self, place: Connection) -> None:
-        """Add or replace a connection; its key is looked up anew."""
+        """Add or replace a connection; its key is looked up again."""
         self.connections[place.name] = place
         self._keys.pop(place.name, None)
 
     def remove(self, name: str) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self.connections.pop(name, None)
         self._keys.pop(name, None)
 
     def place(self, name: str) -> Connection:
-        """The connection of this name; UsageError listing those there are."""
+        """Return the connection with this name. Raises UsageError, which lists the known ones."""
         try:
             return self.connections[name]
         except KeyError:
@@ -84,7 +84,7 @@ class ModelLibrary:
     async def ask(
         self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> Reply:
-        """One request to whoever sits there; raises a ModelError. No retries in here."""
+        """Send one request and return its reply, without retries. Raises ModelError."""
         place = self._place_of(role_model)
         if place.dialect == "builtin":
             classifier = (
@@ -98,16 +98,16 @@ class ModelLibrary:
         if role_model.connection != BUILTIN:
             self.capabilities.of(self._place_of(role_model), role_model.model).in_format = in_format
 
-    async def look_up(self, role_model: RoleModel) -> Known:
+    async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
         """What is known of the seat's model after the server was asked for what it tells for nothing. Never fails."""
         place = self._place_of(role_model)
         known = self.capabilities.of(place, role_model.model)
-        told = await model_info.facts(self.session, place, await self.key(place), role_model.model)
+        told = await model_info.fetch_model_info(self.session, place, await self.key(place), role_model.model)
         known.context = told.context or known.context
         known.reasons = told.reasons if known.reasons is None else known.reasons
         return known
 
-    async def examine(self, role_model: RoleModel, settings: RunSettings) -> Known:
+    async def examine(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
         """What the seat's model can do, found out anew with four tiny asks. What fails stays unknown."""
         place = self._place_of(role_model)
         known = self.capabilities.of(place, role_model.model)
@@ -146,7 +146,7 @@ class ModelLibrary:
             reply = await wire.ask(self.session, dialect, request, known, heard)
         except ModelError as failed:
             # Only where nothing was ever heard: a server that has answered speaks what its address says.
-            error = failed if known.at else await diagnose_tls.explained(failed, place)
+            error = failed if known.at else await diagnose_tls.explain_tls_error(failed, place)
             if place.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not there yet, get it: ollama pull {role_model.model}"
             hide_key(error, key)
@@ -165,7 +165,7 @@ class ModelLibrary:
         settings: RunSettings,
         more: Mapping[str, Any] = _NOTHING,
     ) -> ModelRequest:
-        """An ask on its way to a server, with ``more`` parameters by name."""
+        """Return the request for a server, with ``more`` parameters by name."""
         seed = role_model.sampling.seed
         return ModelRequest(
             place=place,
@@ -173,20 +173,20 @@ class ModelLibrary:
             role_model=role_model,
             ask=ask,
             seed=None if seed is None else seed + settings.iteration + SEEDS_APART * ask.sample,
-            schema=schemas.wanted(role_model.sampling, ask, settings.codebook),
+            schema=schemas.request_schema(role_model.sampling, ask, settings.codebook),
             silence=settings.handling.silence or streaming.SILENCE_SECONDS,
             price=lambda usage: self.prices.cost(place, role_model.model, usage),
             more=more,
         )
 
     def max_cost(self, role_model: RoleModel, ask: Request) -> float:
-        """The most in dollars that this ask can cost; 0 where nothing is paid or no price is known."""
+        """Return the highest price of a request in dollars; 0 for a free model or an unknown price."""
         characters = sum(len(message.content) for message in ask.messages)
         usage = Usage(prompt_tokens=characters, completion_tokens=role_model.sampling.max_tokens)
         return self.cost(role_model, usage) or 0.0
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
-        """Dollars for these tokens, None when no price is known."""
+        """Return the price of these tokens in dollars, None if unknown."""
         return self.prices.cost(self.place(role_model.connection), role_model.model, usage)
 
     def priced(self, role_model: RoleModel) -> bool:
@@ -201,7 +201,7 @@ class ModelLibrary:
         """The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
         belong in the key; a server's reply depends on what was sent alone: the schema, where one was meant to be."""
         if role_model.connection != BUILTIN:
-            schema = schemas.wanted(role_model.sampling, ask, settings.codebook)
+            schema = schemas.request_schema(role_model.sampling, ask, settings.codebook)
             return {} if schema is None else {"schema": schema}
         salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
         return (
@@ -222,8 +222,7 @@ class ModelLibrary:
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        """The one HTTP session, made in the loop that first asks. Proxies and netrc files are not obeyed, cookies not
-        kept."""
+        """The HTTP session, created in the loop that first uses it. It ignores proxies, netrc files and cookies."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
@@ -234,14 +233,14 @@ class ModelLibrary:
         return self._session
 
     async def close(self) -> None:
-        """Close the HTTP session and let its transports go."""
+        """Close the HTTP session and its transports."""
         if self._session is not None:
             await self._session.close()
             await asyncio.sleep(0)
             self._session = None
 
     async def key(self, place: Connection) -> str | None:
-        """The key that goes to this address, None without one."""
+        """Return the key for this address, None without one."""
         if place.base_url != self.connections[place.name].base_url:
             return None  # a resumed run points elsewhere than the connection does now: the key does not go there
         if place.name not in self._keys:
@@ -249,7 +248,7 @@ class ModelLibrary:
         return self._keys[place.name]
 
     def forget_keys(self) -> None:
-        """Look keys up again, after one was typed."""
+        """Look up keys again, after one was entered."""
         self._keys.clear()
 
 
@@ -272,7 +271,7 @@ async def _ask_builtin(
             await asyncio.sleep(1 / settings.pace)
     else:
         on_delta(text, False)
-    counted = estimated(sum(len(message.content) for message in ask.messages), len(text))
+    counted = estimate_usage(sum(len(message.content) for message in ask.messages), len(text))
     usage = Usage(counted.prompt_tokens, counted.completion_tokens, estimated=True)
     return Reply(text, usage=usage, cost_usd=0.0)
 

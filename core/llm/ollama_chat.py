@@ -10,11 +10,11 @@ import aiohttp
 from core import errors
 from core.debate.turns import Usage
 from core.llm import streaming
-from core.llm.capabilities import Known
+from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event
-from core.llm.reply import count
 from core.llm.request import ModelRequest
 from core.llm.schemas import Schema
+from core.llm.usage import parse_token_count
 from core.runs import RoleModel
 
 PATH = "/api/chat"
@@ -45,8 +45,10 @@ def optional(request: ModelRequest) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value is not None} | dict(request.more)
 
 
-def body(request: ModelRequest, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
-    """What goes out. Raises ContextTooLong where the model's context is known and cannot hold the prompt."""
+def body(
+    request: ModelRequest, known: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
+) -> dict[str, Any]:
+    """Return the body of the request."""
     limit = known.limited(request.role_model.sampling.max_tokens)
     made: dict[str, Any] = {
         "model": request.role_model.model,
@@ -78,7 +80,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
         builder.check_stall(role_model)
 
 
-def _context(request: ModelRequest, limit: int, known: Known) -> int:
+def _context(request: ModelRequest, limit: int, known: ModelCapabilities) -> int:
     """Tokens of context to ask for: a power of two, and never less than was asked for before, as Ollama loads the model
     anew whenever it changes; at most what the model has."""
     least = request.characters // _SURELY
@@ -105,7 +107,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
     if event.get("done"):
         builder.finish = str(event.get("done_reason") or "stop")
         builder.usage = Usage(
-            prompt_tokens=count(event.get("prompt_eval_count")),
-            completion_tokens=count(event.get("eval_count")),
+            prompt_tokens=parse_token_count(event.get("prompt_eval_count")),
+            completion_tokens=parse_token_count(event.get("eval_count")),
             estimated=event.get("eval_count") is None,
         )

@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI defined them and many servers speak them."""
+"""Chat completions as defined by OpenAI and offered by many servers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import aiohttp
 from core import errors
 from core.debate.turns import Usage
 from core.llm import streaming
-from core.llm.capabilities import Known
-from core.llm.failures import from_event, plain
-from core.llm.reply import count
+from core.llm.capabilities import ModelCapabilities
+from core.llm.failures import from_event, printable
 from core.llm.request import ModelRequest
 from core.llm.schemas import NAME, Schema
+from core.llm.usage import parse_token_count
 from core.runs import RoleModel
 
 PATH = "/chat/completions"
 
 
 def optional(request: ModelRequest) -> dict[str, Any]:
-    """The parameters that a server may refuse, as they are meant."""
+    """Return the parameters that a server may refuse."""
     sampling = request.role_model.sampling
     chosen = {
         "temperature": sampling.temperature,
@@ -33,8 +33,10 @@ def optional(request: ModelRequest) -> dict[str, Any]:
     return {**meant, **request.more, "stream": True, "stream_options": {"include_usage": True}}
 
 
-def body(request: ModelRequest, known: Known, optional: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
-    """What goes out."""
+def body(
+    request: ModelRequest, known: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
+) -> dict[str, Any]:
+    """Return the body of the request."""
     made = {"model": request.role_model.model, "messages": request.messages(known, schema), **optional}
     if "stream" not in made:
         made.pop("stream_options", None)
@@ -124,7 +126,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
             text, thought = _parts(part.get("content", choice.get("text")))
             builder.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
-                raise errors.Refused(f"{role_model.model} declined: {plain(part['refusal'])}")
+                raise errors.Refused(f"{role_model.model} declined: {printable(part['refusal'])}")
         if choice.get("logprobs"):
             builder.logprobs = True
         if choice.get("error"):
@@ -149,8 +151,8 @@ def _usage(data: dict[str, Any]) -> Usage:
     prompt = data.get("prompt_tokens_details") or {}
     completion = data.get("completion_tokens_details") or {}
     return Usage(
-        prompt_tokens=count(data.get("prompt_tokens")),
-        completion_tokens=count(data.get("completion_tokens")),
-        cached_tokens=count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else 0,
-        reasoning_tokens=count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else 0,
+        prompt_tokens=parse_token_count(data.get("prompt_tokens")),
+        completion_tokens=parse_token_count(data.get("completion_tokens")),
+        cached_tokens=parse_token_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else 0,
+        reasoning_tokens=parse_token_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else 0,
     )

@@ -1,5 +1,4 @@
-"""What a reply costs: by the person's own prices, else by the published ones that genai-prices ships (nothing is
-fetched)."""
+"""Prices of replies: the user's own, else those published in genai-prices. Nothing is fetched."""
 
 from __future__ import annotations
 
@@ -18,26 +17,26 @@ _PROVIDERS = {
     "openrouter.ai": "openrouter",
 }
 ANY_MODEL = "*"
-"""In the place of a model's name: the own price of every model of a connection that has none of its own."""
+"""Model name for a price that applies to all models of a connection without their own price."""
 
 
 class Prices:
-    """Dollars for tokens. ``own`` maps ``connection/model``, or ``connection/*``, to what a person typed."""
+    """Prices of tokens. ``own`` maps ``connection/model`` or ``connection/*`` to the user's prices."""
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
         self.own: dict[str, Price] = dict(own or {})
 
     def own_price(self, place: Connection, model: str) -> Price | None:
-        """What the person typed for this model, or for all of its connection's."""
+        """Return the user's price for this model or its connection."""
         return self.own.get(f"{place.name}/{model}") or self.own.get(f"{place.name}/{ANY_MODEL}")
 
     def rates(self, place: Connection, model: str) -> tuple[float, float, float] | None:
-        """Dollars a token: (prompt, cached prompt, completion); None when no price is known."""
+        """Return dollars per token: (prompt, cached prompt, completion); None if unknown."""
         own = self.own_price(place, model)
         return list_rates(place, model) if own is None else own.per_token
 
     def cost(self, place: Connection, model: str, usage: Usage) -> float | None:
-        """Dollars for these tokens, None when no price is known."""
+        """Return the price of these tokens in dollars, None if unknown."""
         per_token = self.rates(place, model)
         if per_token is None:
             return None
@@ -50,14 +49,16 @@ class Prices:
 
 
 def provider_of(place: Connection) -> str | None:
-    """The name by which genai-prices knows who answers at an address, None for anybody else."""
+    """Return the genai-prices name of the provider at an address, None if unknown."""
     return next((name for host, name in _PROVIDERS.items() if f"//{host}" in place.base_url), None)
 
 
 @lru_cache(maxsize=4096)
 def list_rates(place: Connection, model: str) -> tuple[float, float, float] | None:
-    """The published price in dollars a token: (prompt, cached prompt, completion), at a typical prompt length; zeros
-    for the built-in model and Ollama on this machine, None when no price is known."""
+    """Return the published dollars per token: (prompt, cached prompt, completion), for a typical prompt length.
+
+    Zeros for the built-in model and a local Ollama, None if unknown.
+    """
     if place.dialect == "builtin" or (place.dialect == "ollama" and place.local):
         return (0.0, 0.0, 0.0)
     provider = provider_of(place)

@@ -1,4 +1,4 @@
-"""What a model at a server can do, found out with a handful of tiny asks: more than a run's preflight may cost."""
+"""Probe what a model at a server can do with a few short requests; more than the preflight of a run may cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
 from core.errors import ModelError
-from core.llm.capabilities import Known
+from core.llm.capabilities import ModelCapabilities
 from core.prompts.messages import Message
 from core.runs import Sampling
 
@@ -23,15 +23,17 @@ RAIN = Request(
 )
 BOOK = Codebook(name="probe", labels=(Label(name="Weather"), Label(name="Food")))
 TOKENS = 400
-"""Enough for a model that thinks before it says eight words."""
+"""Enough for a model that reasons before it writes eight words."""
 
 Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[Reply]]
 """(ask, sampling, further parameters) -> the reply; raises ModelError."""
 
 
-async def examine(send: Send, known: Known) -> None:
-    """Find out whether the seed is kept, log probabilities are given and a schema is obeyed, and note it in ``known``,
-    which learns from refusals by itself. What fails for another reason stays unknown. At most four asks."""
+async def examine(send: Send, known: ModelCapabilities) -> None:
+    """Probe seed, log probabilities and schema, and record the results in ``known``.
+
+    ``known`` learns from refusals by itself. Other failures leave a capability unknown. Sends at most four requests.
+    """
     free = Sampling(temperature=1.0, seed=7, max_tokens=TOKENS)
     first, again, odds, held = await asyncio.gather(
         _tried(send, WORDS, free, {}),

@@ -1,4 +1,4 @@
-"""One ask on its way to a server: all that is meant, before anything is left out for the server's sake."""
+"""A request to a server, complete, before the parameters that the server refuses are left out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 
 from core.debate.turns import Request, Usage
 from core.documents import storable
-from core.llm.capabilities import Known
+from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Connection
 from core.llm.schemas import Schema, instruction, without_bounds
 from core.runs import RoleModel
@@ -19,9 +19,11 @@ from core.runs import RoleModel
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Where it goes, what it asks, and what the caller knows. ``seed`` is that of the iteration, ``schema`` what the
-    reply is to be held to, ``silence`` the seconds without a byte after which the server is given up, ``price`` gives
-    dollars for tokens or None."""
+    """A request with its address and settings.
+
+    ``seed`` is the seed of the iteration, ``schema`` the schema of the reply, ``silence`` the longest wait for the next
+    byte in seconds. ``price`` returns dollars for tokens, or None. ``more`` are further parameters by name.
+    """
 
     place: Connection
     key: str | None
@@ -36,23 +38,23 @@ class ModelRequest:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes out besides the body."""
+        """HTTP headers."""
         return {"authorization": f"Bearer {self.key}"} if self.key else {}
 
     @property
     def characters(self) -> int:
-        """Length of the prompt."""
+        """Length of the prompt in characters."""
         return sum(len(message.content) for message in self.ask.messages)
 
-    def schema_for(self, known: Known) -> Schema | None:
-        """The schema as this server takes it; None where it takes none or none is wanted."""
+    def schema_for(self, known: ModelCapabilities) -> Schema | None:
+        """Return the schema that this server accepts, None if there is none."""
         if self.schema is None or known.schema == "none":
             return None
         plain: Schema = without_bounds(self.schema)
         return plain if known.schema == "plain" else self.schema
 
-    def messages(self, known: Known, schema: Schema | None) -> list[dict[str, str]]:
-        """The messages as this server takes them; with a schema, a sentence on it stands at the end."""
+    def messages(self, known: ModelCapabilities, schema: Schema | None) -> list[dict[str, str]]:
+        """Return the messages in the form that this server accepts, with a sentence on the schema at the end."""
         messages = known.messages(self.ask.messages)
         if schema is not None:
             last = messages[-1]
@@ -60,22 +62,24 @@ class ModelRequest:
         return messages
 
     def sent(self, body: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
-        """What went out, by the names of ``Known.learn``; ``schema`` tells whether it had its bounds."""
+        """Return what was sent, by the names of ``ModelCapabilities.learn``; ``schema`` says if it kept its bounds."""
         system = any(message.role == "system" for message in self.ask.messages)
         told = {**body, **body.get("options", {}), "system": system}
         return told if schema is None else {**told, "schema": schema == self.schema}
 
-    def unsent(self, known: Known, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """Names of what was meant and left out, as the reply reports them."""
+    def unsent(self, known: ModelCapabilities, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of parameters that were left out, for the reply."""
         names = {name for name in known.dropped if name in parameters}
         if self.schema is not None and known.schema == "none":
             names.add("response_format")
         return tuple(sorted(names))
 
 
-def packed(body: Mapping[str, Any]) -> bytes:
-    """A body as JSON. It always can be: half a character is replaced, and an integer beyond 64 bits goes out as it is,
-    for the server to refuse."""
+def encode_body(body: Mapping[str, Any]) -> bytes:
+    """Return a body as JSON.
+
+    Lone surrogates are replaced; integers beyond 64 bits are sent as they are, for the server to refuse.
+    """
     try:
         return orjson.dumps(body)
     except orjson.JSONEncodeError:

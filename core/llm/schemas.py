@@ -21,7 +21,7 @@ NAME = "decision"
 REASON_CHARACTERS, QUOTE_CHARACTERS, QUOTES = 1200, 300, 4
 _BOUNDS = frozenset({"maxLength", "maxItems", "minItems"})
 _LISTED_SCALE = 21
-"""Steps up to which a scale is spelt out: some servers enforce lists of numbers, but not ranges."""
+"""Largest number of scale points that are listed; some servers enforce lists of numbers, but not ranges."""
 
 INSTRUCTION = (
     "Give this answer as one JSON object and nothing else, in place of the closing line. Its keys are {keys}. "
@@ -29,8 +29,8 @@ INSTRUCTION = (
 )
 
 
-def wanted(sampling: Sampling, ask: Request, codebook: Codebook) -> Schema | None:
-    """The schema that this ask is meant to go out with, None when it is to be answered in plain text."""
+def request_schema(sampling: Sampling, ask: Request, codebook: Codebook) -> Schema | None:
+    """Return the schema for a request, None for a plain-text reply."""
     if ask.form == "text" or not codebook.labels:
         return None
     if sampling.json_schema == "on" or (sampling.json_schema == "auto" and ask.retry > 0):
@@ -39,7 +39,7 @@ def wanted(sampling: Sampling, ask: Request, codebook: Codebook) -> Schema | Non
 
 
 def schema_for(ask: Request, codebook: Codebook) -> Schema:
-    """The schema of what an ask expects. Every key is required and no other allowed, as strict servers demand."""
+    """Return the schema of a reply form. Every key is required and no other is allowed, as strict servers demand."""
     match ask.form:
         case "choice":
             decision: Schema = {"quotes": _quotes(), "label": {"type": "string", "enum": list(codebook.names)}}
@@ -53,12 +53,12 @@ def schema_for(ask: Request, codebook: Codebook) -> Schema:
 
 
 def instruction(schema: Schema) -> str:
-    """One sentence for the model, as a schema alone constrains it without info it why."""
+    """Return a sentence for the prompt, because a schema constrains a model without explaining the format."""
     return INSTRUCTION.format(keys=", ".join(f'"{key}"' for key in schema["properties"]))
 
 
 def without_bounds(schema: Any) -> Any:
-    """The schema without lengths and counts, which some servers refuse."""
+    """Return the schema without lengths and counts, which some servers refuse."""
     if isinstance(schema, Mapping):
         kept = {key: value for key, value in schema.items() if not (key in _BOUNDS and isinstance(value, int))}
         return {key: without_bounds(value) for key, value in kept.items()}

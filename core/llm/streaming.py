@@ -20,9 +20,9 @@ from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
 from core.debate.turns import Reply, Usage
-from core.llm.failures import ADDRESS_REMEDY, from_status, plain
-from core.llm.reply import OnDelta, estimated
-from core.llm.request import ModelRequest, packed
+from core.llm.failures import ADDRESS_REMEDY, from_status, printable
+from core.llm.request import ModelRequest, encode_body
+from core.llm.usage import OnDelta, estimate_usage
 from core.runs import RoleModel
 
 END_OF_STREAM_SECONDS = 5.0
@@ -235,12 +235,12 @@ class ReplyBuilder:
     def note_finish(self, why: Any) -> None:
         """Note the finish reason, if there is one; some servers send a null as text."""
         if isinstance(why, str) and why.strip().casefold() not in ("", "null", "none"):
-            self.finish = plain(why)
+            self.finish = printable(why)
 
     def note_model(self, name: Any) -> None:
         """Note the server's name of the model; the first valid name counts."""
         if not self.served and isinstance(name, str):
-            self.served = plain(name)
+            self.served = printable(name)
 
     def check_stall(self, role_model: RoleModel) -> None:
         """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""
@@ -252,7 +252,7 @@ class ReplyBuilder:
         reported = self.usage
         if reported is not None and (reported.prompt_tokens or reported.completion_tokens):  # zeros mean unknown
             return reported
-        return estimated(prompt_characters, sum(map(len, self.text)) + sum(map(len, self.reasoning)))
+        return estimate_usage(prompt_characters, sum(map(len, self.text)) + sum(map(len, self.reasoning)))
 
     def billed(self, prompt_characters: int) -> tuple[int, int]:
         """Return (prompt, completion) tokens of a failed attempt; zeros if nothing was received."""
@@ -321,7 +321,7 @@ async def post(
         sent = await _post(
             session,
             url,
-            data=packed(body),
+            data=encode_body(body),
             headers={**kinds, **request.headers},
             timeout=timeout,
             allow_redirects=False,
@@ -351,11 +351,11 @@ async def post(
         ) from error
     except aiohttp.ClientResponseError as error:
         raise errors.MalformedStream(
-            f"{role_model.connection} sent what is not HTTP ({plain(error.message)})."
+            f"{role_model.connection} sent what is not HTTP ({printable(error.message)})."
         ) from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
         if isinstance(error.__cause__, ContentEncodingError):
-            said = plain(error.__cause__.message)
+            said = printable(error.__cause__.message)
             raise errors.MalformedStream(
                 f"{role_model.connection} sent what cannot be unpacked ({said}).", ""
             ) from error
@@ -420,7 +420,7 @@ def _timed_out(role_model: RoleModel, builder: ReplyBuilder) -> errors.ModelErro
 
 def _why(error: aiohttp.ClientConnectorCertificateError) -> str:
     inner = error.certificate_error
-    return plain(getattr(inner, "verify_message", "") or inner)
+    return printable(getattr(inner, "verify_message", "") or inner)
 
 
 def _short(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""One request in either API: sent as the server is known to take it, and again without what it refuses."""
+"""Send a request in either API, adapted to the server, and again without the parameters that it refuses."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import aiohttp
 from core import errors
 from core.debate.turns import Reply
 from core.llm import streaming
-from core.llm.capabilities import Known
-from core.llm.reply import OnDelta
+from core.llm.capabilities import ModelCapabilities
 from core.llm.request import ModelRequest
 from core.llm.schemas import Schema
+from core.llm.usage import OnDelta
 from core.runs import RoleModel
 
 
 class Dialect(Protocol):
-    """What ``openai_chat`` and ``ollama_chat`` each know of their API."""
+    """Interface of an API: ``openai_chat`` and ``ollama_chat``."""
 
     PATH: str
 
     def optional(self, request: ModelRequest) -> dict[str, Any]:
-        """The parameters that a server may refuse, as they are meant."""
+        """Return the parameters that a server may refuse."""
 
     def body(
-        self, request: ModelRequest, known: Known, optional: Mapping[str, Any], schema: Schema | None
+        self, request: ModelRequest, known: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
     ) -> dict[str, Any]:
-        """What goes out; ``optional`` and ``schema`` hold what the server is not known to refuse."""
+        """Return the body; ``optional`` and ``schema`` leave out what the server is known to refuse."""
 
     async def receive(
         self, response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder
@@ -38,10 +38,12 @@ class Dialect(Protocol):
 
 
 async def ask(
-    session: aiohttp.ClientSession, dialect: Dialect, request: ModelRequest, known: Known, on_delta: OnDelta
+    session: aiohttp.ClientSession, dialect: Dialect, request: ModelRequest, known: ModelCapabilities, on_delta: OnDelta
 ) -> Reply:
-    """Send one ask. What the server refuses is left out once, remembered in ``known``, and named in the reply's
-    ``dropped``. Raises a ModelError."""
+    """Send a request and return its reply.
+
+    Refused parameters are left out once, remembered in ``known``, and named in the reply. Raises ModelError.
+    """
     refused: dict[str, Any] | None = None
     refusal: errors.ModelError | None = None
     while True:
@@ -79,7 +81,7 @@ async def _exchange(
     builder: streaming.ReplyBuilder,
     unsent: tuple[str, ...],
 ) -> Reply:
-    """One request and its reply. A ModelError tells what had come before it, and what that was billed."""
+    """Make one exchange. A ModelError carries the text received before it, and what was billed."""
     url = f"{request.place.base_url}{dialect.PATH}"
     try:
         try:
@@ -99,12 +101,15 @@ async def _without_schema(
     session: aiohttp.ClientSession,
     dialect: Dialect,
     request: ModelRequest,
-    known: Known,
+    known: ModelCapabilities,
     on_delta: OnDelta,
     fault: errors.ServerFault,
 ) -> Reply:
-    """A server that never took a schema broke on one: a weak one may not know what it is. Whether that was it shows
-    when the same goes out without; otherwise the fault is what it was, and nothing is concluded."""
+    """Repeat a request without a schema after a server error.
+
+    A weak server may not support schemas. If the repetition succeeds, the schema was the cause; otherwise the original
+    error is raised and nothing is learned.
+    """
     try:
         tried = replace(known, dropped=set(known.dropped), schema="none")
         reply = await ask(session, dialect, request, tried, on_delta)

@@ -14,7 +14,7 @@ from core.codebook import Codebook, Label
 from core.engine.preflight import Probe as Probe  # the screens have it from here
 from core.errors import ModelError, UsageError
 from core.llm import connections
-from core.llm.capabilities import Known as Known
+from core.llm.capabilities import ModelCapabilities as ModelCapabilities
 from core.llm.catalogue import ModelCard, list_models
 from core.llm.connections import Connection, find_key
 from core.llm.models import BUILTIN_MODELS
@@ -93,7 +93,7 @@ def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSett
     return planning.probe_all(settings, workspace.models, workspace.engine)[0], settings
 
 
-def known(workspace: Workspace, role_model: RoleModel) -> Known | None:
+def known(workspace: Workspace, role_model: RoleModel) -> ModelCapabilities | None:
     """Return the known capabilities of a role's model, None if it never answered."""
     place = workspace.models.connections.get(role_model.connection)
     return (
@@ -169,7 +169,7 @@ def probe_words(probe: Mapping[str, Any]) -> str:
     return f"{probe['model']}: {', '.join(parts)}"
 
 
-def _capabilities(known: Known | None) -> dict[str, Any] | None:
+def _capabilities(known: ModelCapabilities | None) -> dict[str, Any] | None:
     if known is None:
         return None
     return {

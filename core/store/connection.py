@@ -35,8 +35,8 @@ _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "fi
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes from file")
 
 
-def translated(error: Exception, path: Path | str) -> Exception:
-    """DuckDB's error as one that a person can act on; any other error as it is."""
+def translate_error(error: Exception, path: Path | str) -> Exception:
+    """Return DuckDB's error as one that a user can act on; any other error unchanged."""
     if isinstance(error, MootError) or not isinstance(error, duckdb.Error | OSError):
         return error
     text = str(error)
@@ -82,7 +82,7 @@ class Connection:
         self._closed = False
 
     def cursor(self) -> Cursor:
-        """A cursor of one's own, to be closed by the caller. ProjectError once the project is closed."""
+        """Return a new cursor, to be closed by the caller. Raises ProjectError if the project is closed."""
         with self._guard:
             if self._closed:
                 raise ProjectError(f"{self.path} is closed.", "Open the project again.")
@@ -91,40 +91,40 @@ class Connection:
             return cursor
 
     def rows(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query, read with this thread's cursor."""
+        """Return all rows of a query, read with this thread's cursor."""
         try:
             return self._reader().execute(sql, params).fetchall()
         except (duckdb.Error, OSError) as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def row(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
-        """The first row of a query, None when there is none."""
+        """Return the first row of a query, None if there is none."""
         return next(iter(self.rows(sql, params)), None)
 
     def arrow(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pa.Table:
-        """All rows of a query as an Arrow table."""
+        """Return all rows of a query as an Arrow table."""
         try:
             table: pa.Table = self._reader().sql(sql, params=params or None).to_arrow_table()
             return table
         except (duckdb.Error, OSError) as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def numbers(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, npt.NDArray[Any]]:
-        """The columns of a query of numbers without NULL, as arrays (on its way to numpy Arrow would import pandas)."""
+        """Return the columns of a query of numbers without NULL as arrays; Arrow would import pandas for this."""
         try:
             found = self._reader().execute(sql, params).fetchnumpy()
             return {name: np.asarray(column) for name, column in found.items()}
         except (duckdb.Error, OSError) as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def note_url(self, url: str | None) -> None:
-        """Say at which address the project is shown, for a second process that finds it locked."""
+        """Record the address of the project, for a second process that finds it locked."""
         self._ownership.note_url(url)
 
     def close(self) -> None:
-        """Close every cursor, write the log into the file and give it free. Harmless when repeated.
+        """Close every cursor, checkpoint and release the file. Harmless if repeated.
 
-        Raises StorageFull when the disk refuses the checkpoint; the log keeps what was acknowledged.
+        Raises StorageFull if the disk refuses the checkpoint; the log keeps everything acknowledged.
         """
         with self._guard:
             if self._closed:
@@ -135,7 +135,7 @@ class Connection:
                 cursor.close()
             self._root.execute("CHECKPOINT")
         except (duckdb.Error, OSError) as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
         finally:
             self._root.close()
             self._ownership.release()
@@ -171,7 +171,7 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
         root.close()
         ownership.forget()
         if isinstance(error, duckdb.Error):
-            raise translated(error, place) from error
+            raise translate_error(error, place) from error
         raise
     return Connection(place, root, ownership, made=made)
 
@@ -187,6 +187,6 @@ def _connect(path: Path) -> Cursor:
                 f"{path} is not a Moot project: it is not a DuckDB file.",
                 "Name another file with --project; this one was left as it is.",
             ) from error
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
     root.execute("SET memory_limit = '50%'")
     return root

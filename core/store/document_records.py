@@ -11,7 +11,7 @@ import duckdb
 from core.annotations import Evidence
 from core.debate.turns import ReplyError
 from core.documents import Document, Value
-from core.store.connection import Connection, translated
+from core.store.connection import Connection, translate_error
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of
 from core.store.rows import load
 
@@ -120,7 +120,7 @@ class DocumentRecords:
                 while rows := cursor.fetchmany(batch):
                     yield [_record_of(row) for row in rows]
         except duckdb.Error as error:
-            raise translated(error, self._connection.path) from error
+            raise translate_error(error, self._connection.path) from error
         finally:
             cursor.close()
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from core.errors import InputError, ProjectError
 from core.store import migrations
-from core.store.connection import CONFIG, Connection, Cursor, translated
+from core.store.connection import CONFIG, Connection, Cursor, translate_error
 
 ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"
@@ -43,7 +43,7 @@ class Dump:
             for name in _tables(cursor):
                 yield name, cursor.sql(f'SELECT * FROM "{name}"').to_arrow_reader(ROWS_AT_ONCE)
         except duckdb.Error as error:
-            raise translated(error, self._connection.path) from error
+            raise translate_error(error, self._connection.path) from error
         finally:
             cursor.close()
 
@@ -67,7 +67,7 @@ def restore(path: Path, schema: int, tables: Tables) -> None:
     except FileExistsError:
         raise ProjectError(f"{path} exists already.", "Name another file.") from None
     except OSError as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
     finally:
         for leftover in (part, part.with_name(f"{part.name}.wal")):
             with suppress(OSError):
@@ -91,7 +91,7 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
     try:
         root = duckdb.connect(str(part), config=dict(CONFIG))
     except duckdb.Error as error:
-        raise translated(error, part) from error
+        raise translate_error(error, part) from error
     try:
         migrations.migrate(root, path=str(part), upto=schema)
         known = set(_tables(root))
@@ -116,7 +116,7 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
             f"The tables do not fit a project ({str(error).splitlines()[0]}).", "The bundle is damaged or was edited."
         ) from error
     except duckdb.Error as error:
-        raise translated(error, part) from error
+        raise translate_error(error, part) from error
     finally:
         root.close()
 

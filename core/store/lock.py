@@ -1,5 +1,7 @@
-"""Who owns a project file. A lock file beside it is held for as long as the file is open, and a note beside that says
-who holds it, so that the next one can be told."""
+"""Ownership of a project file.
+
+A lock file is held while the file is open; a note beside it names the owner for a process that finds it locked.
+"""
 
 from __future__ import annotations
 

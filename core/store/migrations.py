@@ -23,18 +23,18 @@ _NAME = re.compile(r"^(\d{4})_\w+\.sql$")
 
 @lru_cache(maxsize=1)
 def scripts() -> tuple[tuple[int, str], ...]:
-    """All migrations as (number, SQL), in order, counting from 1 without a gap."""
+    """Return all migrations as (number, SQL), in order, counting from 1 without a gap."""
     found = sorted((int(match[1]), path) for path in _FOLDER.iterdir() if (match := _NAME.match(path.name)))
     return tuple((number, path.read_text(encoding="utf-8")) for number, path in found)
 
 
 def newest() -> int:
-    """The schema version that this Moot writes."""
+    """Return the schema version that this Moot writes."""
     return scripts()[-1][0]
 
 
 def version_of(cursor: DuckDBPyConnection) -> int | None:
-    """The schema version of the open file: 0 for an empty database, None when it is not a Moot project."""
+    """Return the schema version of the open file: 0 for an empty database, None if it is not a Moot project."""
     tables = {
         name
         for (name,) in cursor.execute(
@@ -76,7 +76,7 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
 
 
 def _applied(cursor: DuckDBPyConnection) -> dict[int, str]:
-    """The digests of the scripts that made the file, by number."""
+    """Return the digests of the scripts that created the file, by number."""
     return {row[0]: str(row[2]) if len(row) > 2 else "" for row in cursor.execute("FROM moot_schema").fetchall()}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from core.debate.turns import Reply
 from core.engine.reply_log import decode, encode
-from core.store.connection import translated
+from core.store.connection import translate_error
 
 MAX_BYTES = 4_000_000
 """Size at which the file is rewritten with only the replies that are still waiting."""
@@ -53,7 +53,7 @@ class ReplyLog:
                     os.ftruncate(file, self._size)
                     raise OSError(f"no space left on device: {self._path}")
             except OSError as error:
-                raise translated(error, self._path) from error
+                raise translate_error(error, self._path) from error
             self._size += len(line)
             self._waiting[reply.key] = reply
 
@@ -101,7 +101,7 @@ def _read(path: Path) -> Iterable[Reply]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
     for line in filter(None, lines):
         with suppress(ValueError, TypeError, KeyError):
             yield decode(line)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import duckdb
 
 from core.errors import ProjectError
-from core.store.connection import Connection, Cursor, translated
+from core.store.connection import Connection, Cursor, translate_error
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -133,7 +133,7 @@ class Writer:
                 for item in group:
                     self._write([item], careful=True)
             else:
-                _acknowledge(group, [None], translated(error, self._connection.path))
+                _acknowledge(group, [None], translate_error(error, self._connection.path))
             return
         _acknowledge(group, results, None)
 

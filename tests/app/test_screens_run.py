@@ -226,7 +226,7 @@ def test_a_budget_that_was_reached_is_raised(session: ProjectSession) -> None:
 def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
     fill(session)
     (run,) = make(session)
-    put_paused(session, run.run_id, "errors", f"5 documents in a row met the same fault: {HOSTILE}")
+    put_paused(session, run.run_id, "errors", f"5 documents in a row met the same error: {HOSTILE}")
     shown = html(screen())
     assert "&lt;img src=x" in shown
     assert "<img" not in shown

@@ -17,7 +17,7 @@ from core.errors import UsageError
 from core.runs import BUILTIN, RoleModel, Sampling
 from core.services.evaluation import model_recommendations
 from core.services.evaluation.model_recommendations import Criterion, ModelRecord, RoleRecommendation
-from core.services.models import ConnectionEntry, Known, Listing
+from core.services.models import ConnectionEntry, Listing, ModelCapabilities
 from core.services.preferences import RoleModels
 from core.services.runs import planning
 from core.services.runs.planning import Plan
@@ -136,7 +136,7 @@ class Offers:
     affordable: Callable[[str, Sequence[str]], Sequence[str]]
     price: Callable[[RoleModel], tuple[float, float] | None]
     first: Callable[[str], str]
-    known: Callable[[RoleModel], Known | None]
+    known: Callable[[RoleModel], ModelCapabilities | None]
 
 
 def seating(
@@ -297,7 +297,7 @@ def _note(role_model: RoleModel, places: Sequence[ConnectionEntry], offers: Offe
     return _line(" · ".join(part for part in parts if part))
 
 
-def learned(known: Known) -> list[str]:
+def learned(known: ModelCapabilities) -> list[str]:
     """Return the capabilities of a model in a few words each."""
     schema = {"full": "takes a schema", "plain": "takes a schema without lengths", "ignored": "ignores a schema"}
     told = [

@@ -12,7 +12,7 @@ from core import baseline, prompts
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
 from core.documents import Document
-from core.llm.reply import estimated
+from core.llm.usage import estimate_usage
 from core.prompts.messages import Message
 from core.runs import RunSettings, Template
 from core.services import cache
@@ -232,4 +232,4 @@ def _definitions(codebook: Codebook, against: Codebook | None) -> RolePreview:
 
 
 def _tokens(messages: Sequence[Message]) -> int:
-    return estimated(sum(len(message.content) for message in messages), 0).prompt_tokens
+    return estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens

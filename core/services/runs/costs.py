@@ -12,7 +12,7 @@ from core.documents import Document
 from core.formatting import format_count
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
-from core.llm.reply import CHARACTERS_PER_TOKEN, estimated
+from core.llm.usage import CHARACTERS_PER_TOKEN, estimate_usage
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings
 from core.services.cache import remembered
 from core.services.runs.preview import first_messages
@@ -176,7 +176,7 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[s
     for document in sample:
         for position, (role, messages) in enumerate(first_messages(settings, document).items()):
             characters = sum(len(message.content) for message in messages)
-            tokens = estimated(characters, 0).prompt_tokens + position * REPLY_TOKENS
+            tokens = estimate_usage(characters, 0).prompt_tokens + position * REPLY_TOKENS
             totals[role] = totals.get(role, 0) + tokens
     return {
         role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.role_models[role].sampling.max_tokens))

@@ -13,7 +13,7 @@ from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
 from core.formatting import format_count
 from core.llm.models import ModelLibrary
-from core.llm.reply import estimated
+from core.llm.usage import estimate_usage
 from core.prompts.messages import Message
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
 from core.services.templates import Slot, Version, with_template
@@ -170,7 +170,7 @@ def context_overflows(
         known = models.capabilities.seen(models.place(role_model.connection), role_model.model)
         if known is None or known.context is None:
             continue
-        prompt = estimated(sum(len(message.content) for message in messages), 0).prompt_tokens
+        prompt = estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens
         tokens = prompt + position * CONTEXT_TOKENS_PER_ROLE + role_model.sampling.max_tokens
         if tokens > known.context and tokens > getattr(found.get(role_model.spec), "tokens", 0):
             found[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, known.context)
@@ -191,7 +191,7 @@ class RenderedTemplate:
     @property
     def tokens(self) -> int:
         """Estimated tokens of all messages."""
-        return estimated(sum(len(message.content) for message in self.messages), 0).prompt_tokens
+        return estimate_usage(sum(len(message.content) for message in self.messages), 0).prompt_tokens
 
 
 def render_template(settings: RunSettings, slot: Slot, text: str, document: Document) -> tuple[RenderedTemplate, ...]:

@@ -38,7 +38,7 @@ def test_a_lasting_fault_pauses_the_run_and_says_what_to_do(folder: Path, kind: 
     with Scripted(debating(extractor=behave)) as server:
         told = annotate(folder, *toy(server.url, "--param", "silence=0.1"), code=3)
     assert (told.json["status"], told.json["failed"]) == ("paused", 0)
-    assert "documents in a row met the same fault" in told.stderr
+    assert "documents in a row met the same error" in told.stderr
     assert remedy in told.stderr
     assert {row[0] for row in rows(folder, "SELECT kind FROM attempts")} == {kind}
 

@@ -12,7 +12,7 @@ from aiohttp import web
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, ReplyForm, Request
 from core.documents import Document
-from core.llm.capabilities import Known
+from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect, connection
 from core.llm.models import ModelLibrary
 from core.prompts.messages import Message
@@ -28,7 +28,7 @@ class Told:
     """What came of it: the replies, what is known of the model then, and all that the server was sent."""
 
     replies: list[Reply] = field(default_factory=list)
-    known: Known = field(default_factory=Known)
+    known: ModelCapabilities = field(default_factory=ModelCapabilities)
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -46,7 +46,7 @@ def ask(
     form: ReplyForm = "labels",
     retry: int = 0,
     silence: float | None = None,
-    before: Callable[[Known], None] = lambda _known: None,
+    before: Callable[[ModelCapabilities], None] = lambda _known: None,
     **sampling: Any,
 ) -> Told:
     """Ask a server that behaves so, the same ``times`` times; ``before`` prepares what is known of it."""

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 
 from core.codebook import Codebook
-from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, Known
+from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, connection
-from core.llm.model_info import ModelInfo, facts
+from core.llm.model_info import ModelInfo, fetch_model_info
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, RunSettings
 from tests.servers.ollama import PLAIN, THINKER, ollama
@@ -27,7 +27,7 @@ def told_by(behave: Behaviour, *, model: str = "m", native: bool = False) -> tup
         async def go() -> ModelInfo:
             models = ModelLibrary([place])
             try:
-                return await facts(models.session, place, None, model)
+                return await fetch_model_info(models.session, place, None, model)
             finally:
                 await models.close()
 
@@ -71,7 +71,7 @@ def test_ollama_shows_context_and_thinking() -> None:
         async def go() -> list[ModelInfo]:
             models = ModelLibrary([place])
             try:
-                return [await facts(models.session, place, None, model) for model in (THINKER, PLAIN)]
+                return [await fetch_model_info(models.session, place, None, model) for model in (THINKER, PLAIN)]
             finally:
                 await models.close()
 
@@ -92,17 +92,17 @@ def test_published_models_are_known_without_asking() -> None:
     openai = next(place for place in PRESETS if place.name == "openai")
 
     async def go() -> ModelInfo:
-        return await facts(None, openai, None, "gpt-4.1-mini")  # type: ignore[arg-type]
+        return await fetch_model_info(None, openai, None, "gpt-4.1-mini")  # type: ignore[arg-type]
 
     told = asyncio.run(go())
     assert told.context is not None
     assert told.context > 100_000
 
 
-def examined(behave: Behaviour) -> tuple[Known, int]:
+def examined(behave: Behaviour) -> tuple[ModelCapabilities, int]:
     with Scripted(behave) as server:
 
-        async def go() -> Known:
+        async def go() -> ModelCapabilities:
             models = ModelLibrary([connection("local", server.url)])
             role_model = models.resolve(RoleModel(connection="local", model="m"))
             run = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from core import errors
-from core.llm.capabilities import Known
+from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect
 from tests.core.llm.asking import ask, refusing
 from tests.servers.scripted import event, piece, stream
@@ -46,7 +46,7 @@ def test_a_model_that_knows_no_levels_is_told_yes_and_one_that_cannot_think_noth
 
 
 def test_the_context_is_a_power_of_two_and_never_shrinks() -> None:
-    def before(known: Known) -> None:
+    def before(known: ModelCapabilities) -> None:
         known.num_ctx = 8192
 
     assert ask(answer, dialect="ollama").sent[0]["options"]["num_ctx"] == 4096
@@ -55,12 +55,12 @@ def test_the_context_is_a_power_of_two_and_never_shrinks() -> None:
 
 
 def test_no_more_context_is_asked_for_than_there_is_and_what_cannot_fit_is_not_asked() -> None:
-    def before(known: Known) -> None:
+    def before(known: ModelCapabilities) -> None:
         known.context = 3000
 
     assert ask(answer, dialect="ollama", before=before).sent[0]["options"]["num_ctx"] == 3000
 
-    def tiny(known: Known) -> None:
+    def tiny(known: ModelCapabilities) -> None:
         known.context = 0
 
     sent: list[object] = []

@@ -15,7 +15,7 @@ from core.documents import Document
 from core.llm import streaming
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
-from core.llm.request import packed
+from core.llm.request import encode_body
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
@@ -323,7 +323,7 @@ def test_any_body_can_be_sent() -> None:
         ask(server, seed=2**70)
     assert server.requests[0]["seed"] == 2**70
     assert (
-        packed({"model": "m\ud800", "n": [2**64, "é"]})
+        encode_body({"model": "m\ud800", "n": [2**64, "é"]})
         == '{"model": "m\ufffd", "n": [18446744073709551616, "é"]}'.encode()
     )
-    assert packed({"a": 1}) == b'{"a":1}'
+    assert encode_body({"a": 1}) == b'{"a":1}'

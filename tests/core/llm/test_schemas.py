@@ -15,7 +15,7 @@ from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
 from core.engine.debate import request_hash
 from core.llm.models import ModelLibrary
-from core.llm.schemas import schema_for, wanted, without_bounds
+from core.llm.schemas import request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing
 from tests.servers.scripted import saying
@@ -32,7 +32,7 @@ def asking(form: ReplyForm, retry: int = 0) -> Request:
 def test_it_is_asked_for_as_the_role_model_says_and_only_where_a_decision_is_owed() -> None:
     def when(mode: str) -> list[bool]:
         asks = [asking("text"), asking("labels"), asking("labels", retry=1)]
-        return [wanted(Sampling(json_schema=mode), one, BOOK) is not None for one in asks]  # type: ignore[arg-type]
+        return [request_schema(Sampling(json_schema=mode), one, BOOK) is not None for one in asks]  # type: ignore[arg-type]
 
     assert when("off") == [False, False, False]
     assert when("auto") == [False, False, True]

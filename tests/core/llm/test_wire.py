@@ -133,7 +133,7 @@ def test_what_came_before_the_connection_broke_counts() -> None:
 
 def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "MAX_REPLY", 100)
-    with pytest.raises(errors.MalformedStream, match="no end"):
+    with pytest.raises(errors.MalformedStream, match="without an end"):
         ask(sending(*[event(piece("on and on "))] * 50))
 
 

@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 
 from core.errors import ProjectError, ProjectLocked, StorageFull
-from core.store.connection import open_file, translated
+from core.store.connection import open_file, translate_error
 from core.store.project import Project
 
 OPEN_ELSEWHERE = """
@@ -179,15 +179,15 @@ def test_a_full_disk_loses_nothing_acknowledged(path):
     ],
 )
 def test_errors_of_the_disk_become_ours(error, kind, words):
-    said = translated(error, "p.duckdb")
+    said = translate_error(error, "p.duckdb")
     assert type(said) is kind
     assert words in str(said)
 
 
 def test_mistakes_in_our_code_stay_what_they_are():
     error = duckdb.BinderException("no such column")
-    assert translated(error, "p.duckdb") is error
-    assert isinstance(translated(ValueError("x"), "p.duckdb"), ValueError)
+    assert translate_error(error, "p.duckdb") is error
+    assert isinstance(translate_error(ValueError("x"), "p.duckdb"), ValueError)
 
 
 def test_external_access_is_off(path, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from core.documents import Document
 from core.llm.connections import connection
-from core.llm.reply import estimated
+from core.llm.usage import estimate_usage
 from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.runs import planning
 from core.services.runs.costs import REPLY_TOKENS, Estimate, estimate_run
@@ -94,7 +94,7 @@ def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length
         (annotator,) = of(session, plan, documents=120).roles
         settings = planning.build_settings(plan, BOOK, 1, session.models)
         asked = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
-        true = sum(estimated(sum(len(message.content) for message in each), 0).prompt_tokens for each in asked)
+        true = sum(estimate_usage(sum(len(message.content) for message in each), 0).prompt_tokens for each in asked)
         assert annotator.prompt_tokens == pytest.approx(true, rel=0.01)
 
 

@@ -16,7 +16,7 @@ OnDelta: TypeAlias = Callable[[str, bool], None]
 """Receiver of (text, is_reasoning) for every piece of a streamed reply."""
 
 
-def estimated(prompt_characters: int, reply_characters: int) -> Usage:
+def estimate_usage(prompt_characters: int, reply_characters: int) -> Usage:
     """Return token counts estimated from lengths in characters, marked as an estimate."""
     return Usage(
         prompt_tokens=-(-prompt_characters // CHARACTERS_PER_TOKEN),
@@ -25,6 +25,6 @@ def estimated(prompt_characters: int, reply_characters: int) -> Usage:
     )
 
 
-def count(reported: Any) -> int:
+def parse_token_count(reported: Any) -> int:
     """Return a token count that a server reported; 0 for an impossible value."""
     return reported if isinstance(reported, int) and 0 < reported <= _MAX_TOKENS else 0
