@@ -15,7 +15,7 @@ from core.stats.intervals import Estimate
 
 
 def sentence(found: AccuracyEstimate) -> str:
-    """The sentence, as html: what is known and what to do to know more."""
+    """Return the accuracy estimate and the next step as one sentence in HTML."""
     if not found.documents:
         return "No verdicts yet."
     if not found.known:
@@ -37,8 +37,7 @@ def line(found: AccuracyEstimate) -> None:
 
 
 def details(found: AccuracyEstimate, kind: Kind) -> None:
-    """The numbers over all documents, and each label: what the verdicts say, what the reviewed documents say, and what
-    both say together."""
+    """Draw the estimates over all documents, and those of each label by method."""
     numbers(_figures(found), key="proof-numbers")
     if not found.known:
         st.html(f'<div class="moot-proof">{sentence(found)}</div>')
@@ -123,7 +122,7 @@ def _row(label: LabelEstimate, found: AccuracyEstimate, kind: Kind) -> str:
 
 
 def _bar(label: LabelEstimate) -> str:
-    """Intervals on a line from 0 to 1 (of a rating: along its scale)."""
+    """Return the intervals on a line from 0 to 1 (for a rating: along its scale)."""
     parts = [_span(label.sampled, "wide"), _span(label.powered, "")]
     if label.powered.value is not None:
         parts.append(f'<u style="left:{label.powered.value:.2%}"></u>')

@@ -17,11 +17,11 @@ from core.services.session import ProjectSession
 
 PAGE, SHOW = "review-people-page", "review-people-show"
 SIZE = 10
-"""Disputes on a page."""
+"""Disagreements on a page."""
 
 
 def people(session: ProjectSession, run: RunRow, actor: str) -> None:
-    """Draw it."""
+    """Draw the People view."""
     found = use.agreement_report(session, run)
     if found.documents == 0:
         others = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items()) or "nobody yet"

@@ -30,22 +30,23 @@ def card(
     elsewhere: bool = False,
     key: str = "teach",
 ) -> None:
-    """Into a horizontal container: the words, where they would go, what that touches; one button keeps it, another
-    opens the words to be changed. ``more`` is how many further corrections could teach something, ``elsewhere`` says
-    that another document is in focus by now."""
+    """Draw a suggested example into a horizontal container, with buttons to add or change it.
+
+    ``more`` counts further suggestions. ``elsewhere`` is True when another document is in focus.
+    """
     st.html(f'<div class="moot-teach">{_sentence(example, effect, codebook, more, elsewhere)}</div>', width="stretch")
     st.button("Change words", type="tertiary", on_click=on_change, key=f"{key}-change")
     st.button(f"Add as {PART_NAMES[example.part]}", icon=":material/add:", on_click=on_add, key=f"{key}-add")
 
 
 def nothing(words: str, *, on_change: Callable[[], None], key: str = "teach") -> None:
-    """The same where there are no words to suggest."""
+    """Draw the suggestion of a correction without words."""
     st.html(f'<div class="moot-teach">{escape(words)}</div>', width="stretch")
     st.button("Choose words", on_click=on_change, key=f"{key}-change")
 
 
 def form(example: CodebookExample, codebook: Codebook, *, key: str = "teach-form") -> CodebookExample:
-    """Label, part and words to choose; gives the example as it stands."""
+    """Draw the choice of label, part and words, and return the example."""
     names = {label.id: label.name for label in codebook.labels}
     left, right = st.columns(2)
     labels = list(names)
@@ -62,7 +63,7 @@ def form(example: CodebookExample, codebook: Codebook, *, key: str = "teach-form
 
 
 def effect(found: Effect) -> None:
-    """What a example would do: the diff, and the documents it touches."""
+    """Draw the effect of an example: the diff and the affected documents."""
     codebook_versions.changes(found.changes)
     st.html(f'<div class="moot-proof">{_touched(found)} It is saved as version {found.version} of the codebook.</div>')
 

@@ -1,4 +1,4 @@
-"""Focus: one document at a time, decided by keyboard. An own component that asks and tells over ``app.api.review``."""
+"""Focus: one document at a time, decided by keyboard, in a component that uses ``app.api.review``."""
 
 from __future__ import annotations
 

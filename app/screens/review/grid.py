@@ -45,8 +45,10 @@ def grid_view(
     *,
     show_all: Callable[[], None],
 ) -> None:
-    """Draw a page of the documents that are ``wanted``, the counters, and the document in focus. ``show_all`` takes the
-    filters off."""
+    """Draw a page of the documents that are ``wanted``, the counters, and the focused document.
+
+    ``show_all`` clears the filters.
+    """
     told = grid_state(_key(run, actor))
     state.review.selected = told.selected
     if told.focus is not None:
@@ -105,7 +107,7 @@ def _button(
     quiet: bool = False,
     disabled: bool = False,
 ) -> None:
-    """A button for an act of review, done before the screen is drawn."""
+    """Draw a button for a review action, which is done before the page is drawn."""
 
     def clicked() -> None:
         try:
@@ -140,7 +142,7 @@ def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) 
 
 
 def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
-    """Below the grid: what can be done with the ticked rows, which rows are shown, and the way to others."""
+    """Draw the controls below the grid: bulk actions, row range, order and pages."""
     here = {row.document_id for row in page.rows}
     _bulk(session, run, actor, [id for id in state.review.selected if id in here])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
@@ -164,7 +166,7 @@ def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewP
 
 
 def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str]) -> None:
-    """What can be done with the ticked rows."""
+    """Draw the actions for selected rows."""
     if not chosen:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-bulk"):
@@ -211,7 +213,7 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
 
 
 def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
-    """The document in focus: its text with evidence, the debate, and what people did."""
+    """Draw the focused document: text with evidence, debate, and history."""
     shown = state.review.document
     known = review.load_record(session, run, shown, actor=actor) if shown else None
     if known is None and page.rows:  # nothing was in focus yet, or another run's document
@@ -293,7 +295,7 @@ def _history(session: ProjectSession, run: RunRow, document_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GridState:
-    """What the grid says: the row in focus, and the rows that are ticked."""
+    """State reported by the grid: the focused row and the selected rows."""
 
     focus: str | None = None
     selected: tuple[str, ...] = ()
@@ -344,7 +346,7 @@ def grid(
 
 
 def grid_state(key: str) -> GridState:
-    """What the grid of this key said last, before it is drawn in this run."""
+    """Return the last state reported by the grid of this key, before it is drawn."""
     return _state(st.session_state.get(key))
 
 

@@ -1,4 +1,4 @@
-"""How the grid of documents looks and behaves: its columns, its colours, its style sheet, as AgGrid wants them."""
+"""Options of the document grid for AgGrid: columns, colours and style sheet."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ GROUPS = 24
 ROOMY = 6
 """Labels whose names stand side by side; those of more stand upright, or a row would not fit a small screen."""
 SQUARES = 16
-"""Labels of which each has a square in what somebody said; of more, only those that are present."""
+"""Number of labels up to which each has a square in a role's cell; above, only present labels are shown."""
 
 
 def head(codebook: Codebook) -> int:
-    """Height of the grid's head in pixels."""
+    """Return the height of the grid's header in pixels."""
     return GROUPS + _names(codebook)
 
 
@@ -39,7 +39,7 @@ def _tight(codebook: Codebook) -> bool:
 
 
 def _widths(codebook: Codebook) -> tuple[int, int]:
-    """Pixels of the column with the gold, and of each with what a role said."""
+    """Return the widths of the gold column and of each role's column in pixels."""
     count = len(codebook.labels)
     match codebook.kind:
         case "choice":
@@ -60,7 +60,7 @@ def options_of(
     teller: Mapping[str, Any],
     js: Any,
 ) -> dict[str, Any]:
-    """The grid's options. ``teller`` says where edits go; ``js`` marks a string as code."""
+    """Return the grid's options. ``teller`` names the target of edits; ``js`` marks a string as code."""
     shade = palette.colours()
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
     squares = {
@@ -194,7 +194,7 @@ def options_of(
 
 
 def disarmed(options: Any) -> Any:
-    """The options with streamlit-aggrid's mark for code taken out of every text: a label's name is no script."""
+    """Return the options without streamlit-aggrid's mark for code, so that a label's name is never executed."""
     match options:
         case dict():
             return {name: disarmed(value) for name, value in options.items()}
@@ -213,7 +213,7 @@ def _label_of(item: str, codebook: Codebook) -> Label | None:
 
 
 def _values(codebook: Codebook) -> list[str]:
-    """What a click goes through, in order; from ``?`` it starts at the first."""
+    """Return the values that a click cycles through; from ``?`` it starts at the first."""
     if codebook.kind == "choice":
         return [label.id for label in codebook.labels]
     if codebook.kind == "rating" and codebook.scale is not None:

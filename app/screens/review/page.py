@@ -25,7 +25,7 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
 
 
 def main() -> None:
-    """Draw the screen."""
+    """Draw the page."""
     session = context.current_project()
     runs = drift.ranked_runs(session) if session is not None else []
     if session is None or not runs:
@@ -82,7 +82,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
     key = f"review-focus-{run.run_id}"
 
     def settled() -> None:
-        """The person has gone on: what was corrected there stays on offer below."""
+        """Keep the suggestion for the document that was just left."""
         document = st.session_state[key].get("settled")
         state.review.corrected_document = document if isinstance(document, str) else None
 
@@ -105,7 +105,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
 
 
 def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.DeltaGenerator]:
-    """The row of filters, and the place for counters at its end."""
+    """Draw the filters, and return them with the container for counters."""
     names = {label.id: label.name for label in codebook.labels}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-filters"):
         search = st.text_input(

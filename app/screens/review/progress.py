@@ -1,4 +1,4 @@
-"""Below the review: what it proves so far, what a correction could teach, and the classifier."""
+"""Below the review: the accuracy estimate, suggested codebook examples, and the classifier."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from core.services.session import ProjectSession
 
 
 def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
-    """The line below the review: what the last correction could teach, else what is proven; and the way to all of it.
-    ``document_id`` is the one in focus."""
+    """Draw the line below the review: a suggested example, else the accuracy estimate.
+
+    ``document_id`` is the focused document.
+    """
     asked = ReviewState.edited_example.pop()
     if asked is not None:
         _example_dialog(session, run, asked, actor)
@@ -40,8 +42,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
 
 
 def _suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
-    """The first correction of the document in focus that could teach something, or of the one corrected before it;
-    whether there is one."""
+    """Draw a suggestion from the focused or the previously corrected document; return True if there is one."""
     for place in dict.fromkeys((document_id, state.review.corrected_document)):
         suggestions = _suggestions(session, run, place, actor) if place is not None else []
         if suggestions:
@@ -59,7 +60,7 @@ def _offer(
     *,
     elsewhere: bool,
 ) -> None:
-    """The first that has words, else a way to choose some."""
+    """Draw the first suggestion with words, else a way to choose some."""
     example, effect = next((one for one in suggestions if one[1] is not None), suggestions[0])
     if effect is None:
         words = f"Your correction of {example.document_id} can be added as an example of its label."
@@ -80,7 +81,7 @@ def _offer(
 def _suggestions(
     session: ProjectSession, run: RunRow, document_id: str, actor: str
 ) -> list[tuple[CodebookExample, Effect | None]]:
-    """What a document's corrections could teach; nothing while its verdict is still hidden from the person."""
+    """Return suggestions from a document's corrections; none while its verdict is hidden from the reviewer."""
     found = review.load_record(session, run, document_id, actor=actor)
     if found is None or not found.reviews or focus.hidden(session, run, found, actor):
         return []
@@ -88,7 +89,7 @@ def _suggestions(
 
 
 def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
-    """Teach it; the line says what came of it when it is drawn next."""
+    """Add the example; the next run of the page shows the result."""
     try:
         version = teaching.add_example(session, run, example, actor=actor)
     except MootError as error:

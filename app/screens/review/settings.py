@@ -17,7 +17,7 @@ AUDIT, BLIND = "review-audit", "review-blind"
 
 
 def popover(session: ProjectSession, run: RunRow) -> None:
-    """The button in the head of the screen, and what opens below it."""
+    """Draw the settings button of the header and its popover."""
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(
             "Reviewing as", key=ReviewState.reviewer.key, placeholder=review.default_reviewer(),
