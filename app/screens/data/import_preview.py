@@ -24,7 +24,7 @@ from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft, ImportPreview
-from core.services.data.overview import gold_counts
+from core.services.data.overview import count_documents, gold_counts
 from core.services.data.pending_imports import ImportJob, PendingImport
 from core.services.session import ProjectSession
 
@@ -214,7 +214,7 @@ class ImportPage:
     def destination(self) -> None:
         """Ask where to import the documents, if there is a choice."""
         session = self.session
-        count = session.store.documents.count() if session is not None else 0
+        count = count_documents(session) if session is not None else 0
         if session is not None and not count and self.draft.destination == "add":
             return
 

@@ -21,7 +21,7 @@ from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft
-from core.services.data.overview import gold_counts
+from core.services.data.overview import count_documents, gold_counts
 from core.services.session import ProjectSession
 
 TYPES = sorted({suffix.removeprefix(".") for suffix in importing.SUFFIXES})
@@ -46,7 +46,7 @@ def main() -> None:
     pending_import_notices(context.pending_imports().of_project(session.path))
     if state.data.gold_draft is not None:
         map_gold(session, state.data.gold_draft)
-    elif not session.store.documents.count():
+    elif not count_documents(session):
         first_import(session)
     else:
         project(session)
@@ -101,7 +101,7 @@ def first_import(session: ProjectSession) -> None:
 def project(session: ProjectSession) -> None:
     """Draw the documents of the project."""
     codebook = codebooks.known(session)
-    count = session.store.documents.count()
+    count = count_documents(session)
     with header("Data", f"{format_count(count, 'document')} in {session.name}"):
         if st.button("Map gold columns", key="data-map-gold", icon=":material/rule:"):
             with st.spinner("Reading the documents"):

@@ -20,6 +20,7 @@ from core.errors import MootError
 from core.services import bundle, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, sample_projects
+from core.services.data.overview import count_documents
 from core.services.projects import Step
 from core.services.session import ProjectSession
 
@@ -69,9 +70,7 @@ def start_with_file(session: ProjectSession | None) -> None:
             _open(lambda: projects.project_from_bundle(context.workspace(), upload, upload.name).path)
             state.data.clear_uploaders()
             st.rerun()
-        fresh = session is None or bool(
-            session.store.documents.count()
-        )  # a sample's documents are not to be mixed with it
+        fresh = session is None or bool(count_documents(session))  # a sample's documents are not to be mixed with it
         codebook = None if fresh or session is None else codebooks.known(session)
         bar = st.progress(0.0, "Reading")
         try:

@@ -105,6 +105,11 @@ def rejected_rows_csv(session: ProjectSession, import_id: int) -> bytes:
     return rejected_csv(Rejected(row.line, row.reason, row.raw) for row in session.store.documents.rejected(import_id))
 
 
+def count_documents(session: ProjectSession) -> int:
+    """Return the number of documents in the project."""
+    return session.store.documents.count()
+
+
 def document_page(
     session: ProjectSession, *, search: str = "", offset: int = 0, limit: int = 50
 ) -> tuple[int, list[Document]]:
