@@ -44,11 +44,14 @@ def tokens() -> str:
 
 
 def component(name: str) -> ComponentRenderer:
-    """Declare the component ``name``, which consists of ``NAME.js`` and, unless it shows nothing, ``NAME.css``."""
+    """Declare the component ``name``, which consists of ``NAME.js`` and, unless it shows nothing, ``NAME.css``.
+
+    The component draws into an element with the class ``name``, in which dashes replace the underscores.
+    """
     css = FOLDER / f"{name}.css"
     return st.components.v2.component(
         f"moot_{name}",
-        html=read(FOLDER / f"{name}.html"),
+        html=f'<div class="moot {name.replace("_", "-")}"></div>',
         css="\n".join([tokens(), read(FOLDER / "common.css"), read(css) if css.exists() else ""]),
         js=_LOADER.format(address=module_address(name)),
     )

@@ -1,34 +1,71 @@
-// A matrix for each label: rows are the truth, columns what the annotator said, shares are of the row.
+// A confusion matrix per label: rows are the reference, columns the annotator, percentages are of the row.
 
-import { el } from "./dom.js";
-import { count, several } from "./format.js";
+import { button, el } from "./dom.js";
+import { formatCount, formatPercent, formatPlural } from "./format.js";
+import { rootOf } from "./streamlit_bridge.js";
 
-const WHAT = { tp: ["TP", "ok"], fn: ["FN", "bad"], fp: ["FP", "bad"], tn: ["TN", "ok"] };
+/** @import { Component } from "./streamlit_bridge.js" */
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const truth = data.reference || "gold";
-  const cell = (label, kind) => {
-    const n = label[kind];
-    const row = kind === "tp" || kind === "fn" ? label.tp + label.fn : label.fp + label.tn;
-    const [name, tone] = WHAT[kind];
-    const picked = data.picked && data.picked[0] === label.id && data.picked[1] === kind;
-    const node = el("button", `cell ${tone}${n ? "" : " nil"}`, el("b", "", count(n)), el("span", "", row ? `${name} ${Math.round((100 * n) / row)}%` : name));
-    node.style.setProperty("--p", row ? n / row : 0);
-    node.type = "button";
-    node.disabled = !n;
-    node.setAttribute("aria-pressed", picked ? "true" : "false");
-    const [gold, said] = { tp: ["present", "present"], fn: ["present", "absent"], fp: ["absent", "present"], tn: ["absent", "absent"] }[kind];
-    node.setAttribute("aria-label", `${label.name}: ${truth} ${gold}, ${data.said || "verdict"} ${said}: ${several(n, "document")}`);
-    node.onclick = () => setTriggerValue("cell", [label.id, kind]);
-    return node;
-  };
-  parentElement.querySelector(".confusion").replaceChildren(...(data.labels || []).map((label) => {
-    const grid = el("div", "cm",
-      el("span"), el("span", "h", "present"), el("span", "h", "absent"),
-      el("span", "r", `${truth} present`), cell(label, "tp"), cell(label, "fn"),
-      el("span", "r", `${truth} absent`), cell(label, "fp"), cell(label, "tn"));
-    const name = el("span", "ell", label.name);
+/** @typedef {"tp" | "fn" | "fp" | "tn"} CellKind */
+/**
+ * @typedef {{ id: string, name: string, colour: number, note: string } & Record<CellKind, number>} LabelCounts
+ */
+/**
+ * @typedef {object} ConfusionData
+ * @property {LabelCounts[]} labels
+ * @property {string} reference
+ * @property {string} annotator
+ * @property {[string, CellKind] | null} selected A label and a cell of its matrix.
+ */
+
+/** @type {Record<CellKind, { correct: boolean, reference: string, annotator: string }>} */
+const CELLS = {
+  tp: { correct: true, reference: "present", annotator: "present" },
+  fn: { correct: false, reference: "present", annotator: "absent" },
+  fp: { correct: false, reference: "absent", annotator: "present" },
+  tn: { correct: true, reference: "absent", annotator: "absent" },
+};
+
+/** @param {Component<ConfusionData>} component */
+export default function (component) {
+  const { data, setTriggerValue } = component;
+  const matrix = (/** @type {LabelCounts} */ label) => {
+    const cell = (/** @type {CellKind} */ kind) =>
+      cellNode(label, kind, data, () => setTriggerValue("cell", [label.id, kind]));
+    const name = el("span", "ellipsis", label.name);
     name.title = label.name;
-    return el("section", `one l${label.colour}`, el("h3", "", el("span", "sq"), name, el("span", "f", label.note || "")), grid);
-  }));
+    const head = el("h3", "", el("span", "swatch"), name, el("span", "note", label.note));
+    const columns = [el("span"), el("span", "column-name", "present"), el("span", "column-name", "absent")];
+    const present = [el("span", "row-name", `${data.reference} present`), cell("tp"), cell("fn")];
+    const absent = [el("span", "row-name", `${data.reference} absent`), cell("fp"), cell("tn")];
+    return el("section", `matrix l${label.colour}`, head, el("div", "cells", ...columns, ...present, ...absent));
+  };
+  rootOf(component).replaceChildren(...data.labels.map(matrix));
+}
+
+/**
+ * @param {LabelCounts} label
+ * @param {CellKind} kind
+ * @param {ConfusionData} data
+ * @param {() => void} onClick
+ */
+function cellNode(label, kind, { reference, annotator, selected }, onClick) {
+  const count = label[kind];
+  const cell = CELLS[kind];
+  const rowTotal = cell.reference === "present" ? label.tp + label.fn : label.fp + label.tn;
+  const share = rowTotal ? count / rowTotal : 0;
+  const name = kind.toUpperCase();
+  const node = button(
+    `cell ${cell.correct ? "correct" : "incorrect"}`,
+    onClick,
+    el("b", "", formatCount(count)),
+    el("span", "", rowTotal ? `${name} ${formatPercent(share)}` : name),
+  );
+  node.classList.toggle("zero", !count);
+  node.style.setProperty("--share", String(share));
+  node.disabled = !count;
+  node.setAttribute("aria-pressed", String(selected?.[0] === label.id && selected[1] === kind));
+  const meaning = `${reference} ${cell.reference}, ${annotator} ${cell.annotator}`;
+  node.setAttribute("aria-label", `${label.name}: ${meaning}: ${formatPlural(count, "document")}`);
+  return node;
 }

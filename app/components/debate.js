@@ -1,140 +1,146 @@
-// The state of one debate.
+// The state of one debate: its turns, its verdict, and what follows from them.
 
-import { el } from "./dom.js";
-import { marksIn, textContext } from "./highlighting.js";
-import { labelOf, tag } from "./labels.js";
-import { heardOf, pretty, roleColour } from "./roles.js";
+import { disputedItems } from "./labels.js";
 
-// A turn with what it says in one form: labels = ids that it names (null: it gave no list), values = ratings by id.
-export function normal(turn, kind) {
-  const values = turn.values || null;
-  if (kind === "rating") return { ...turn, labels: null, values };
-  if (kind !== "choice") return turn;
-  if (values && values.label) return { ...turn, labels: [values.label] };
-  return { ...turn, labels: turn.labels && turn.labels.length ? turn.labels : null };
-}
+/** @import { Evidence } from "./evidence.js" */
+/** @import { Kind, Labels, Values } from "./labels.js" */
+/** @import { Roles } from "./roles.js" */
 
-// ---- one debate: what was said, and what follows from it
+/** @typedef {{ id: string, fields: Record<string, string>, note: string }} DocumentData */
+/**
+ * A turn as the studio sends it (`core/studio/board.py`). `text` is the part of the reply from `offset` to `end`, in code
+ * points; `attempt` counts its attempts. `labels` are the labels that the reply assigns, or null if it has no list.
+ *
+ * @typedef {object} TurnEvent
+ * @property {"turn"} kind
+ * @property {string} document_id
+ * @property {number} turn
+ * @property {string} role
+ * @property {string} model
+ * @property {boolean} cached
+ * @property {number} round
+ * @property {string[]} replies_to Roles whose replies were inputs of this turn.
+ * @property {string} item The only label that the turn is about, or empty.
+ * @property {number} attempt
+ * @property {number} offset
+ * @property {number} end
+ * @property {string} text
+ * @property {boolean} done
+ * @property {string[] | null} [labels]
+ * @property {Values | null} [values]
+ * @property {Evidence[]} [evidence]
+ * @property {number} [completion_tokens]
+ * @property {number | null} [cost_usd]
+ * @property {number} [seconds]
+ * @property {string} [problem] Why the reply could not be read.
+ * @property {string} [reasoning]
+ * @property {number} [tokens] So far. This and all that follows: only while the turn is not done.
+ * @property {number} [elapsed] Seconds.
+ * @property {number} [reasoning_characters] Characters of reasoning so far.
+ * @property {string} [reasoning_tail] The end of the reasoning so far.
+ * @property {string} [waiting] Why the turn waits before another attempt.
+ * @property {boolean} [restart] Set by the client: the text begins again.
+ * @property {boolean} [replay] Set by a replay.
+ */
+/**
+ * @typedef {object} VerdictEvent
+ * @property {"verdict"} kind
+ * @property {string} document_id
+ * @property {"verdict" | "unresolved" | "failed"} status
+ * @property {Values} values
+ * @property {Record<string, string>} reasons Why items are unresolved.
+ * @property {string[]} notes
+ * @property {string} error
+ */
+/**
+ * What all debates of a run have in common.
+ * @typedef {{ labels: Labels, roles: Roles, kind: Kind }} RunInfo
+ */
 
 export class Debate {
-  constructor(board, id) {
-    this.board = board;
+  /**
+   * @param {string} id
+   * @param {RunInfo} run
+   */
+  constructor(id, run) {
     this.id = id;
+    this.run = run;
+    /** @type {DocumentData | null} */
     this.document = null;
-    this.context = textContext(board.labels, {});
+    /** @type {Map<number, TurnEvent>} */
     this.turns = new Map();
-    this.views = new Map();
-    this.cursors = new Map();
+    /** @type {VerdictEvent | null} */
     this.verdict = null;
+    /** Items on which the replies differ. @type {Set<string>} */
     this.disputed = new Set();
-    this.glimpses = new Map();
   }
 
-  setDocument(document) {
-    this.document = document;
-    this.context = textContext(this.board.labels, document.fields);
+  /**
+   * Add a turn, or a later state of it.
+   *
+   * @param {TurnEvent} event
+   * @returns {TurnEvent} The turn with its labels in the same form for all kinds of codebooks.
+   */
+  addTurn(event) {
+    const turn = normalizeLabels(event, this.run.kind);
+    this.turns.set(turn.turn, turn);
+    if (turn.done) this.disputed = disputedItems(this.doneTurns.map((one) => this.opinion(one)));
+    return turn;
   }
 
-  get ordered() { return [...this.turns.values()].sort((a, b) => a.turn - b.turn); }
+  /** Turns in their order. */
+  get orderedTurns() {
+    return [...this.turns.values()].sort((a, b) => a.turn - b.turn);
+  }
 
-  get evidence() { return this.ordered.flatMap((t) => (t.done ? this.evidenceOf(t) : [])); }
+  get doneTurns() {
+    return this.orderedTurns.filter(({ done }) => done);
+  }
 
-  // What is quoted in a choice speaks for the label that is chosen with it.
+  /** Finished turns whose reply assigns labels. */
+  get labelTurns() {
+    return /** @type {(TurnEvent & { labels: string[] })[]} */ (this.doneTurns.filter((turn) => turn.labels));
+  }
+
+  /** Evidence of all finished turns. */
+  get evidence() {
+    return this.doneTurns.flatMap((turn) => this.evidenceOf(turn));
+  }
+
+  /**
+   * Return the evidence of a turn. In a choice, evidence counts for the label that is chosen with it.
+   *
+   * @param {TurnEvent} turn
+   * @returns {Evidence[]}
+   */
   evidenceOf(turn) {
-    const chosen = this.board.kind === "choice" && (turn.labels || [])[0];
-    return (turn.evidence || []).map((row) => ({ ...row, role: turn.role, item: chosen && row.item === "label" ? chosen : row.item }));
+    const chosen = this.run.kind === "choice" ? turn.labels?.[0] : undefined;
+    return (turn.evidence ?? []).map((row) => (chosen && row.item === "label" ? { ...row, item: chosen } : row));
   }
 
-  evidenceBefore(turn) { return this.ordered.filter((t) => t.turn < turn && t.done).flatMap((t) => this.evidenceOf(t)); }
-
-  answers(turn) {
-    const own = this.turns.get(turn);
-    if (own && Array.isArray(own.replies_to)) return heardOf(own, this.board.roles);
-    const before = [...new Set(this.ordered.filter((t) => t.turn < turn).map((t) => t.role))];
-    const others = before.filter((role) => own && role !== own.role);
-    if (!others.length) return "";
-    if (own && roleColour(own.role) === "judge") return others.length === 1 ? `weighs the ${pretty(others[0]).toLowerCase()}` : others.length === 2 ? "weighs both" : "weighs all";
-    if (own && roleColour(own.role) === "panelist") return "";
-    return `answers the ${pretty(others[others.length - 1]).toLowerCase()}`;
+  /**
+   * Return what a turn says about each label. A turn without a list says nothing.
+   *
+   * @param {TurnEvent} turn
+   * @returns {Values}
+   */
+  opinion({ labels, values }) {
+    if (this.run.kind === "rating") {
+      return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== null));
+    }
+    if (!labels) return {};
+    return Object.fromEntries([...this.run.labels.keys()].map((id) => [id, labels.includes(id)]));
   }
+}
 
-  lists() { return this.ordered.filter((t) => t.done && Array.isArray(t.labels)); }
-
-  settleDisputes() {
-    const stands = new Map();
-    if (this.board.kind === "rating") for (const t of this.ordered) for (const [id, value] of Object.entries((t.done && t.values) || {})) {
-      if (value === null) continue;
-      if (!stands.has(id)) stands.set(id, new Set());
-      stands.get(id).add(value);
-    }
-    for (const t of this.lists()) for (const id of this.board.labels.keys()) {
-      if (!stands.has(id)) stands.set(id, new Set());
-      stands.get(id).add(t.labels.includes(id));
-    }
-    this.disputed = new Set([...stands].filter(([, said]) => said.size > 1).map(([id]) => id));
-  }
-
-  decision(head) {
-    const { labels, kind } = this.board;
-    const row = el("div", "dec");
-    const word = (text) => row.append(el("span", "t3 xs", text));
-    const before = this.lists().filter((t) => t.turn < head.turn);
-    const colour = roleColour(head.role);
-    // Panelists and advocates answer for themselves, a judge answers everybody, others the one before.
-    const alone = colour === "panelist" || colour === "advocate";
-    const earlier = colour === "judge" && before.length ? { labels: [...new Set(before.flatMap((t) => t.labels))] } : before.filter((t) => !alone || t.role === head.role).pop();
-    const order = [...labels.keys()];
-    const by = (ids) => [...ids].sort((a, b) => order.indexOf(a) - order.indexOf(b));
-    if (kind === "rating") {
-      if (!head.values) return null;
-      word("rates");
-      for (const id of order) if (head.values[id] !== undefined && head.values[id] !== null) row.append(tag(labelOf(labels, id), false, head.values[id]));
-      return row;
-    }
-    if (!Array.isArray(head.labels)) return null;
-    if (kind === "choice" && earlier && head.labels.length && (colour === "judge" || head.labels.join() !== earlier.labels.join())) {
-      word(colour === "judge" ? "decides" : "changes to");
-      row.append(tag(labelOf(labels, head.labels[0])));
-      return row;
-    }
-    if (!earlier) {
-      word(!head.labels.length ? "names no label" : kind === "choice" ? "chooses" : "names");
-      for (const id of by(head.labels)) row.append(tag(labelOf(labels, id)));
-      return row;
-    }
-    const kept = head.labels.filter((id) => earlier.labels.includes(id));
-    const added = head.labels.filter((id) => !earlier.labels.includes(id));
-    const dropped = earlier.labels.filter((id) => !head.labels.includes(id));
-    for (const [name, ids, absent] of [[colour === "judge" ? "decides" : "keeps", kept], ["adds", added], ["drops", dropped, true]]) {
-      if (!ids.length) continue;
-      word(name);
-      for (const id of by(ids)) row.append(tag(labelOf(labels, id), absent));
-    }
-    if (!row.childNodes.length) word("names no label");
-    return row;
-  }
-
-  // quotes seen in a turn that is still running, located in the document
-  glimpse(turn, line, context) {
-    for (const mark of marksIn(line, { ...context, evidence: [] })) {
-      if (mark.kind !== "quote" || !mark.place || !mark.item) continue;
-      const key = `${turn}:${mark.place.field}:${mark.place.start}:${mark.item}`;
-      if (!this.glimpses.has(key)) {
-        this.glimpses.set(key, { turn, item: mark.item, field: mark.place.field, start: mark.place.start, end: mark.place.end });
-        this.board.documentStale = true;
-      }
-    }
-  }
-
-  spans(field) {
-    const rows = this.evidence.filter((e) => e.field === field && e.match !== "missing" && e.start >= 0);
-    const text = this.document ? this.document.fields[field] : "";
-    const at = /[\ud800-\udbff]/.test(text) ? (n) => [...text.slice(0, n)].length : (n) => n;
-    for (const g of this.glimpses.values()) {
-      const turn = this.turns.get(g.turn);
-      if (g.field === field && !(turn && turn.done)) rows.push({ ...g, start: at(g.start), end: at(g.end) });
-    }
-    const unique = new Map(rows.map((e) => [`${e.item}:${e.start}:${e.end}`, { item: e.item, start: e.start, end: e.end, disputed: this.disputed.has(e.item) }]));
-    return [...unique.values()];
-  }
+/**
+ * @param {TurnEvent} turn
+ * @param {Kind} kind
+ * @returns {TurnEvent}
+ */
+function normalizeLabels(turn, kind) {
+  if (kind === "rating") return { ...turn, labels: null };
+  if (kind !== "choice") return turn;
+  if (typeof turn.values?.label === "string") return { ...turn, labels: [turn.values.label] };
+  return { ...turn, labels: turn.labels?.length ? turn.labels : null };
 }

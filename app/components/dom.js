@@ -1,7 +1,8 @@
-// Build DOM nodes. Documents and replies reach the page through textContent and text nodes only.
+// Build DOM nodes. Texts of documents and models reach the page through text nodes only, never as HTML.
 
+export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-export const SVG = "http://www.w3.org/2000/svg";
+/** Icons: paths in a square of 24 units, drawn as outlines. */
 const ICONS = {
   check: "M5 12.5l4.5 4.5L19 7.5",
   close: "M6.5 6.5l11 11M17.5 6.5l-11 11",
@@ -21,24 +22,86 @@ const ICONS = {
   search: "M10.500 4.500a6 6 0 1 0 0 12 6 6 0 0 0 0-12zM15 15l5 5",
 };
 
-export function el(tag, cls, ...children) {
+/** @typedef {keyof typeof ICONS} IconName */
+/** @typedef {Node | string | null | undefined | false} Child */
+
+/**
+ * Create an element. Children that are null, undefined or false are left out.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {string} [className]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function el(tag, className, ...children) {
   const node = document.createElement(tag);
-  if (cls) node.className = cls;
+  if (className) node.className = className;
   for (const child of children) if (child !== null && child !== undefined && child !== false) node.append(child);
   return node;
 }
 
-export function icon(name, cls) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", "i" + (cls ? " " + cls : ""));
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
+/**
+ * Create an SVG element.
+ *
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {string} [text]
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
+export function svgEl(tag, attributes, text) {
+  const node = document.createElementNS(SVG_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+/**
+ * Create a button.
+ *
+ * @param {string} className
+ * @param {() => void} onClick
+ * @param {...Child} children
+ */
+export function button(className, onClick, ...children) {
+  const node = el("button", className, ...children);
+  node.type = "button";
+  node.onclick = onClick;
+  return node;
+}
+
+/**
+ * Create an icon. Screen readers skip it.
+ *
+ * @param {IconName} name
+ * @param {string} [className]
+ */
+export function icon(name, className) {
+  const svg = svgEl("svg", {
+    viewBox: "0 0 24 24",
+    class: className ? `icon ${className}` : "icon",
+    "aria-hidden": "true",
+  });
+  svg.append(svgEl("path", { d: ICONS[name] }));
   return svg;
 }
 
-export function put(node, text) {
+/**
+ * Create the picture of a key of the keyboard.
+ *
+ * @param {string} key
+ */
+export function keyHint(key) {
+  return el("kbd", "key", key);
+}
+
+/**
+ * Set the text of a node, without touching the DOM if it has that text already.
+ *
+ * @param {Node} node
+ * @param {string} text
+ */
+export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -1,94 +1,203 @@
-// What each role changed: one post a role, its upper part right, its lower part wrong, and ribbons between them.
+// What the debate changed, as a Sankey diagram: a bar per role, correct above and incorrect below, with flows between.
 
-import { SVG, el, icon } from "./dom.js";
-import { count } from "./format.js";
+import { button, el, icon, SVG_NAMESPACE, svgEl } from "./dom.js";
+import { formatCount } from "./format.js";
 import { roleColour } from "./roles.js";
+import { rootOf } from "./streamlit_bridge.js";
 
-const TOP = 42, GAP = 14, POST = 13;
+/** @import { IconName } from "./dom.js" */
+/** @import { Component } from "./streamlit_bridge.js" */
 
-function shape(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  if (text !== undefined) node.textContent = text;
-  return node;
+/** @typedef {{ role: string, name: string, correct: number, share: string }} Bar */
+/** @typedef {{ corrected: number, regressed: number, kept_correct: number, kept_incorrect: number }} Step */
+/**
+ * @typedef {object} SankeyData
+ * @property {number} cells
+ * @property {number} height
+ * @property {Bar[]} bars
+ * @property {Step[]} steps Between one bar and the next.
+ * @property {{ text: string, strong: boolean }[]} sentence
+ * @property {string} name The name of downloaded files.
+ * @property {string} csv
+ */
+
+const TOP = 42;
+const GAP = 14;
+const BAR_WIDTH = 13;
+const MARGIN = 14;
+const THINNEST = 1.5;
+
+class Sankey {
+  /**
+   * @param {SankeyData} data
+   * @param {number} width
+   */
+  constructor({ bars, steps, cells, height, sentence }, width) {
+    this.bars = bars;
+    this.steps = steps;
+    this.cells = cells;
+    this.width = width;
+    this.height = height;
+    this.description = sentence.map(({ text }) => text).join("");
+    this.scale = (height - TOP - GAP - 6) / Math.max(1, cells);
+    this.flows = svgEl("g", {});
+    this.texts = svgEl("g", {});
+  }
+
+  draw() {
+    const { width, height } = this;
+    const viewBox = `0 0 ${width} ${height}`;
+    const svg = svgEl("svg", { width, height, viewBox, role: "img", "aria-label": this.description });
+    for (const [index, step] of this.steps.entries()) {
+      this.drawStep(step, this.x(index) + BAR_WIDTH, this.x(index + 1));
+    }
+    const bars = this.bars.map((bar, index) => this.drawBar(bar, index));
+    this.drawText(this.x(0) + BAR_WIDTH + 8, TOP + 18, "correct", { fill: "var(--tx2)" });
+    this.drawText(this.x(0) + BAR_WIDTH + 8, height - 12, "incorrect", { fill: "var(--tx2)", class: "halo" });
+    svg.append(this.flows, ...bars, this.texts);
+    return svg;
+  }
+
+  /** @param {number} index */
+  x(index) {
+    return MARGIN + ((this.width - 2 * MARGIN - BAR_WIDTH) * index) / Math.max(1, this.bars.length - 1);
+  }
+
+  /**
+   * @param {Step} step
+   * @param {number} x0
+   * @param {number} x1
+   */
+  drawStep(step, x0, x1) {
+    const { scale } = this;
+    const kept = step.kept_correct * scale;
+    const incorrect0 = TOP + (step.kept_correct + step.regressed) * scale + GAP;
+    const incorrect1 = TOP + (step.kept_correct + step.corrected) * scale + GAP;
+    const bottom = TOP + this.cells * scale + GAP - step.kept_incorrect * scale;
+    const thickness = (/** @type {number} */ count) => (count ? Math.max(count * scale, THINNEST) : 0);
+    this.drawFlow(x0, TOP, x1, TOP, kept, "var(--bg3)", 1);
+    this.drawFlow(x0, bottom, x1, bottom, step.kept_incorrect * scale, "var(--line2)", 0.6);
+    this.drawFlow(x0, TOP + kept, x1, incorrect1, thickness(step.regressed), "var(--wrong)", 0.62);
+    this.drawFlow(x0, incorrect0, x1, TOP + kept, thickness(step.corrected), "var(--right)", 0.62);
+    const bold = { "font-weight": 600, "text-anchor": "middle", class: "halo" };
+    const inset = (x1 - x0) * 0.3;
+    if (step.regressed) {
+      const text = `${formatCount(step.regressed)} regressed`;
+      this.drawText(x1 - inset, incorrect1 - 21, text, { ...bold, fill: "var(--wrong)" });
+    }
+    if (step.corrected) {
+      const text = `${formatCount(step.corrected)} corrected`;
+      this.drawText(x0 + inset, incorrect0 + 3, text, { ...bold, fill: "var(--right)" });
+    }
+    if (!step.regressed && !step.corrected) {
+      this.drawText((x0 + x1) / 2, TOP + 20, "no changes", { "text-anchor": "middle", fill: "var(--tx2)" });
+    }
+  }
+
+  /**
+   * @param {number} x0
+   * @param {number} y0
+   * @param {number} x1
+   * @param {number} y1
+   * @param {number} thickness
+   * @param {string} fill
+   * @param {number} opacity
+   */
+  drawFlow(x0, y0, x1, y1, thickness, fill, opacity) {
+    const mid = (x0 + x1) / 2;
+    const there = `M${x0} ${y0}C${mid} ${y0} ${mid} ${y1} ${x1} ${y1}`;
+    const back = `v${thickness}C${mid} ${y1 + thickness} ${mid} ${y0 + thickness} ${x0} ${y0 + thickness}z`;
+    this.flows.append(svgEl("path", { d: there + back, fill, "fill-opacity": opacity }));
+  }
+
+  /**
+   * @param {Bar} bar
+   * @param {number} index
+   */
+  drawBar(bar, index) {
+    const x = this.x(index);
+    const correct = bar.correct * this.scale;
+    const incorrect = (this.cells - bar.correct) * this.scale;
+    const last = index > 0 && index === this.bars.length - 1;
+    const [textX, anchor] = index === 0 ? [x, "start"] : last ? [x + BAR_WIDTH, "end"] : [x + BAR_WIDTH / 2, "middle"];
+    const name = { x: textX, y: 13, "font-size": 13, "font-weight": 620, "text-anchor": anchor, fill: "var(--role)" };
+    const share = { x: textX, y: 29, "font-size": 11.5, "text-anchor": anchor, fill: "var(--tx2)" };
+    const full = svgEl("rect", {
+      x,
+      y: TOP,
+      width: BAR_WIDTH,
+      height: Math.max(correct, 0.5),
+      rx: 2,
+      fill: "var(--role)",
+    });
+    full.append(svgEl("title", {}, `${bar.name}: ${formatCount(bar.correct)} correct`));
+    const hollow = svgEl("rect", {
+      x: x + 0.75,
+      y: TOP + correct + GAP,
+      width: BAR_WIDTH - 1.5,
+      height: Math.max(incorrect, THINNEST),
+      rx: 2,
+      fill: "var(--bg)",
+      stroke: "var(--role)",
+      "stroke-width": 1.5,
+    });
+    hollow.append(svgEl("title", {}, `${bar.name}: ${formatCount(this.cells - bar.correct)} incorrect`));
+    const group = svgEl("g", { class: roleColour(bar.role) });
+    group.append(svgEl("text", name, bar.name), svgEl("text", share, bar.share), full, hollow);
+    return group;
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {string} text
+   * @param {Record<string, string | number>} attributes
+   */
+  drawText(x, y, text, attributes) {
+    this.texts.append(svgEl("text", { x, y, "font-size": 12, ...attributes }, text));
+  }
 }
 
-function ribbon(x0, y0, x1, y1, thick, fill, opacity) {
-  const mid = (x0 + x1) / 2;
-  const path = `M${x0} ${y0}C${mid} ${y0} ${mid} ${y1} ${x1} ${y1}v${thick}C${mid} ${y1 + thick} ${mid} ${y0 + thick} ${x0} ${y0 + thick}z`;
-  return shape("path", { d: path, fill, "fill-opacity": opacity });
-}
-
-function drawFlow(data, W, H) {
-  const svg = shape("svg", { width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": data.told });
-  const { posts, steps, cells } = data;
-  const scale = (H - TOP - GAP - 6) / Math.max(1, cells);
-  const at = (i) => 14 + ((W - 28 - POST) * i) / Math.max(1, posts.length - 1);
-  const ribbons = shape("g", {}), words = shape("g", {});
-  const full = TOP + cells * scale + GAP;
-  steps.forEach((step, i) => {
-    const x0 = at(i) + POST, x1 = at(i + 1);
-    const wrong0 = TOP + (step.kept_right + step.broken) * scale + GAP;
-    const wrong1 = TOP + (step.kept_right + step.mended) * scale + GAP;
-    ribbons.append(ribbon(x0, TOP, x1, TOP, step.kept_right * scale, "var(--bg3)", 1));
-    ribbons.append(ribbon(x0, full - step.kept_wrong * scale, x1, full - step.kept_wrong * scale, step.kept_wrong * scale, "var(--line2)", 0.6));
-    const broken = Math.max(step.broken * scale, step.broken ? 1.5 : 0), mended = Math.max(step.mended * scale, step.mended ? 1.5 : 0);
-    ribbons.append(ribbon(x0, TOP + step.kept_right * scale, x1, wrong1, broken, "var(--wrong)", 0.62));
-    ribbons.append(ribbon(x0, wrong0, x1, TOP + step.kept_right * scale, mended, "var(--right)", 0.62));
-    const far = (x1 - x0) * 0.3;
-    if (step.broken) words.append(shape("text", { x: x1 - far, y: wrong1 - 21, "font-size": 12, "font-weight": 600, "text-anchor": "middle", fill: "var(--wrong)", class: "halo" }, `${count(step.broken)} broken`));
-    if (step.mended) words.append(shape("text", { x: x0 + far, y: wrong0 + 3, "font-size": 12, "font-weight": 600, "text-anchor": "middle", fill: "var(--right)", class: "halo" }, `${count(step.mended)} mended`));
-    if (!step.broken && !step.mended) words.append(shape("text", { x: (x0 + x1) / 2, y: TOP + 20, "font-size": 12, "text-anchor": "middle", fill: "var(--tx2)" }, "nothing changed"));
-  });
-  svg.append(ribbons);
-  posts.forEach((post, i) => {
-    const x = at(i), right = post.right * scale, wrong = (cells - post.right) * scale;
-    const g = shape("g", { class: roleColour(post.role) });
-    const last = i === posts.length - 1 && i > 0;
-    const [tx, anchor] = i === 0 ? [x, "start"] : last ? [x + POST, "end"] : [x + POST / 2, "middle"];
-    g.append(shape("text", { x: tx, y: 13, "font-size": 13, "font-weight": 620, "text-anchor": anchor, fill: "var(--r)" }, post.name));
-    g.append(shape("text", { x: tx, y: 29, "font-size": 11.5, "text-anchor": anchor, fill: "var(--tx2)" }, post.share));
-    const box = shape("rect", { x, y: TOP, width: POST, height: Math.max(right, 0.5), rx: 2, fill: "var(--r)" });
-    box.append(shape("title", {}, `${post.name}: ${count(post.right)} right`));
-    const hollow = shape("rect", { x: x + 0.75, y: TOP + right + GAP, width: POST - 1.5, height: Math.max(wrong, 1.5), rx: 2, fill: "var(--bg)", stroke: "var(--r)", "stroke-width": 1.5 });
-    hollow.append(shape("title", {}, `${post.name}: ${count(cells - post.right)} wrong`));
-    g.append(box, hollow);
-    svg.append(g);
-  });
-  words.append(shape("text", { x: at(0) + POST + 8, y: TOP + 18, "font-size": 12, fill: "var(--tx2)" }, "right"));
-  words.append(shape("text", { x: at(0) + POST + 8, y: H - 12, "font-size": 12, fill: "var(--tx2)", class: "halo" }, "wrong"));
-  svg.append(words);
-  return svg;
-}
-
-// ---- to take away: the picture as it is drawn, in a file that needs no style sheet, and its numbers
+// Downloads: the picture in a file that needs no style sheet, and its numbers.
 
 const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-linejoin", "paint-order"];
 const FONT = ["font-size", "font-weight", "font-variant-numeric"];
 const EDGE = 12;
 
-function standalone(svg, ground) {
-  const copy = svg.cloneNode(true);
-  const [W, H] = ["width", "height"].map((name) => Number(svg.getAttribute(name)));
-  const drawn = svg.querySelectorAll("*"), copied = copy.querySelectorAll("*");
-  drawn.forEach((node, i) => {
+/**
+ * Return an SVG file with all styles in attributes.
+ *
+ * @param {SVGSVGElement} svg
+ * @param {string} background
+ */
+function standaloneSvg(svg, background) {
+  const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
+  const [width, height] = ["width", "height"].map((name) => Number(svg.getAttribute(name)) + 2 * EDGE);
+  const copied = [...copy.querySelectorAll("*")];
+  [...svg.querySelectorAll("*")].forEach((node, index) => {
+    copied[index].removeAttribute("class");
     if (node.tagName === "g" || node.tagName === "title") return;
     const style = getComputedStyle(node);
     for (const name of node.tagName === "text" ? [...PAINT, ...FONT] : PAINT) {
-      if (style.getPropertyValue(name)) copied[i].setAttribute(name, style.getPropertyValue(name));
+      const value = style.getPropertyValue(name);
+      if (value) copied[index].setAttribute(name, value);
     }
   });
-  for (const node of [copy, ...copied]) node.removeAttribute("class");
-  copy.setAttribute("xmlns", SVG);
+  copy.setAttribute("xmlns", SVG_NAMESPACE);
   copy.setAttribute("font-family", "Inter, system-ui, sans-serif");
-  copy.setAttribute("width", W + 2 * EDGE);
-  copy.setAttribute("height", H + 2 * EDGE);
-  copy.setAttribute("viewBox", `${-EDGE} ${-EDGE} ${W + 2 * EDGE} ${H + 2 * EDGE}`);
-  copy.prepend(shape("rect", { x: -EDGE, y: -EDGE, width: "100%", height: "100%", fill: ground }));
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  copy.setAttribute("viewBox", `${-EDGE} ${-EDGE} ${width} ${height}`);
+  copy.prepend(svgEl("rect", { x: -EDGE, y: -EDGE, width: "100%", height: "100%", fill: background }));
   return new XMLSerializer().serializeToString(copy);
 }
 
-function offer(text, type, name) {
+/**
+ * @param {string} text
+ * @param {string} type
+ * @param {string} name
+ */
+function download(text, type, name) {
   const link = el("a");
   link.href = URL.createObjectURL(new Blob([text], { type }));
   link.download = name;
@@ -96,42 +205,56 @@ function offer(text, type, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-function button(sign, word, title, on) {
-  const node = el("button", "", icon(sign), word);
-  node.type = "button";
-  node.title = title;
-  node.onclick = on;
+/**
+ * @param {HTMLElement} root
+ * @param {SankeyData} data
+ */
+function downloadButtons(root, data) {
+  const node = el("div", "downloads");
+  const saveSvg = () => {
+    const svg = /** @type {SVGSVGElement} */ (root.querySelector("svg"));
+    download(standaloneSvg(svg, getComputedStyle(node).backgroundColor), "image/svg+xml", `${data.name}.svg`);
+  };
+  const saveCsv = () => download(data.csv, "text/csv", `${data.name}.csv`);
+  const add = (
+    /** @type {IconName} */ name,
+    /** @type {string} */ text,
+    /** @type {string} */ title,
+    /** @type {() => void} */ save,
+  ) => {
+    const added = button("", save, icon(name), text);
+    added.title = title;
+    node.append(added);
+  };
+  add("picture", "SVG", "Download this chart as a picture, in the colours shown", saveSvg);
+  add("download", "CSV", "Download the numbers of this chart", saveCsv);
   return node;
 }
 
-function foot(root, data) {
-  const ground = () => getComputedStyle(root.querySelector(".foot")).backgroundColor;
-  return el("div", "foot",
-    button("picture", "SVG", "This chart as a picture, in the colours shown", () =>
-      offer(standalone(root.querySelector("svg"), ground()), "image/svg+xml", `${data.name}.svg`)),
-    button("download", "CSV", "The numbers of this chart", () => offer(data.csv, "text/csv", `${data.name}.csv`)));
-}
+/** @type {WeakMap<HTMLElement, ResizeObserver>} */
+const observers = new WeakMap();
 
-const watched = new WeakMap();
-
-export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".flow");
-  const said = el("p");
-  for (const part of data.sentence || []) said.append(part.strong ? el("b", "", part.text) : part.text);
-  const below = foot(root, data);
-  // Drawn for the width that there is, so that words keep their size.
+/** @param {Component<SankeyData>} component */
+export default function (component) {
+  const { data } = component;
+  const root = rootOf(component);
+  const sentence = el("p", "", ...data.sentence.map(({ text, strong }) => (strong ? el("b", "", text) : text)));
+  const buttons = downloadButtons(root, data);
   let width = 0;
+  // Drawn for the width that there is, so that texts keep their size.
   const draw = () => {
     const now = Math.max(300, Math.round(root.clientWidth || 600));
     if (now === width) return;
     width = now;
-    root.replaceChildren(drawFlow(data, width, data.height || 220), below, said);
+    root.replaceChildren(new Sankey(data, width).draw(), buttons, sentence);
   };
-  const before = watched.get(root);
-  if (before) before.disconnect();
+  observers.get(root)?.disconnect();
   const observer = new ResizeObserver(draw);
   observer.observe(root);
-  watched.set(root, observer);
+  observers.set(root, observer);
   draw();
-  return () => { observer.disconnect(); watched.delete(root); };
+  return () => {
+    observer.disconnect();
+    observers.delete(root);
+  };
 }

@@ -1,21 +1,30 @@
-// Who changed what: for each label, what each role after the first mended and broke.
+// Corrections and regressions: for each label, how often each role after the first corrected it or introduced an error.
 
 import { el } from "./dom.js";
-import { count } from "./format.js";
+import { formatChange, formatCount } from "./format.js";
+import { labelName } from "./labels.js";
+import { rootOf } from "./streamlit_bridge.js";
 
-export default function ({ data, parentElement }) {
-  const roles = data.roles || [];
-  const head = el("tr", "", el("th", "", "Who changed what"));
-  for (const role of roles) head.append(el("th", "", `${role.toLowerCase()} mended`), el("th", "", "broke"));
-  head.append(el("th", "", "net"));
-  const table = el("table", "", head);
-  const number = (n, tone) => el("td", n ? tone : "zero", count(n));
-  for (const row of data.rows || []) {
-    const first = row.colour ? el("span", `lab l${row.colour}`, el("span", "sq"), el("span", "ell", row.name)) : el("span", "", row.name);
-    const line = el("tr", row.colour ? "" : "sum", el("td", "", first));
-    for (const step of row.steps) line.append(number(step[0], "right"), number(step[1], "wrong"));
-    line.append(el("td", row.net ? "b" : "zero", `${row.net > 0 ? "+" : row.net < 0 ? "−" : ""}${count(Math.abs(row.net))}`));
-    table.append(line);
-  }
-  parentElement.querySelector(".changes").replaceChildren(table);
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/**
+ * A label, or all of them if it has no colour. Each step is a role with its corrections and regressions.
+ * @typedef {{ name: string, colour: number, steps: [number, number][], net: number }} Row
+ */
+
+/** @param {Component<{ roles: string[], rows: Row[] }>} component */
+export default function (component) {
+  const { roles, rows } = component.data;
+  const steps = roles.flatMap((role) => [el("th", "", `${role} corrected`), el("th", "", "regressed")]);
+  const head = el("tr", "", el("th", "", "Label"), ...steps, el("th", "", "Net"));
+  rootOf(component).replaceChildren(el("table", "", head, ...rows.map(rowNode)));
+}
+
+/** @param {Row} row */
+function rowNode(row) {
+  const number = (/** @type {number} */ n, /** @type {string} */ tone) => el("td", n ? tone : "zero", formatCount(n));
+  const steps = row.steps.flatMap(([corrected, regressed]) => [number(corrected, "right"), number(regressed, "wrong")]);
+  const name = row.colour ? labelName(row) : row.name;
+  const net = el("td", row.net ? "bold" : "zero", formatChange(row.net));
+  return el("tr", row.colour ? "" : "sum", el("td", "", name), ...steps, net);
 }

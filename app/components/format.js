@@ -1,18 +1,119 @@
-// Numbers as text: the one home for formatting in the browser.
+// Format numbers as text: the only place in the browser that does. The rules are those of core/formatting.py.
 
-const plain = new Intl.NumberFormat("en-US");
-export const count = (n) => plain.format(n);
-export const several = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s"}`;
-export function money(x) {
-  if (x === null || x === undefined) return "not priced";
-  if (x === 0) return "$0.00";
-  return "$" + (x < 0.1 ? x.toFixed(4) : x < 1000 ? x.toFixed(2) : count(Math.round(x)));
+const integers = new Intl.NumberFormat("en-US");
+
+/** Stands for a value that is undefined. */
+export const MISSING = "–";
+
+/**
+ * Format a count: 1,234.
+ *
+ * @param {number} n
+ */
+export function formatCount(n) {
+  return integers.format(n);
 }
-export function span(seconds) {
+
+/**
+ * Format a count with its noun: 1 document, 2 documents.
+ *
+ * @param {number} n
+ * @param {string} singular
+ * @param {string} [plural] Default: the singular with an s.
+ */
+export function formatPlural(n, singular, plural = `${singular}s`) {
+  return `${formatCount(n)} ${n === 1 ? singular : plural}`;
+}
+
+/**
+ * Format dollars. A single call often costs less than a cent, so amounts below ten cents keep up to four decimals.
+ *
+ * @param {number | null | undefined} dollars Unknown when a price is missing.
+ */
+export function formatMoney(dollars) {
+  if (dollars === null || dollars === undefined) return "price unknown";
+  if (dollars >= 1000) return `$${formatCount(Math.round(dollars))}`;
+  if (dollars >= 0.1 || dollars === 0) return `$${dollars.toFixed(2)}`;
+  if (dollars < 0.0001) return "under $0.0001";
+  return `$${dollars.toFixed(4).replace(/0{1,2}$/, "")}`;
+}
+
+/**
+ * Format a duration: 12 s, 34 min, 5 h 6 min.
+ *
+ * @param {number} seconds
+ */
+export function formatDuration(seconds) {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const rest = minutes % 60 ? ` ${minutes % 60} min` : "";
+  return `${Math.floor(minutes / 60)} h${rest}`;
 }
 
-// A rating as people read it: 3, or a mean to two places.
-export const numeral = (value) => (typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value));
+/**
+ * Format a share as a percentage: 45%.
+ *
+ * @param {number} share From 0 to 1.
+ */
+export function formatPercent(share) {
+  return `${Math.round(100 * share)}%`;
+}
+
+/**
+ * Format a score between 0 and 1: 0.876.
+ *
+ * @param {number | null | undefined} score
+ */
+export function formatScore(score) {
+  return score === null || score === undefined ? MISSING : score.toFixed(3);
+}
+
+/**
+ * Format a difference of scores in points: −1.2, +1.2, 0.0. Without `signed` there is no plus sign.
+ *
+ * @param {number} difference
+ * @param {{ signed?: boolean }} [options]
+ */
+export function formatPoints(difference, { signed = true } = {}) {
+  const points = Math.abs(100 * difference).toFixed(1);
+  const zero = points === "0.0";
+  return `${zero ? "" : difference < 0 ? "−" : signed ? "+" : ""}${points}`;
+}
+
+/**
+ * Format a change of a count: +3, −2, 0.
+ *
+ * @param {number} n
+ */
+export function formatChange(n) {
+  return `${n > 0 ? "+" : n < 0 ? "−" : ""}${formatCount(Math.abs(n))}`;
+}
+
+/**
+ * Format a rating: 3, or a mean with at most two decimals.
+ *
+ * @param {unknown} value
+ */
+export function formatRating(value) {
+  return typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value);
+}
+
+/**
+ * Format a rate per minute: one decimal below 10.
+ *
+ * @param {number} rate
+ */
+export function formatRate(rate) {
+  return formatCount(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate));
+}
+
+/**
+ * Format the time of day: 14:05, or 14:05:09 with `seconds`.
+ *
+ * @param {Date} time
+ * @param {{ seconds?: boolean }} [options]
+ */
+export function formatTime(time, { seconds = false } = {}) {
+  return time.toTimeString().slice(0, seconds ? 8 : 5);
+}

@@ -1,85 +1,122 @@
-// The list of labels: choose one by click or arrow key, order them by dragging the grip or with Alt and an arrow key.
+// The labels of a codebook. Click or use the arrow keys to select one; drag its grip, or use Alt with an arrow key, to
+// move it.
 
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
+import { isUnchanged, markChanged, rootOf } from "./streamlit_bridge.js";
 
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/** @typedef {{ id: string, name: string, colour: number, note: string }} Row */
+/** @typedef {{ labels: Row[], selected: string | null }} LabelListData */
+
+/** @param {Component<LabelListData>} component */
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
-  const root = parentElement.querySelector(".lablist");
-  const drawn = JSON.stringify(data);
-  if (root.drawn === drawn && !root.moved) return;
-  root.drawn = drawn;
-  root.moved = false;
-  const focused = root.getRootNode().activeElement;
-  const keep = focused && root.contains(focused) ? [focused.closest(".li").dataset.id, focused.className.split(" ")[0]] : null;
-  const rows = (data.labels || []).map((label) => {
-    const grip = el("button", "grip");
-    grip.type = "button";
-    grip.setAttribute("aria-label", `Move ${label.name}: drag, or press Alt with an arrow key`);
-    const name = el("span", "ell", label.name);
-    name.title = label.name;
-    const pick = el("button", "pick", el("span", `sq l${label.colour}`), name, label.note ? el("span", "n", label.note) : null);
-    pick.type = "button";
-    const row = el("div", `li${label.id === data.picked ? " on" : ""}`, grip, pick);
-    row.dataset.id = label.id;
-    row.setAttribute("role", "option");
-    row.setAttribute("aria-selected", label.id === data.picked ? "true" : "false");
-    pick.onclick = () => setTriggerValue("pick", label.id);
-    row.onkeydown = (event) => {
-      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      event.stopPropagation();
-      if (event.altKey) {
-        const other = step < 0 ? row.previousElementSibling : row.nextElementSibling;
-        if (!other) return;
-        other[step < 0 ? "before" : "after"](row);
-        event.target.focus();
-        tell();
-      } else {
-        const other = step < 0 ? row.previousElementSibling : row.nextElementSibling;
-        if (other) other.querySelector(".pick").focus();
-      }
-    };
-    grip.onpointerdown = (event) => hold(event, row, grip);
-    return row;
+  const { data, setTriggerValue } = component;
+  const root = rootOf(component);
+  if (isUnchanged(root, data)) return;
+  root.setAttribute("role", "listbox");
+  root.setAttribute("aria-label", "Labels");
+  const focused = focusedPart(root);
+  const notifyOrder = () => {
+    const order = [...root.children].map((row) => /** @type {HTMLElement} */ (row).dataset.id);
+    if (order.join() === data.labels.map(({ id }) => id).join()) return;
+    markChanged(root); // if the order is refused, the rows go back with the next update
+    setTriggerValue("order", order);
+  };
+  const rows = data.labels.map((label) => {
+    const selected = label.id === data.selected;
+    return labelRow(label, selected, () => setTriggerValue("pick", label.id), notifyOrder);
   });
   root.replaceChildren(...rows);
-  if (keep) {
-    const row = rows.find((each) => each.dataset.id === keep[0]);
-    const target = row && row.querySelector(`.${keep[1]}`);
-    if (target) target.focus();
-  }
+  const row = rows.find(({ dataset }) => dataset.id === focused?.id);
+  if (row && focused) focusPart(row, focused.part);
+}
 
-  function ids() {
-    return [...root.children].map((row) => row.dataset.id);
-  }
+/**
+ * Return which part of which row has the focus.
+ *
+ * @param {HTMLElement} root
+ */
+function focusedPart(root) {
+  const { activeElement } = /** @type {Document | ShadowRoot} */ (root.getRootNode());
+  const row = activeElement && root.contains(activeElement) ? activeElement.closest(".row") : null;
+  return row instanceof HTMLElement ? { id: row.dataset.id, part: activeElement?.classList[0] } : null;
+}
 
-  function tell() {
-    const now = ids();
-    if (now.join() === (data.labels || []).map((label) => label.id).join()) return;
-    root.moved = true; // if the order is refused, the next drawing puts it back
-    setTriggerValue("order", now);
-  }
+/**
+ * @param {Element} row
+ * @param {string | undefined} part
+ */
+function focusPart(row, part) {
+  const node = row.querySelector(`.${part}`);
+  if (node instanceof HTMLElement) node.focus();
+}
 
-  function hold(event, row, grip) {
+/**
+ * @param {Row} label
+ * @param {boolean} selected
+ * @param {() => void} onPick
+ * @param {() => void} onMoved
+ */
+function labelRow({ id, name, colour, note }, selected, onPick, onMoved) {
+  const grip = button("grip", () => {});
+  grip.setAttribute("aria-label", `Move ${name}: drag, or press Alt with an arrow key`);
+  const title = el("span", "ellipsis", name);
+  title.title = name;
+  const pick = button("pick", onPick, el("span", `swatch l${colour}`), title, note ? el("span", "note", note) : null);
+  const row = el("div", `row${selected ? " selected" : ""}`, grip, pick);
+  row.dataset.id = id;
+  row.setAttribute("role", "option");
+  row.setAttribute("aria-selected", String(selected));
+  row.onkeydown = (event) => {
+    if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
     event.preventDefault();
-    grip.setPointerCapture(event.pointerId);
-    row.classList.add("held");
-    let from = event.clientY;
-    const follow = (move) => {
-      let by = move.clientY - from;
-      const up = row.previousElementSibling, down = row.nextElementSibling;
-      if (down && by > down.offsetHeight / 2) { from += down.offsetHeight; by -= down.offsetHeight; down.after(row); }
-      else if (up && -by > up.offsetHeight / 2) { from -= up.offsetHeight; by += up.offsetHeight; up.before(row); }
-      row.style.transform = `translateY(${by}px)`;
-    };
-    const drop = () => {
-      grip.removeEventListener("pointermove", follow);
-      row.classList.remove("held");
-      row.style.transform = "";
-      tell();
-    };
-    grip.addEventListener("pointermove", follow);
-    grip.addEventListener("lostpointercapture", drop, { once: true });
-  }
+    event.stopPropagation();
+    const up = event.key === "ArrowUp";
+    const other = up ? row.previousElementSibling : row.nextElementSibling;
+    if (!other) return;
+    if (event.altKey) {
+      other[up ? "before" : "after"](row);
+      /** @type {HTMLElement} */ (event.target).focus();
+      onMoved();
+    } else focusPart(other, "pick");
+  };
+  grip.onpointerdown = (event) => drag(event, row, grip, onMoved);
+  return row;
+}
+
+/**
+ * Let a row follow the pointer until it is released.
+ *
+ * @param {PointerEvent} event
+ * @param {HTMLElement} row
+ * @param {HTMLElement} grip
+ * @param {() => void} onMoved
+ */
+function drag(event, row, grip, onMoved) {
+  event.preventDefault();
+  grip.setPointerCapture(event.pointerId);
+  row.classList.add("dragged");
+  let start = event.clientY;
+  const follow = (/** @type {PointerEvent} */ { clientY }) => {
+    const above = /** @type {HTMLElement | null} */ (row.previousElementSibling);
+    const below = /** @type {HTMLElement | null} */ (row.nextElementSibling);
+    const distance = clientY - start;
+    if (below && distance > below.offsetHeight / 2) {
+      start += below.offsetHeight;
+      below.after(row);
+    } else if (above && -distance > above.offsetHeight / 2) {
+      start -= above.offsetHeight;
+      above.before(row);
+    }
+    row.style.transform = `translateY(${clientY - start}px)`;
+  };
+  const drop = () => {
+    grip.removeEventListener("pointermove", follow);
+    row.classList.remove("dragged");
+    row.style.transform = "";
+    onMoved();
+  };
+  grip.addEventListener("pointermove", follow);
+  grip.addEventListener("lostpointercapture", drop, { once: true });
 }

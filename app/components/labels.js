@@ -1,33 +1,132 @@
-// Labels of a codebook: names, colours and keys.
+// Labels of a codebook: their names, colours and keys, and the values that they have.
 
 import { el } from "./dom.js";
-import { numeral } from "./format.js";
+import { formatRating, MISSING } from "./format.js";
 
-export function labelBook(labels) {
-  const book = new Map();
-  (labels || []).forEach((label, index) => {
-    book.set(label.id, { id: label.id, name: label.name, colour: label.colour || (index % 8) + 1, digit: index < 9 ? String(index + 1) : "" });
-  });
-  return book;
+/** @typedef {"multilabel" | "choice" | "rating"} Kind */
+/** @typedef {boolean | number | string | null} Value */
+/**
+ * Values by item. The items are label ids, and "label" in a codebook of kind "choice".
+ * @typedef {Record<string, Value>} Values
+ */
+/** @typedef {{ id: string, name: string, colour: number }} LabelData */
+/**
+ * A label as it is shown. `colour` is 1 to 8, or 0 for none. `digit` is the key of the label, if any.
+ * @typedef {{ id: string, name: string, colour: number, digit: string }} Label
+ */
+/**
+ * Labels by id, in the order of the codebook.
+ * @typedef {Map<string, Label>} Labels
+ */
+
+const COLOURS = 8;
+const MOST_SWATCHES = 8;
+
+/**
+ * @param {LabelData[]} rows
+ * @returns {Labels}
+ */
+export function createLabels(rows) {
+  return new Map(
+    rows.map(({ id, name, colour }, index) => [
+      id,
+      { id, name, colour: colour || (index % COLOURS) + 1, digit: index < 9 ? String(index + 1) : "" },
+    ]),
+  );
 }
 
-export const labelOf = (book, id) => book.get(id) || { id, name: String(id), colour: 0, digit: "" };
+/**
+ * Return a label. An id that is not in the codebook gives a label without a colour.
+ *
+ * @param {Labels} labels
+ * @param {string} id
+ * @returns {Label}
+ */
+export function findLabel(labels, id) {
+  return labels.get(id) ?? { id, name: String(id), colour: 0, digit: "" };
+}
 
-export function tag(label, absent, value) {
-  const node = el("span", `tag l${label.colour}${absent ? " no" : ""}`, el("span", `sq${absent ? " o" : ""}`), el("span", "ell", label.name));
-  if (value !== undefined && value !== null) node.append(el("b", "", numeral(value)));
+/**
+ * Create the square in the colour of a label.
+ *
+ * @param {Label} label
+ */
+export function swatch(label) {
+  const node = el("span", `swatch l${label.colour}`);
+  node.title = label.name;
   return node;
 }
 
-// What a verdict amounts to in a narrow place: a square for each label, or the ratings in the order of the codebook.
-export function inSmall(ids, values, book, kind) {
-  if (kind === "rating" && values) return ids.length ? [el("span", "xs t2", [...book.keys()].map((id) => (ids.includes(id) ? numeral(values[id]) : "–")).join(" "))] : [];
-  return ids.slice(0, 8).map((id) => { const label = labelOf(book, id); const square = el("span", `sq l${label.colour}`); square.title = label.name; return square; });
+/**
+ * Create the name of a label with its colour.
+ *
+ * @param {{ name: string, colour: number }} label
+ */
+export function labelName(label) {
+  return el("span", `label l${label.colour}`, el("span", "swatch"), el("span", "ellipsis", label.name));
 }
 
-// label ids that a verdict's values name as present, for any kind of codebook
-export function present(values, book, kind) {
+/**
+ * Create a tag: the name of a label on its colour, with its rating if there is one.
+ *
+ * @param {Label} label
+ * @param {{ absent?: boolean, rating?: Value }} [options]
+ */
+export function labelTag(label, { absent = false, rating = null } = {}) {
+  return el(
+    "span",
+    `tag l${label.colour}${absent ? " absent" : ""}`,
+    el("span", `swatch${absent ? " hollow" : ""}`),
+    el("span", "ellipsis", label.name),
+    rating === null ? null : el("b", "", formatRating(rating)),
+  );
+}
+
+/**
+ * Return the ids of the labels that are present, chosen or rated.
+ *
+ * @param {Values | null | undefined} values
+ * @param {Kind} kind
+ * @returns {string[]}
+ */
+export function presentLabels(values, kind) {
   if (!values) return [];
-  if (kind === "choice") return "label" in values && values.label !== null ? [values.label] : [];
+  if (kind === "choice") return typeof values.label === "string" ? [values.label] : [];
   return Object.keys(values).filter((id) => (kind === "rating" ? values[id] !== null : values[id] === true));
+}
+
+/**
+ * Create a short form of a verdict: a square per label, or the ratings in the order of the codebook.
+ *
+ * @param {string[]} ids
+ * @param {Values | null | undefined} values
+ * @param {Labels} labels
+ * @param {Kind} kind
+ * @returns {Node[]}
+ */
+export function compactValues(ids, values, labels, kind) {
+  if (kind !== "rating" || !values) return ids.slice(0, MOST_SWATCHES).map((id) => swatch(findLabel(labels, id)));
+  if (!ids.length) return [];
+  const ratings = [...labels.keys()].map((id) => (ids.includes(id) ? formatRating(values[id]) : MISSING));
+  return [el("span", "tiny secondary", ratings.join(" "))];
+}
+
+/**
+ * Find the items on which several opinions differ.
+ *
+ * @param {Iterable<Values>} opinions
+ * @returns {Set<string>}
+ */
+export function disputedItems(opinions) {
+  /** @type {Map<string, Value>} */
+  const first = new Map();
+  /** @type {Set<string>} */
+  const disputed = new Set();
+  for (const values of opinions) {
+    for (const [item, value] of Object.entries(values)) {
+      if (!first.has(item)) first.set(item, value);
+      else if (first.get(item) !== value) disputed.add(item);
+    }
+  }
+  return disputed;
 }

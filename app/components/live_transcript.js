@@ -1,124 +1,92 @@
-// The debate of one run on one document, as it is held: fed by /moot/live, from the store when it has been held.
+// The debate of a run about one document, word by word while it takes place.
 
-import { Debate, normal } from "./debate.js";
-import { el } from "./dom.js";
-import { labelBook } from "./labels.js";
-import { roleBook } from "./roles.js";
-import { whenStaying } from "./streamlit_bridge.js";
-import { TurnView } from "./turn_view.js";
-import { ruling } from "./verdict.js";
+import { Debate } from "./debate.js";
+import { DebateView } from "./debate_view.js";
+import { el, setText } from "./dom.js";
+import { createLabels } from "./labels.js";
+import { LiveClient } from "./live_client.js";
+import { createRoles } from "./roles.js";
+import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
-const WAITS = [0.3, 0.8, 2, 5];
+/** @import { Kind, LabelData } from "./labels.js" */
+/** @import { RunStatusEvent } from "./live_client.js" */
+/** @import { RoleData } from "./roles.js" */
+/** @import { Component } from "./streamlit_bridge.js" */
 
-class Talk {
-  constructor(root) {
+/**
+ * @typedef {object} LiveTranscriptData
+ * @property {string} run
+ * @property {string} document
+ * @property {LabelData[]} labels
+ * @property {RoleData[]} roles
+ * @property {Kind} kind
+ * @property {string} head
+ * @property {string} note
+ * @property {string} tone
+ * @property {number} height
+ * @property {string} ticket
+ */
+
+class LiveTranscriptView {
+  /**
+   * @param {HTMLElement} root
+   * @param {LiveTranscriptData} data
+   */
+  constructor(root, data) {
     this.root = root;
-    this.tries = 0;
+    const run = { labels: createLabels(data.labels), roles: createRoles(data.roles), kind: data.kind };
+    this.view = new DebateView(new Debate(data.document, run));
+    this.body = el("div", "", el("div", "empty", "No turns yet."));
+    this.note = el("span", "secondary tiny ellipsis");
+    this.root.replaceChildren(el("div", "panel-head", el("h2", "", data.head), this.note), this.body);
+    /** Whether the run was active at some time since it is watched. */
+    this.wasActive = false;
+    this.state = "";
+    /** @type {(state: string) => void} */
+    this.notify = () => {};
+    this.client = new LiveClient({ run: data.run, ticket: data.ticket, onMessage: () => this.readMessages() });
+    this.client.follow(data.document);
+    this.client.connect();
   }
 
-  setup(component) {
-    const { data } = component;
-    this.component = component;
-    this.data = data;
-    this.root.style.setProperty("--room", `${data.height || 420}px`);
-    this.root.className = `moot talkbox ${data.tone || ""}`;
-    const shown = JSON.stringify([data.run, data.document, data.labels, data.head]);
-    if (shown === this.shown) return;
-    this.shown = shown;
-    this.labels = labelBook(data.labels);
-    this.roles = roleBook(data.roles);
-    this.kind = data.kind;
-    this.playing = null;
-    this.documentStale = false;
-    this.life = "";
-    this.told = "";
-    this.debate = new Debate(this, data.document);
-    this.body = el("div", "", el("div", "empty", "Nobody has spoken yet."));
-    this.root.replaceChildren(el("div", "phead", el("h2", "", data.head), el("span", "t2 xs ell", data.note || "")), this.body);
-    this.connect();
+  /** @param {Component<LiveTranscriptData>} component */
+  update({ data, setTriggerValue }) {
+    this.notify = (state) => setTriggerValue("ended", state);
+    this.root.style.setProperty("--max-height", `${data.height}px`);
+    this.root.className = `moot live-transcript ${data.tone}`;
+    setText(this.note, data.note);
   }
 
-  connect() {
-    if (this.ended) return;
-    if (this.socket) { this.socket.onclose = null; this.socket.close(); }
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = (this.socket = new WebSocket(`${scheme}//${location.host}/moot/live?ticket=${this.data.ticket || ""}`));
-    socket.onopen = () => this.watch();
-    socket.onmessage = (event) => { this.tries = 0; this.take(JSON.parse(event.data)); };
-    socket.onclose = () => {
-      this.socket = null;
-      if (!this.ended) this.later = setTimeout(() => this.connect(), 1000 * WAITS[Math.min(this.tries++, WAITS.length - 1)]);
-    };
-  }
-
-  watch() {
-    const cursors = {};
-    for (const [turn, cursor] of this.debate.cursors) cursors[`${this.debate.id}/${turn}`] = cursor;
-    if (this.socket && this.socket.readyState === 1) this.socket.send(JSON.stringify({ type: "watch", run: this.data.run, focus: this.debate.id, board: this.life, cursors }));
-  }
-
-  take(message) {
-    if (message.type === "snapshot") {
-      if (message.board !== this.life) { this.debate.cursors.clear(); this.life = message.board; }
-      if (message.document && message.document.id === this.debate.id) this.debate.setDocument(message.document);
+  readMessages() {
+    const { view } = this;
+    for (const event of this.client.read().flatMap((message) => ("events" in message ? message.events : []))) {
+      if (event.kind === "run_status") this.noteState(event.state);
+      else if (event.kind === "turn") view.showTurn(event);
+      else if (event.kind === "verdict" && event.document_id === view.debate.id) view.showVerdict(event);
     }
-    for (const event of message.events || []) {
-      if (event.kind === "run_status") this.state(event.state);
-      else if (event.document_id !== this.debate.id) continue;
-      else if (event.kind === "turn") this.turn(normal(event, this.kind));
-      else if (event.kind === "verdict") { this.debate.verdict = event; this.rule(); }
-    }
+    const empty = !view.views.size && !view.debate.verdict;
+    if (!empty && !view.node.isConnected) this.body.replaceChildren(view.node);
   }
 
-  state(state) {
-    if (this.moved && state !== this.told && !["running", "queued"].includes(state)) whenStaying(this.body, () => this.component.setTriggerValue("ended", state));
-    if (["running", "queued"].includes(state)) this.moved = true;
-    this.told = state;
+  /**
+   * Notify the page when the run has come to rest.
+   *
+   * @param {RunStatusEvent["state"]} state
+   */
+  noteState(state) {
+    const active = state === "running" || state === "queued";
+    if (this.wasActive && !active && state !== this.state) notifyWhenIdle(this.root, () => this.notify(state));
+    this.wasActive ||= active;
+    this.state = state;
   }
 
-  turn(event) {
-    const { debate } = this;
-    let view = debate.views.get(event.turn);
-    if (!view) {
-      if (!debate.views.size) this.body.replaceChildren();
-      view = new TurnView(this);
-      debate.views.set(event.turn, view);
-      debate.turns.set(event.turn, event);
-      const after = [...debate.views.keys()].filter((n) => n > event.turn).sort((a, b) => a - b)[0];
-      this.body.insertBefore(view.node, after === undefined ? this.ruled || null : debate.views.get(after).node);
-    }
-    debate.turns.set(event.turn, event);
-    const known = debate.cursors.get(event.turn);
-    if (!known || known[0] !== event.attempt || known[1] !== event.offset) {
-      if (event.offset !== 0) { debate.cursors.delete(event.turn); this.watch(); return; }
-      view.restart();
-      if (view.head) view.head.done = false;
-    }
-    view.head = view.head || { ...event, done: false };
-    view.append(event.text);
-    debate.cursors.set(event.turn, [event.attempt, event.end]);
-    if (event.done) debate.settleDisputes();
-    view.setHead(event);
-    view.drawThought();
-  }
-
-  rule() {
-    if (!this.debate.views.size) this.body.replaceChildren();
-    if (this.ruled) this.ruled.remove();
-    this.ruled = el("div", "ruling", ...ruling(this.debate.verdict, this.labels, this.kind));
-    this.body.append(this.ruled);
-  }
-
-  end() {
-    this.ended = true;
-    clearTimeout(this.later);
-    if (this.socket) { this.socket.onclose = null; this.socket.close(); }
+  destroy() {
+    this.client.close();
   }
 }
 
+/** @param {Component<LiveTranscriptData>} component */
 export default function (component) {
-  const root = component.parentElement.querySelector(".talkbox");
-  root.talk = root.talk || new Talk(root);
-  root.talk.setup(component);
-  return () => { root.talk.end(); root.talk = null; };
+  const { run, document, labels, head } = component.data;
+  return mountView(component, [run, document, labels, head], (root) => new LiveTranscriptView(root, component.data));
 }

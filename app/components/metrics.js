@@ -1,34 +1,64 @@
-// Key numbers, each a share from 0 to 1 with its interval drawn on that scale.
+// Key metrics side by side. A share from 0 to 1 is drawn on a bar with its interval.
 
 import { el } from "./dom.js";
+import { formatScore } from "./format.js";
+import { rootOf } from "./streamlit_bridge.js";
 
-function share(x) { return x === null || x === undefined ? "–" : x.toFixed(3); }
+/** @import { Component } from "./streamlit_bridge.js" */
 
-function figure(row) {
-  const value = el("div", `v${row.text === undefined && row.value === null ? " none" : ""}`, row.text === undefined ? share(row.value) : row.text);
-  const node = el("div", "", el("div", "k1", row.name), value);
+/** @typedef {{ text: string, strong: string, tone: string }} Note */
+/**
+ * A metric: a text, or else a share with its interval.
+ *
+ * @typedef {object} Metric
+ * @property {string} name
+ * @property {string} [text]
+ * @property {number | null} [value]
+ * @property {number | null} [low]
+ * @property {number | null} [high]
+ * @property {Note[]} notes
+ */
+
+/** @param {Metric} metric */
+function metricNode({ name, text, value = null, low = null, high = null, notes }) {
+  const isShare = text === undefined;
+  const shown = el("div", `metric-value${isShare && value === null ? " missing" : ""}`, text ?? formatScore(value));
+  const bar = isShare ? intervalBar(value, low, high) : null;
+  const node = el("div", "", el("div", "metric-name", name), shown, bar, ...notes.map(noteNode));
   node.setAttribute("role", "listitem");
-  if (row.text === undefined) {
-    const bar = el("div", "iv");
-    if (row.low !== null && row.low !== undefined) {
-      const range = el("b");
-      range.style.left = `${100 * row.low}%`;
-      range.style.width = `${100 * (row.high - row.low)}%`;
-      bar.append(range);
-    }
-    if (row.value !== null) { const mark = el("u"); mark.style.left = `${100 * row.value}%`; bar.append(mark); }
-    bar.setAttribute("aria-hidden", "true");
-    node.append(bar);
-  }
-  for (const line of row.lines || []) {
-    const words = el("div", "d");
-    if (line.strong) words.append(el("b", line.tone || "", line.strong), " ");
-    words.append(line.text || "");
-    node.append(words);
-  }
   return node;
 }
 
-export default function ({ data, parentElement }) {
-  parentElement.querySelector(".numbers").replaceChildren(...(data.figures || []).map(figure));
+/**
+ * @param {number | null} value
+ * @param {number | null} low
+ * @param {number | null} high
+ */
+function intervalBar(value, low, high) {
+  const bar = el("div", "interval-bar");
+  bar.setAttribute("aria-hidden", "true");
+  if (low !== null && high !== null) {
+    const range = el("b");
+    range.style.left = `${100 * low}%`;
+    range.style.width = `${100 * (high - low)}%`;
+    bar.append(range);
+  }
+  if (value !== null) {
+    const mark = el("u");
+    mark.style.left = `${100 * value}%`;
+    bar.append(mark);
+  }
+  return bar;
+}
+
+/** @param {Note} note */
+function noteNode({ text, strong, tone }) {
+  return el("div", "metric-note", strong ? el("b", tone, strong) : null, strong ? " " : null, text);
+}
+
+/** @param {Component<{ metrics: Metric[] }>} component */
+export default function (component) {
+  const root = rootOf(component);
+  root.setAttribute("role", "list");
+  root.replaceChildren(...component.data.metrics.map(metricNode));
 }

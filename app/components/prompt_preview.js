@@ -1,50 +1,88 @@
-// What each role is sent, with the lines that an edit added or took away. All of it is text, none of it is markup.
+// The prompts that the roles get. Lines that an edit added or removed are marked. Prompts are shown as text, not markup.
 
-import { el, put } from "./dom.js";
-import { count } from "./format.js";
-import { roleBook } from "./roles.js";
+import { button, el, setText } from "./dom.js";
+import { formatChange, formatCount } from "./format.js";
+import { avatar, createRoles, findRole } from "./roles.js";
+import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
-export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".prompt");
-  const drawn = JSON.stringify(data);
-  if (root.drawn === drawn) return;
-  root.drawn = drawn;
-  const roles = data.roles || [];
-  const names = roles.map((role) => role.title);
-  if (!names.includes(root.tab)) root.tab = names[0];
-  const top = root.querySelector(".prm") ? root.querySelector(".prm").scrollTop : 0;
-  const tabs = el("div", "tabs");
-  tabs.setAttribute("role", "tablist");
-  const body = el("div", "prm");
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/** @typedef {["same" | "added" | "removed", string]} Piece */
+/**
+ * @typedef {object} RolePrompt
+ * @property {string | null} role
+ * @property {string} title
+ * @property {number} tokens
+ * @property {number} token_change Compared with the saved version.
+ * @property {{ speaker: string, pieces: Piece[] }[]} parts
+ */
+
+const CONTEXT_HEIGHT = 70; // pixels above the first change
+/** The tab that each root shows, and the changes that it showed last. @type {WeakMap<HTMLElement, { tab: string, changes: string }>} */
+const states = new WeakMap();
+
+/** @param {Component<{ roles: RolePrompt[], height: number }>} component */
+export default function (component) {
+  const { data } = component;
+  const root = rootOf(component);
+  if (isUnchanged(root, data)) return;
+  const { roles } = data;
+  const before = states.get(root);
+  const tab = roles.some(({ title }) => title === before?.tab) ? (before?.tab ?? "") : (roles[0]?.title ?? "");
+  const changes = JSON.stringify(
+    roles.map(({ parts }) => parts.flatMap(({ pieces }) => pieces.filter(([kind]) => kind !== "same"))),
+  );
+  const state = { tab, changes };
+  states.set(root, state);
+
+  const { scrollTop } = root.querySelector(".prompt") ?? { scrollTop: 0 };
+  const body = el("div", "prompt");
   body.tabIndex = 0;
-  body.style.setProperty("--room", data.height ? `${data.height}px` : "620px");
-  const buttons = roles.map((role) => {
-    const book = roleBook([{ role: role.role || "panel", name: role.title }]);
-    const shown = [...book.values()][0];
-    const tile = role.role ? el("span", `av s ${shown.colour}`, shown.letter) : null;
-    const button = el("button", "", tile, role.title);
-    button.type = "button";
-    button.setAttribute("role", "tab");
-    button.onclick = () => { root.tab = role.title; body.scrollTop = 0; draw(); };
-    return button;
+  body.style.setProperty("--max-height", `${data.height}px`);
+  const length = el("span", "push");
+  const draw = () => {
+    const shown = roles.find(({ title }) => title === state.tab);
+    for (const [index, { title }] of roles.entries()) {
+      tabs[index].setAttribute("aria-selected", String(title === state.tab));
+    }
+    const change = shown?.token_change ? `, ${formatChange(shown.token_change)}` : "";
+    setText(length, `about ${formatCount(shown?.tokens ?? 0)} tokens${change}`);
+    body.replaceChildren(...promptNodes(shown, length));
+  };
+  const tabs = roles.map((role) => {
+    const pick = () => {
+      state.tab = role.title;
+      body.scrollTop = 0;
+      draw();
+    };
+    const node = button("", pick, role.role ? roleTile(role.role, role.title) : null, role.title);
+    node.setAttribute("role", "tab");
+    return node;
   });
-  const note = el("span", "end");
-  tabs.append(...buttons);
-  root.replaceChildren(tabs, body);
+  const bar = el("div", "tabs", ...tabs);
+  bar.setAttribute("role", "tablist");
+  root.replaceChildren(bar, body);
   draw();
   const changed = body.querySelector(".added, .removed");
-  const marks = JSON.stringify(roles.map((role) => role.parts.map((part) => part.pieces.filter(([op]) => op !== "same"))));
-  body.scrollTop = changed && marks !== root.marks ? changed.offsetTop - body.offsetTop - 70 : top; // show what was just edited
-  root.marks = marks;
+  const edited = changed instanceof HTMLElement && changes !== before?.changes;
+  body.scrollTop = edited ? changed.offsetTop - body.offsetTop - CONTEXT_HEIGHT : scrollTop;
+}
 
-  function draw() {
-    roles.forEach((role, index) => buttons[index].setAttribute("aria-selected", role.title === root.tab ? "true" : "false"));
-    const role = roles.find((each) => each.title === root.tab) || { parts: [] };
-    const more = role.more ? `, ${role.more > 0 ? "+" : "−"}${count(Math.abs(role.more))}` : "";
-    put(note, `about ${count(role.tokens || 0)} tokens${more}`);
-    body.replaceChildren(...role.parts.flatMap((part, index) => [
-      el("div", "who", part.speaker, index ? null : note),
-      ...part.pieces.map(([op, text]) => el("pre", op === "same" ? "" : op, text === "" ? " " : text)),
-    ]));
-  }
+/**
+ * @param {RolePrompt | undefined} prompt
+ * @param {Node} length
+ */
+function promptNodes(prompt, length) {
+  return (prompt?.parts ?? []).flatMap(({ speaker, pieces }, index) => [
+    el("div", "speaker", speaker, index ? null : length),
+    ...pieces.map(([kind, text]) => el("pre", kind === "same" ? "" : kind, text || " ")),
+  ]);
+}
+
+/**
+ * @param {string} role
+ * @param {string} name
+ */
+function roleTile(role, name) {
+  return avatar(findRole(createRoles([{ role, name }]), role), { small: true });
 }

@@ -1,115 +1,215 @@
-// The form of a debate, drawn above what is said: rows of seats with what each says, the holder of the floor marked.
+// The structure of a debate: rows of roles with the labels that each assigns. Speaking roles are marked.
 
 import { el, icon } from "./dom.js";
-import { numeral, several } from "./format.js";
-import { labelOf } from "./labels.js";
-import { avatar, roleOf } from "./roles.js";
+import { formatPlural, formatRating } from "./format.js";
+import { findLabel, swatch } from "./labels.js";
+import { avatar, findRole } from "./roles.js";
 
-// One seat: its letter, what its list names, whether it has the floor.
-function seatOf(turn, roles, labels, kind) {
-  const role = roleOf(roles, turn.role);
-  const speaking = !turn.done && !turn.waiting;
-  const node = el("span", `seat ${role.colour}${speaking ? " on" : ""}`, avatar(role, "s", role.colour === "judge"));
-  node.title = `${role.name}${speaking ? " has the floor" : turn.waiting ? `: ${turn.waiting}` : ""}`;
-  if (speaking) node.append(el("span", "xs", "speaks"));
-  else if (turn.done) node.append(voteOf(turn, labels, kind));
-  return node;
+/** @import { RunInfo, TurnEvent } from "./debate.js" */
+/** @import { Kind } from "./labels.js" */
+
+/**
+ * How a protocol is drawn: one role after another, a round table, a court, or several panels.
+ * @typedef {"chain" | "round" | "court" | "panels"} DiagramForm
+ */
+/** @typedef {{ text: string, tone: string }} Agreement */
+
+const MOST_SWATCHES = 8;
+
+/**
+ * Create the rows of the diagram.
+ *
+ * @param {DiagramForm} form
+ * @param {TurnEvent[]} turns
+ * @param {RunInfo} run
+ * @returns {Node[]}
+ */
+export function protocolDiagram(form, turns, run) {
+  if (form === "round") return roundRows(turns, run);
+  if (form === "court") return courtRows(turns, run);
+  if (form === "panels") return panelRows(turns, run);
+  return chainRows(turns, run);
 }
 
-// What a turn's list says, as squares of colour or ratings; nothing for a turn that only argues.
-function voteOf(turn, labels, kind) {
-  const box = el("span", "vote");
-  if (kind === "rating" && turn.values) {
-    const values = [...labels.keys()].filter((id) => typeof turn.values[id] === "number").map((id) => turn.values[id]);
-    if (values.length) box.append(values.map(numeral).join(" "));
-  } else if (Array.isArray(turn.labels)) {
-    for (const id of turn.labels.slice(0, 8)) {
-      const label = labelOf(labels, id);
-      const square = el("span", `sq l${label.colour}`);
-      square.title = label.name;
-      box.append(square);
-      if (kind === "choice") box.append(el("span", "xs ell", label.name));
+/**
+ * @param {TurnEvent[]} turns
+ * @param {RunInfo} run
+ */
+function roundRows(turns, run) {
+  return [...groupBy(turns, ({ round }) => round)].map(([round, group]) =>
+    votingRow(round ? `Round ${round}` : "Alone", group, run),
+  );
+}
+
+/**
+ * @param {TurnEvent[]} turns
+ * @param {RunInfo} run
+ */
+function panelRows(turns, run) {
+  const groups = groupBy(turns, ({ role }) => findRole(run.roles, role).group);
+  return [...groups].map(([name, group]) => {
+    if (name) return votingRow(name, group, run);
+    return row("", nodesOf(latestByRole(group), run)); // roles outside of the panels
+  });
+}
+
+/**
+ * @param {TurnEvent[]} turns
+ * @param {RunInfo} run
+ */
+function courtRows(turns, run) {
+  return [...groupBy(turns, ({ item }) => item)].flatMap(([item, group]) => {
+    const of = (/** @type {string} */ role) => latestByRole(group.filter((turn) => turn.role === role));
+    const rows = [];
+    const hearing = group.filter(({ role }) => role === "magistrate");
+    if (hearing.length) {
+      const answers = [...groupBy(hearing, ({ round }) => round).values()].map((round) => round[round.length - 1]);
+      rows.push(row("Hearing", chain(nodesOf(answers, run)), hearing.length > 1 ? "first and second answer" : ""));
     }
-    if (!turn.labels.length) box.append(el("span", "xs t3", "none"));
-  }
-  if (!box.hasChildNodes() && turn.problem) box.append(el("span", "xs unres", "unreadable"));
-  return box;
+    const [prosecution, defence] = [of("prosecutor"), of("defender")];
+    if (prosecution.length || defence.length) {
+      const against = el("span", "tiny muted", "against");
+      const precedents = group.filter(({ role }) => role === "clerk").length;
+      const note = precedents ? `${formatPlural(precedents, "precedent")} shown` : "";
+      const name = item ? findLabel(run.labels, item).name : "Arguments";
+      rows.push(row(name, [...nodesOf(prosecution, run), against, ...nodesOf(defence, run)], note));
+    }
+    const judges = group.filter(({ role }) => role.startsWith("judge"));
+    if (judges.length) rows.push(votingRow(item ? "" : "Bench", judges, run));
+    return rows;
+  });
 }
 
-function shapeRow(name, nodes, note, tone) {
-  return el("div", "srow", el("span", "sname ell", name), el("div", "seats", ...nodes), note ? el("span", `xs end ${tone || "t2"}`, note) : "");
+/**
+ * @param {TurnEvent[]} turns
+ * @param {RunInfo} run
+ */
+function chainRows(turns, run) {
+  return [...groupBy(turns, ({ item }) => item)].map(([item, group]) => {
+    const steps = [...groupBy(group, ({ role, round }) => `${role} ${round}`).values()];
+    const last = steps.map((step) => step[step.length - 1]);
+    return row(item ? findLabel(run.labels, item).name : "", chain(nodesOf(last, run)));
+  });
 }
 
-// The last turn of each role: an ask that was repeated counts once.
-function latest(turns) {
-  const found = new Map();
-  for (const turn of turns) found.set(turn.role, turn);
-  return [...found.values()];
+/**
+ * @param {string} name
+ * @param {TurnEvent[]} turns
+ * @param {RunInfo} run
+ */
+function votingRow(name, turns, run) {
+  const votes = latestByRole(turns);
+  const { text, tone } = describeAgreement(votes, run.kind);
+  return row(name, nodesOf(votes, run), text, tone);
 }
 
-const saysOf = (turn) => JSON.stringify(turn.values ? Object.entries(turn.values).sort() : turn.labels && [...turn.labels].sort());
-
-function agreement(turns, kind) {
-  const said = turns.filter((t) => t.done && (kind === "rating" ? t.values : Array.isArray(t.labels)));
-  if (said.length < turns.length || said.length < 2) return ["", ""];
-  const votes = new Map();
-  for (const turn of said) votes.set(saysOf(turn), (votes.get(saysOf(turn)) || 0) + 1);
-  if (votes.size === 1) return ["all agree", "right"];
-  return [[...votes.values()].sort((a, b) => b - a).join(" to "), "unres"];
+/**
+ * @param {string} name
+ * @param {Node[]} nodes
+ * @param {string} [note]
+ * @param {string} [tone]
+ */
+function row(name, nodes, note = "", tone = "secondary") {
+  const title = el("span", "diagram-name ellipsis", name);
+  const end = note ? el("span", `tiny push ${tone}`, note) : null;
+  return el("div", "diagram-row", title, el("div", "diagram-nodes", ...nodes), end);
 }
 
-function grouped(turns, key) {
-  const groups = new Map();
-  for (const turn of turns) {
-    const name = key(turn);
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push(turn);
-  }
-  return groups;
-}
-
-function arrows(nodes) {
+/**
+ * Put an arrow between nodes.
+ *
+ * @param {Node[]} nodes
+ */
+function chain(nodes) {
   return nodes.flatMap((node, index) => (index ? [icon("chevron"), node] : [node]));
 }
 
-export function shapeOf(form, turns, roles, labels, kind) {
-  const seat = (turn) => seatOf(turn, roles, labels, kind);
-  const about = (item) => (item ? labelOf(labels, item).name : "");
-  if (form === "round") {
-    return [...grouped(turns, (t) => t.round || 0)].map(([round, said]) => {
-      const table = latest(said);
-      const [note, tone] = agreement(table, kind);
-      return shapeRow(round ? `Round ${round}` : "Alone", table.map(seat), note, tone);
-    });
-  }
-  if (form === "court") {
-    const rows = [];
-    for (const [item, said] of grouped(turns, (t) => t.item || "")) {
-      const of = (...names) => latest(said.filter((t) => names.includes(t.role)));
-      const hearing = said.filter((t) => t.role === "magistrate");
-      const bench = latest(said.filter((t) => t.role.startsWith("judge")));
-      const records = said.filter((t) => t.role === "clerk");
-      if (hearing.length) rows.push(shapeRow("Hearing", arrows([...grouped(hearing, (t) => t.round || 0).values()].map((each) => seat(each[each.length - 1]))), hearing.length > 1 ? "first and second answer" : ""));
-      const [prosecution, defence] = [of("prosecutor"), of("defender")];
-      if (prosecution.length || defence.length) {
-        const versus = [...prosecution.map(seat), el("span", "xs t3", "against"), ...defence.map(seat)];
-        rows.push(shapeRow(item ? `On ${about(item)}` : "Arguments", versus, records.length ? `${several(records.length, "precedent")} shown` : ""));
-      }
-      if (bench.length) {
-        const [note, tone] = agreement(bench, kind);
-        rows.push(shapeRow(item ? "" : "Bench", bench.map(seat), note, tone));
-      }
+/**
+ * @param {TurnEvent[]} turns
+ * @param {RunInfo} run
+ */
+function nodesOf(turns, run) {
+  return turns.map((turn) => turnNode(turn, run));
+}
+
+/**
+ * @param {TurnEvent} turn
+ * @param {RunInfo} run
+ */
+function turnNode(turn, run) {
+  const role = findRole(run.roles, turn.role);
+  const speaking = !turn.done && !turn.waiting;
+  const tile = avatar(role, { small: true, filled: role.colour === "judge" });
+  const detail = speaking ? el("span", "tiny", "speaking") : turn.done ? voteNode(turn, run) : null;
+  const node = el("span", `diagram-node ${role.colour}${speaking ? " active" : ""}`, tile, detail);
+  node.title = role.name + (speaking ? ": speaking" : turn.waiting ? `: ${turn.waiting}` : "");
+  return node;
+}
+
+/**
+ * Create what a turn assigns: squares in the colours of labels, or ratings. A turn that only argues assigns nothing.
+ *
+ * @param {TurnEvent} turn
+ * @param {RunInfo} run
+ */
+function voteNode({ labels: assigned, values, problem }, { labels, kind }) {
+  const node = el("span", "vote");
+  if (kind === "rating" && values) {
+    const ratings = [...labels.keys()].map((id) => values[id]).filter((value) => typeof value === "number");
+    if (ratings.length) node.append(ratings.map(formatRating).join(" "));
+  } else if (assigned) {
+    for (const id of assigned.slice(0, MOST_SWATCHES)) {
+      const label = findLabel(labels, id);
+      node.append(swatch(label));
+      if (kind === "choice") node.append(el("span", "tiny ellipsis", label.name));
     }
-    return rows;
+    if (!assigned.length) node.append(el("span", "tiny muted", "none"));
   }
-  if (form === "panels") {
-    const groups = grouped(turns, (t) => roleOf(roles, t.role).group || "");
-    return [...groups].map(([name, said]) => {
-      const table = latest(said);
-      const [note, tone] = name ? agreement(table, kind) : ["", ""];
-      return shapeRow(name, table.map(seat), note, tone);
-    });
+  if (!node.hasChildNodes() && problem) node.append(el("span", "tiny unres", "unreadable"));
+  return node;
+}
+
+/**
+ * Describe how far votes agree: "all agree", or "3 to 1". Empty while votes are missing.
+ *
+ * @param {TurnEvent[]} turns
+ * @param {Kind} kind
+ * @returns {Agreement}
+ */
+export function describeAgreement(turns, kind) {
+  const votes = turns.filter((turn) => turn.done && (kind === "rating" ? turn.values : turn.labels));
+  if (votes.length < turns.length || votes.length < 2) return { text: "", tone: "secondary" };
+  const counts = [...groupBy(votes, voteKey).values()].map((group) => group.length);
+  if (counts.length === 1) return { text: "all agree", tone: "right" };
+  return { text: counts.toSorted((a, b) => b - a).join(" to "), tone: "unres" };
+}
+
+/** @param {TurnEvent} turn */
+function voteKey({ values, labels }) {
+  return JSON.stringify(values ? Object.entries(values).toSorted() : labels?.toSorted());
+}
+
+/**
+ * Return the last turn of each role: a request that was repeated counts once.
+ *
+ * @param {TurnEvent[]} turns
+ */
+function latestByRole(turns) {
+  return [...new Map(turns.map((turn) => [turn.role, turn])).values()];
+}
+
+/**
+ * @template Key
+ * @param {TurnEvent[]} turns
+ * @param {(turn: TurnEvent) => Key} keyOf
+ * @returns {Map<Key, TurnEvent[]>}
+ */
+function groupBy(turns, keyOf) {
+  /** @type {Map<Key, TurnEvent[]>} */
+  const groups = new Map();
+  for (const turn of turns) {
+    const key = keyOf(turn);
+    groups.set(key, [...(groups.get(key) ?? []), turn]);
   }
-  const steps = [...grouped(turns, (t) => t.item || "")];
-  return steps.map(([item, said]) => shapeRow(about(item), arrows([...grouped(said, (t) => `${t.role} ${t.round || 0}`).values()].map((each) => seat(each[each.length - 1]))), ""));
+  return groups;
 }

@@ -1,71 +1,127 @@
-// How a page of Review asks and tells. Acts go out in the order in which they were done, whatever is waiting in one
-// request; what got no answer is told again, under the same names, until it has one: the studio does nothing twice.
+// Sends what a reviewer does to the studio, and asks the studio for data (`app/api/review.py`).
+//
+// Actions are sent in their order. Those that wait go into one request. An action without an answer is sent again under
+// the same id until it has one; the studio performs each id once.
 
-export class Teller {
-  constructor(address, head) {
+/** @typedef {Record<string, unknown>} Fields */
+/**
+ * What the studio answers to an action: when it was saved, which documents it touched, and at what time that was read.
+ * `problem` and `remedy` say why it was refused.
+ *
+ * @typedef {{ saved: string, touched: string[], read: number, problem?: string, remedy?: string }} ActionAnswer
+ */
+/** @typedef {{ message: Fields, resolve: (answer: ActionAnswer | null) => void }} PendingAction */
+/**
+ * "saved": everything is. "idle": nothing was to be saved. "lost": the studio does not answer. "refused": not saved.
+ * @typedef {"saving" | "saved" | "idle" | "lost" | "refused"} SaveState
+ */
+
+const MOST_ACTIONS = 40;
+const RETRY_MS = [250, 500, 1000, 2000];
+const KEEPALIVE_BYTES = 60_000;
+
+export class ReviewClient {
+  /**
+   * @param {string} address
+   * @param {{ run: string, actor: string }} head Sent with every request.
+   * @param {(state: SaveState, text: string) => void} onState
+   */
+  constructor(address, head, onState) {
     this.address = address;
-    this.head = head; // {run, actor}, sent with everything
-    this.life = Math.random().toString(36).slice(2, 12);
-    this.number = 0;
-    this.open = []; // acts without an answer, in order: {message, done}
-    this.sending = 0;
-    this.onState = () => {}; // ("saving" | "saved" | "idle" | "lost" | "refused", words)
-    window.addEventListener("pagehide", () => this.lastWords());
+    this.head = head;
+    this.onState = onState;
+    this.name = Math.random().toString(36).slice(2, 12);
+    this.count = 0;
+    /** Actions without an answer, in their order. @type {PendingAction[]} */
+    this.pending = [];
+    this.sending = false;
+    window.addEventListener("pagehide", () => this.flushOnUnload());
   }
 
-  async ask(what, more) {
-    return (await this.post({ ask: what, ...more })).told;
+  /**
+   * Ask for data.
+   *
+   * @param {string} what
+   * @param {Fields} fields
+   */
+  async ask(what, fields) {
+    return (await this.post({ ask: what, ...fields })).body;
   }
 
-  // Resolves to what the studio answers; to null when it refuses, which onState has said then.
-  act(name, more) {
-    const message = { act: name, once: `${this.life}:${++this.number}`, ...more };
+  /**
+   * Perform an action. Resolves to null if the studio refuses it, after `onState` was told why.
+   *
+   * @param {string} name
+   * @param {Fields} fields
+   * @returns {Promise<ActionAnswer | null>}
+   */
+  act(name, fields) {
+    this.count += 1;
+    const message = { act: name, once: `${this.name}:${this.count}`, ...fields };
     this.onState("saving", "");
-    return new Promise((done) => {
-      this.open.push({ message, done });
-      if (!this.sending) this.pump();
+    return new Promise((resolve) => {
+      this.pending.push({ message, resolve });
+      if (!this.sending) this.sendPending();
     });
   }
 
-  async pump() {
-    for (let tries = 0; this.open.length; ) {
-      const batch = this.open.slice(0, 40);
-      this.sending = batch.length;
+  async sendPending() {
+    this.sending = true;
+    let attempts = 0;
+    while (this.pending.length) {
+      const batch = this.pending.slice(0, MOST_ACTIONS);
       try {
-        const { status, told } = await this.post({ acts: batch.map((each) => each.message) });
-        this.open.splice(0, batch.length);
-        tries = 0;
-        batch.forEach(({ done }, i) => this.heard(status === 200 && told.answers ? { ...told.answers[i], read: told.read } : null, done));
+        const { status, body } = await this.post({ acts: batch.map(({ message }) => message) });
+        this.pending.splice(0, batch.length);
+        attempts = 0;
+        batch.forEach((action, index) => {
+          const answer = status === 200 ? body.answers?.[index] : undefined;
+          this.onAnswer(action, answer ? { ...answer, read: body.read } : null);
+        });
       } catch {
-        this.onState("lost", "Not saved yet: the studio does not answer. Trying again.");
-        await new Promise((done) => setTimeout(done, Math.min(2000, 250 * 2 ** Math.min(tries++, 3))));
+        this.onState("lost", "Not saved yet. The studio does not answer; trying again.");
+        const wait = RETRY_MS[Math.min(attempts, RETRY_MS.length - 1)];
+        attempts += 1;
+        await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }
-    this.sending = 0;
+    this.sending = false;
   }
 
-  heard(answer, done) {
+  /**
+   * @param {PendingAction} action
+   * @param {ActionAnswer | null} answer
+   */
+  onAnswer({ resolve }, answer) {
     if (!answer || answer.problem) {
-      this.onState("refused", answer ? `${answer.problem} ${answer.remedy}` : "The studio refused this. Reload the page.");
-      done(null);
+      const text = answer ? `${answer.problem} ${answer.remedy}` : "The studio refused this. Reload the page.";
+      this.onState("refused", text);
+      resolve(null);
       return;
     }
-    if (!this.open.length) this.onState(answer.saved ? "saved" : "idle", answer.saved || ""); // not before all of it is
-    done(answer);
+    if (!this.pending.length) this.onState(answer.saved ? "saved" : "idle", answer.saved);
+    resolve(answer);
   }
 
-  // The page goes away: what has no answer goes out once more, in a request that outlives the page.
-  lastWords() {
-    if (this.open.length) this.post({ acts: this.open.map((each) => each.message) }).catch(() => null);
+  /** Send what has no answer once more, in a request that outlives the page. */
+  flushOnUnload() {
+    if (this.pending.length) this.post({ acts: this.pending.map(({ message }) => message) }).catch(() => null);
   }
 
+  /**
+   * @param {Fields} message
+   * @returns {Promise<{ status: number, body: any }>}
+   */
   async post(message) {
     const body = JSON.stringify({ ...this.head, ...message });
-    const answer = await fetch(this.address, {
-      method: "POST", body, headers: { "Content-Type": "application/json" }, keepalive: body.length < 60000,
+    const response = await fetch(this.address, {
+      method: "POST",
+      body,
+      headers: { "Content-Type": "application/json" },
+      keepalive: body.length < KEEPALIVE_BYTES,
     });
-    if (answer.status >= 500) throw new Error("again");
-    const json = (answer.headers.get("Content-Type") || "").startsWith("application/json");
-    return { status: answer.status, told: json ? await answer.json() : {} };
+    if (response.status >= 500) throw new Error(`status ${response.status}`);
+    const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+    return { status: response.status, body: isJson ? await response.json() : {} };
   }
 }

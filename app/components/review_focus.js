@@ -1,548 +1,915 @@
-// Focus: one document at a time, by keyboard. The page tells which run and which filters; everything else is asked and
-// told over a route of its own (teller.js), so that a key is on disk and on the screen without a rerun.
+// Focus: review one document at a time by keyboard. Actions go to the studio over a route of its own (review_client.js),
+// so that a key press is saved and shown without a rerun of the page.
 
-import { el, icon } from "./dom.js";
-import { count, several, span } from "./format.js";
-import { labelBook, labelOf } from "./labels.js";
-import { Teller } from "./review_client.js";
-import { badgeOf, button, evidenceOf, formRows, guidelineOf, historyOf, key, queueItem, textOf } from "./review_panels.js";
-import { roleBook } from "./roles.js";
-import { whenStaying } from "./streamlit_bridge.js";
-import { heldDebate } from "./transcript.js";
+import { el, icon, keyHint, setText } from "./dom.js";
+import { documentNodes } from "./evidence.js";
+import { formatCount, formatDuration, formatPlural } from "./format.js";
+import { createLabels, disputedItems, findLabel } from "./labels.js";
+import { ReviewClient } from "./review_client.js";
+import {
+  evidenceTable,
+  formRows,
+  guidelineNode,
+  historyNode,
+  isOpen,
+  isSettled,
+  keyButton,
+  queueRow,
+  reasonBadges,
+} from "./review_panels.js";
+import { createRoles } from "./roles.js";
+import { Stopwatch } from "./stopwatch.js";
+import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
+import { renderTranscript } from "./transcript.js";
 
-const SIZE = 50;
-const IDLE = 60_000; // milliseconds without a sign of the person after which time no longer counts
-const views = new WeakMap();
-const typing = (node) => node instanceof Element && node.matches("input, textarea, select, [contenteditable='true'], [role='combobox'], [role='textbox']");
+/** @import { Kind, LabelData, Value } from "./labels.js" */
+/** @import { SaveState } from "./review_client.js" */
+/** @import { Guideline, QueueRow, ReviewDocument, ReviewInfo, ReviewStatus } from "./review_panels.js" */
+/** @import { RoleData } from "./roles.js" */
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/**
+ * @typedef {object} FocusData
+ * @property {string} run
+ * @property {string} actor
+ * @property {LabelData[]} labels
+ * @property {RoleData[]} roles
+ * @property {Kind} kind
+ * @property {{ min: number, max: number } | null} scale
+ * @property {Record<string, unknown>} wanted The filters of the queue.
+ * @property {{ share: number, blind: boolean }} settings
+ * @property {string[]} tags Error types.
+ * @property {string | null} asked The document that the page wants to be shown.
+ * @property {string} height A CSS length.
+ * @property {string} ticket
+ */
+/** @typedef {{ documents: number, submitted: number, urgent: number, seconds: number | null }} Progress */
+/** @typedef {"transcript" | "guideline" | "history"} FoldName */
+
+const ADDRESS = "/moot/review";
+const PAGE_SIZE = 50;
+const LONGEST_QUEUE = 1000;
+const ROWS_AHEAD = 8; // More rows are asked for this many rows before the end.
+const NOTIFY_MS = 700; // The page follows a little later: what it shows below is not urgent.
+const ACTIVITY = ["pointermove", "keydown", "wheel"];
+const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+const REFRESHED_AFTER_UNDO = 5;
+
+/** @param {unknown} target */
+function isTyping(target) {
+  const fields = "input, textarea, select, [contenteditable='true'], [role='combobox'], [role='textbox']";
+  return target instanceof Element && target.matches(fields);
+}
 
 class FocusView {
-  constructor(root) {
+  /**
+   * @param {HTMLElement} root
+   * @param {Component<FocusData>} component
+   */
+  constructor(root, component) {
     this.root = root;
-    this.rows = [];
-    this.docs = new Map();
-    this.at = 0; // the label that up and down move
-    this.open = { transcript: false, guideline: false, history: false };
-    this.clock = { since: 0, spent: 0, sign: 0 };
-    this.note = null;
-    root.tabIndex = -1;
-    this.onKey = (event) => this.keyed(event);
-    this.onSign = () => this.sign();
-    window.addEventListener("keydown", this.onKey);
-    for (const kind of ["pointermove", "keydown", "wheel"]) window.addEventListener(kind, this.onSign, { passive: true });
-  }
-
-  end() {
-    window.removeEventListener("keydown", this.onKey);
-    for (const kind of ["pointermove", "keydown", "wheel"]) window.removeEventListener(kind, this.onSign);
-    this.keepNote();
-    clearTimeout(this.later);
-  }
-
-  // ---- what the page says
-
-  setup(component) {
     this.component = component;
-    const data = component.data;
-    const before = this.data;
-    this.data = data;
-    this.root.style.setProperty("--room", data.height);
-    const shape = (each) => JSON.stringify([each.run, each.actor, each.wanted, each.settings.share]);
-    const same = before && shape(before) === shape(data);
-    // The switch that led here would keep the arrow keys to itself.
-    if (!before && !typing(document.activeElement)) this.root.focus({ preventScroll: true });
-    if (!same) this.begin();
-    else if (data.asked && data.asked !== before.asked) this.go(data.asked);
-  }
-
-  begin() {
-    const { data } = this;
-    this.book = { labels: labelBook(data.labels), roles: roleBook(data.roles), kind: data.kind, scale: data.scale };
+    const { data } = component;
+    /** @type {ReviewInfo} */
+    this.info = {
+      labels: createLabels(data.labels),
+      roles: createRoles(data.roles),
+      kind: data.kind,
+      scale: data.scale,
+    };
     this.blind = data.settings.blind;
-    this.teller = new Teller(`/moot/review?ticket=${data.ticket}`, { run: data.run, actor: data.actor });
-    this.teller.onState = (state, words) => this.stated(state, words);
-    this.frame();
+    this.asked = data.asked;
+    this.client = new ReviewClient(
+      `${ADDRESS}?ticket=${data.ticket}`,
+      { run: data.run, actor: data.actor },
+      (state, text) => this.showSaveState(state, text),
+    );
+    /** @type {QueueRow[]} */
+    this.rows = [];
+    this.total = 0;
+    this.isQueue = false; // The rows are in the order of the queue.
+    this.gone = false;
+    this.loading = false;
+    /** @type {Map<string, Promise<ReviewDocument | null>>} */
+    this.documents = new Map();
+    /** @type {string | null} */
+    this.id = null;
+    /** @type {ReviewDocument | null} */
+    this.document = null;
+    this.position = 0; // The label that has the focus.
+    /** @type {FoldName | null} */
+    this.openFold = null;
+    /** @type {Guideline | null} */
+    this.guideline = null;
+    /** @type {Progress | null} */
+    this.progress = null;
+    this.problem = "";
+    /** @type {HTMLTextAreaElement | null} */
+    this.note = null;
+    /** @type {HTMLElement | null} */
+    this.help = null;
+    this.stopwatch = new Stopwatch();
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+
+    this.queueCount = el("span", "badge");
+    this.blindButton = keyButton("push", "Blind", "B", () => this.toggleBlind());
+    this.blindButton.title = "Decide first, then see the verdict";
+    this.queueRows = el("div", "queue-rows");
+    this.queueRows.onscroll = () => this.loadOnScroll();
+    const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queueCount, this.blindButton);
+    this.middle = el("section", "panel middle");
+    this.form = el("section", "panel form");
+    this.folds = el("div");
+    this.saveState = el("span", "save-state");
+    this.saveState.setAttribute("role", "status");
+    this.keys = el("div", "keys");
+    const isFirst = !root.hasChildNodes();
+    root.tabIndex = -1;
+    root.replaceChildren(el("section", "panel queue", queueHead, this.queueRows), this.middle, this.form, this.keys);
+    this.drawBlind();
+
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    window.addEventListener("keydown", (event) => this.handleKey(event), { signal });
+    for (const kind of ACTIVITY) {
+      window.addEventListener(kind, () => this.stopwatch.noteActivity(), { passive: true, signal });
+    }
+    // The switch that led here would keep the arrow keys to itself.
+    if (isFirst && !isTyping(document.activeElement)) root.focus({ preventScroll: true });
     this.reload(data.asked);
   }
 
+  destroy() {
+    this.listeners.abort();
+    this.saveNote();
+    clearTimeout(this.timer);
+  }
+
+  /** @param {Component<FocusData>} component */
+  update(component) {
+    this.component = component;
+    const { height, asked } = component.data;
+    this.root.style.setProperty("--height", height);
+    if (asked && asked !== this.asked) this.show(asked);
+    this.asked = asked;
+  }
+
+  get data() {
+    return this.component.data;
+  }
+
+  /** @param {() => void} notify */
+  notifyPage(notify) {
+    notifyWhenIdle(this.root, notify);
+  }
+
+  // Data of the studio
+
+  /** @param {string | null} wanted */
   async reload(wanted) {
     this.rows = [];
-    this.docs.clear();
-    await this.more();
-    if (wanted && !(await this.fetch(wanted))) wanted = null; // another run may lack it
-    this.go(wanted || (this.nextWaiting(-1) || this.rows[0] || {}).id || null);
-    this.countUp();
+    this.documents.clear();
+    await this.loadRows();
+    const known = wanted && (await this.load(wanted)); // another run may lack it
+    await this.show(known ? wanted : ((this.nextWaiting(-1) ?? this.rows[0])?.id ?? null));
+    this.loadProgress();
   }
 
-  // ---- asking
-
-  async more() {
-    const known = new Set(this.rows.map((row) => row.id));
-    const wanted = { ...this.data.wanted, sort: "queue", number: 1, size: Math.min(this.rows.length + SIZE, 1000) };
-    const told = await this.teller.ask("lines", { wanted });
-    if (told.gone) { this.rows = []; this.gone = true; return 0; }
-    const fresh = (told.rows || []).filter((row) => !known.has(row.id));
-    this.rows.push(...fresh);
-    this.total = told.total || 0;
-    this.inOrder = Boolean(told.queue);
-    this.list();
-    return fresh.length;
+  /** Load more rows of the queue. Returns how many there were. */
+  async loadRows() {
+    const size = Math.min(this.rows.length + PAGE_SIZE, LONGEST_QUEUE);
+    const answer = await this.client.ask("lines", { wanted: { ...this.data.wanted, sort: "queue", number: 1, size } });
+    this.gone = Boolean(answer.gone);
+    if (this.gone) {
+      this.rows = [];
+      return 0;
+    }
+    const known = new Set(this.rows.map(({ id }) => id));
+    const added = /** @type {QueueRow[]} */ (answer.rows ?? []).filter(({ id }) => !known.has(id));
+    this.rows.push(...added);
+    this.total = answer.total ?? 0;
+    this.isQueue = Boolean(answer.queue);
+    this.drawQueue();
+    return added.length;
   }
 
-  async fetch(id) {
-    if (!this.docs.has(id)) this.docs.set(id, this.teller.ask("document", { document: id }).then((told) => told.document));
-    try { return await this.docs.get(id); } catch { this.docs.delete(id); return null; }
+  loadOnScroll() {
+    const { scrollTop, clientHeight, scrollHeight } = this.queueRows;
+    if (this.loading || this.rows.length >= this.total || scrollTop + clientHeight <= scrollHeight - 200) return;
+    this.loading = true;
+    this.loadRows().finally(() => {
+      this.loading = false;
+    });
   }
 
-  async countUp() {
-    this.progress = await this.teller.ask("progress", {}).catch(() => null);
-    this.foot();
+  /**
+   * Return a document, or null if it cannot be had.
+   *
+   * @param {string} id
+   */
+  async load(id) {
+    let request = this.documents.get(id);
+    if (!request) {
+      request = this.client.ask("document", { document: id }).then(({ document }) => document ?? null);
+      this.documents.set(id, request);
+    }
+    try {
+      return await request;
+    } catch {
+      this.documents.delete(id);
+      return null;
+    }
   }
 
-  // ---- going about
+  /**
+   * Load a document again and show it, if it is still the one that is shown.
+   *
+   * @param {string} id
+   */
+  async refresh(id) {
+    this.documents.delete(id);
+    if (this.id !== id) return;
+    const document = await this.load(id);
+    if (this.id !== id) return;
+    this.document = document;
+    this.draw();
+  }
 
-  row(id) { return this.rows.find((row) => row.id === id); }
-  waiting(row) { return row.status === "Pending" || row.status === "Draft"; }
-  nextWaiting(from) { return this.rows.slice(from + 1).find((row) => this.waiting(row) && !row.skip) || null; }
+  async loadProgress() {
+    this.progress = await this.client.ask("progress", {}).catch(() => null);
+    this.drawKeys();
+  }
 
-  async go(id) {
-    this.keepNote();
-    this.stopClock();
+  // Which document is shown
+
+  /** @param {string | null} id */
+  findRow(id) {
+    return this.rows.find((row) => row.id === id);
+  }
+
+  /** @param {number} place */
+  nextWaiting(place) {
+    return this.rows.slice(place + 1).find(({ status, skip }) => !isSettled(status) && !skip);
+  }
+
+  get place() {
+    return this.rows.findIndex(({ id }) => id === this.id);
+  }
+
+  /** @param {string | null} id */
+  async show(id) {
+    this.saveNote();
     const another = id !== this.id;
     this.id = id;
-    this.doc = null;
-    this.trouble = "";
-    this.list();
-    if (id === null) { this.draw(); return; }
-    const doc = await this.fetch(id);
+    this.document = null;
+    this.problem = "";
+    this.drawQueue();
+    if (id === null) {
+      this.draw();
+      return;
+    }
+    const document = await this.load(id);
     if (this.id !== id) return;
-    this.doc = doc;
-    const chosen = this.book.kind === "choice" && doc ? [...this.book.labels.keys()].indexOf(doc.values.label) : 0;
-    this.at = another ? Math.max(0, chosen) : Math.min(this.at, this.book.labels.size - 1);
-    this.clock = { since: performance.now(), spent: 0, sign: performance.now() };
+    this.document = document;
+    const chosen = this.info.kind === "choice" ? this.indexOf(String(document?.values.label)) : 0;
+    this.position = another ? Math.max(0, chosen) : Math.min(this.position, this.info.labels.size - 1);
+    this.stopwatch.restart();
     this.draw();
-    this.tell();
-    const place = this.rows.findIndex((row) => row.id === id);
-    const next = this.rows[place + 1];
-    if (next) this.fetch(next.id);
-    if (place >= this.rows.length - 8 && this.rows.length < this.total) this.more();
+    clearTimeout(this.timer);
+    const notify = () => this.component.setStateValue("document", this.id);
+    this.timer = setTimeout(() => this.notifyPage(notify), NOTIFY_MS);
+    const next = this.rows[this.place + 1];
+    if (next) this.load(next.id);
+    if (this.place >= this.rows.length - ROWS_AHEAD && this.rows.length < this.total) this.loadRows();
   }
 
-  say(word) {
-    whenStaying(this.root, word);
+  /** @param {number} step */
+  async showNeighbour(step) {
+    const { place } = this;
+    if (!this.rows[place + step] && step > 0) await this.loadRows();
+    const next = this.rows[place + step];
+    if (next) this.show(next.id);
   }
 
-  // The page follows a little later: what it shows below is not worth waiting for.
-  tell() {
-    clearTimeout(this.later);
-    this.later = setTimeout(() => this.say(() => this.component.setStateValue("document", this.id)), 700);
+  async showNext() {
+    const { place } = this;
+    if (!this.nextWaiting(place)) await this.loadRows();
+    const skipped = this.rows.find(({ status }) => !isSettled(status));
+    this.show((this.nextWaiting(place) ?? this.nextWaiting(-1) ?? skipped)?.id ?? null);
   }
 
-  async step(by) {
-    const place = this.rows.findIndex((row) => row.id === this.id);
-    let next = this.rows[place + by];
-    if (!next && by > 0 && (await this.more())) next = this.rows[place + by];
-    if (next) this.go(next.id);
+  // Actions. The view shows them at once; "Saved" waits for the studio.
+
+  /**
+   * Perform an action on the document. Returns null if the studio refuses it; the document is then loaded again.
+   *
+   * @param {string} name
+   * @param {Record<string, unknown>} [fields]
+   */
+  async act(name, fields = {}) {
+    const { id } = this;
+    if (id === null) return null;
+    const answer = await this.client.act(name, { document: id, seconds: this.stopwatch.seconds, ...fields });
+    if (!answer) await this.refresh(id);
+    return answer;
   }
 
-  async goOn() {
-    const place = this.rows.findIndex((row) => row.id === this.id);
-    let next = this.nextWaiting(place);
-    if (!next && (await this.more())) next = this.nextWaiting(place);
-    next = next || this.nextWaiting(-1) || this.rows.find((row) => this.waiting(row));
-    this.go(next ? next.id : null);
+  /**
+   * @param {string} id
+   * @param {ReviewStatus} status
+   */
+  setStatus(id, status) {
+    const row = this.findRow(id);
+    if (row) Object.assign(row, { status, at: Date.now() / 1000 });
+    if (this.document?.id === id) this.document.status = status;
+    this.drawQueue();
   }
 
-  // ---- time spent: while the page is looked at and the person gives signs
-
-  sign() {
-    const now = performance.now();
-    if (this.clock.since && now - this.clock.sign > IDLE) { this.clock.spent += this.clock.sign + IDLE - this.clock.since; this.clock.since = now; }
-    this.clock.sign = now;
-  }
-  stopClock() { this.clock = { since: 0, spent: 0, sign: 0 }; }
-  seconds() {
-    const now = Math.min(performance.now(), this.clock.sign + IDLE);
-    return Math.max(0.1, Math.round((this.clock.spent + (this.clock.since ? now - this.clock.since : 0)) / 100) / 10);
-  }
-
-  // ---- acts. The screen follows at once; "Saved" waits for the file.
-
-  async act(name, more) {
-    const id = this.id;
-    const told = await this.teller.act(name, { document: id, seconds: this.seconds(), ...more });
-    if (told === null) { this.docs.delete(id); if (this.id === id) { const doc = await this.fetch(id); if (this.id === id) { this.doc = doc; this.draw(); } } }
-    return told;
-  }
-
-  status(id, status) {
-    const row = this.row(id);
-    if (row) { row.status = status; row.at = Date.now() / 1000; }
-    if (this.doc && this.doc.id === id) this.doc.status = status;
-    this.list();
-  }
-
-  change(item, value) {
-    const { doc } = this;
-    if (!doc) return;
-    doc.values[item] = value;
-    if (!doc.own.includes(item)) doc.own.push(item);
-    doc.stale = doc.stale.filter((each) => each !== item);
-    doc.history += 1;
-    if (doc.status === "Pending") this.status(doc.id, "Draft");
-    this.trouble = "";
-    this.form();
+  /**
+   * @param {string} item
+   * @param {Value} value
+   */
+  setValue(item, value) {
+    const { document } = this;
+    if (!document) return;
+    document.values[item] = value;
+    if (!document.own.includes(item)) document.own.push(item);
+    document.stale = document.stale.filter((each) => each !== item);
+    document.history += 1;
+    if (document.status === "Pending") this.setStatus(document.id, "Draft");
+    this.problem = "";
+    this.drawForm();
     this.act("set", { item, value });
   }
 
   submit() {
-    const { doc, book } = this;
-    if (!doc) return;
-    this.keepNote();
-    const items = book.kind === "choice" ? ["label"] : [...book.labels.keys()];
-    const open = items.filter((item) => doc.values[item] === null || doc.values[item] === undefined);
-    if (open.length) {
-      this.at = book.kind === "choice" ? 0 : items.indexOf(open[0]);
-      const names = open.map((item) => (book.kind === "choice" ? "a label" : labelOf(book.labels, item).name)).join(", ");
-      this.trouble = `Decide ${names} first.${book.kind === "multilabel" ? " 0 sets the rest to absent." : ""}`;
-      this.form();
-      return;
-    }
-    if (doc.hidden) { this.reveal(); return; }
-    const row = this.row(doc.id);
-    const first = this.rows.find((each) => this.waiting(each) && !each.skip);
-    const draw = this.inOrder && row && first === row ? row.draw : null;
-    this.act("submit", { draw }).then((told) => { if (told) { this.say(() => this.component.setTriggerValue("settled", doc.id)); this.countUp(); } else this.status(doc.id, "Draft"); });
-    doc.history += 1;
-    doc.stale = [];
-    this.status(doc.id, "Submitted");
-    this.goOn();
+    const { document, info } = this;
+    if (!document) return;
+    this.saveNote();
+    const items = info.kind === "choice" ? ["label"] : [...info.labels.keys()];
+    const open = items.filter((item) => isOpen(document.values[item]));
+    if (open.length) this.askFor(open);
+    else if (document.hidden) this.reveal();
+    else this.submitDocument(document);
+  }
+
+  /**
+   * Say which items are to be decided first.
+   *
+   * @param {string[]} items
+   */
+  askFor(items) {
+    const { kind, labels } = this.info;
+    this.position = kind === "choice" ? 0 : this.indexOf(items[0]);
+    const names = kind === "choice" ? "a label" : items.map((item) => findLabel(labels, item).name).join(", ");
+    const hint = kind === "multilabel" ? " Press 0 to set the rest to absent." : "";
+    this.problem = `Decide ${names} first.${hint}`;
+    this.drawForm();
+  }
+
+  /** @param {ReviewDocument} document */
+  submitDocument(document) {
+    const row = this.findRow(document.id);
+    const isNext = this.isQueue && row !== undefined && this.nextWaiting(-1) === row;
+    this.act("submit", { draw: isNext ? row.draw : null }).then((answer) => {
+      if (answer) {
+        this.notifyPage(() => this.component.setTriggerValue("settled", document.id));
+        this.loadProgress();
+      } else this.setStatus(document.id, "Draft");
+    });
+    document.history += 1;
+    document.stale = [];
+    this.setStatus(document.id, "Submitted");
+    this.showNext();
   }
 
   async reveal() {
-    const id = this.id;
-    if (!(await this.act("reveal", {}))) return;
-    this.docs.delete(id);
-    const doc = await this.fetch(id);
-    if (this.id === id) { this.doc = doc; this.draw(); }
+    const { id } = this;
+    if (id !== null && (await this.act("reveal"))) await this.refresh(id);
   }
 
-  async turnBack(act) {
-    this.keepNote();
-    const told = await this.teller.act(act, {});
-    if (!told) return;
-    if (!told.touched.length) { this.stated("idle", act === "undo" ? "Nothing to undo" : "Nothing to redo"); return; }
-    told.touched.forEach((id) => this.docs.delete(id));
-    for (const doc of await Promise.all(told.touched.slice(0, 5).map((id) => this.fetch(id)))) {
-      if (!doc) continue;
-      const row = this.row(doc.id);
-      if (row) Object.assign(row, { status: doc.status, skip: doc.skip });
-      else this.rows.unshift({ id: doc.id, opening: Object.values(doc.fields)[0] || "", status: doc.status, reasons: doc.reasons, skip: doc.skip, draw: null });
+  /** @param {"undo" | "redo"} name */
+  async undo(name) {
+    this.saveNote();
+    const answer = await this.client.act(name, {});
+    if (!answer) return;
+    const { touched } = answer;
+    if (!touched.length) {
+      this.showSaveState("idle", `Nothing to ${name}`);
+      return;
     }
-    await this.go(told.touched[0]);
-    this.countUp();
+    for (const id of touched) this.documents.delete(id);
+    const documents = await Promise.all(touched.slice(0, REFRESHED_AFTER_UNDO).map((id) => this.load(id)));
+    for (const document of documents) if (document) this.updateRow(document);
+    await this.show(touched[0]);
+    this.loadProgress();
   }
 
-  toggle(name) {
-    if (!this.doc) return;
-    this.doc[name] = !this.doc[name];
-    this.act(name, { value: this.doc[name] || null });
-    this.form();
+  /** @param {ReviewDocument} document */
+  updateRow({ id, status, skip, reasons, fields }) {
+    const row = this.findRow(id);
+    if (row) Object.assign(row, { status, skip });
+    else this.rows.unshift({ id, status, skip, reasons, opening: Object.values(fields)[0] ?? "", draw: null });
+  }
+
+  toggleFlag() {
+    if (!this.document) return;
+    this.document.flag = !this.document.flag;
+    this.act("flag", { value: this.document.flag || null });
+    this.drawForm();
   }
 
   skip() {
-    if (!this.doc) return;
-    const row = this.row(this.id);
+    if (!this.document) return;
+    const row = this.findRow(this.document.id);
     if (row) row.skip = true;
-    this.doc.skip = true;
+    this.document.skip = true;
     this.act("skip", { value: true });
-    this.goOn();
+    this.showNext();
   }
 
-  discard() {
-    if (!this.doc) return;
-    const settled = this.doc.status === "Submitted" || this.doc.status === "Discarded";
-    this.act(settled ? "reopen" : "discard", {});
-    this.status(this.id, settled ? "Draft" : "Discarded");
-    if (settled) { this.docs.delete(this.id); this.form(); } else this.goOn();
+  toggleDiscarded() {
+    if (!this.document) return;
+    const { id, status } = this.document;
+    if (isSettled(status)) {
+      this.act("reopen");
+      this.setStatus(id, "Draft");
+      this.documents.delete(id);
+      this.drawForm();
+    } else {
+      this.act("discard");
+      this.setStatus(id, "Discarded");
+      this.showNext();
+    }
   }
 
-  tag(name) {
-    const { doc } = this;
-    doc.tags = doc.tags.includes(name) ? doc.tags.filter((each) => each !== name) : [...doc.tags, name];
-    this.act("tags", { value: doc.tags.length ? doc.tags : null });
-    this.form();
+  /** @param {string} tag */
+  toggleTag(tag) {
+    const { document } = this;
+    if (!document) return;
+    const { tags } = document;
+    document.tags = tags.includes(tag) ? tags.filter((each) => each !== tag) : [...tags, tag];
+    this.act("tags", { value: document.tags.length ? document.tags : null });
+    this.drawForm();
   }
 
-  keepNote() {
-    const { doc, note } = this;
-    if (!doc || !note || note.value === doc.comment) return;
-    doc.comment = note.value;
+  saveNote() {
+    const { document, note } = this;
+    if (!document || !note || note.value === document.comment) return;
+    document.comment = note.value;
     this.act("note", { value: note.value || null });
   }
 
-  async setBlind() {
+  async toggleBlind() {
     this.blind = !this.blind;
-    this.keepNote();
-    await this.teller.act("settings", { blind: this.blind });
-    this.say(() => this.component.setStateValue("blind", this.blind));
-    this.frame();
+    this.saveNote();
+    this.drawBlind();
+    await this.client.act("settings", { blind: this.blind });
+    this.notifyPage(() => this.component.setStateValue("blind", this.blind));
     await this.reload(this.id);
   }
 
-  restAbsent() {
-    if (!this.doc || this.book.kind !== "multilabel") return;
-    for (const id of this.book.labels.keys()) if (this.doc.values[id] === null || this.doc.values[id] === undefined) this.change(id, false);
+  setRestAbsent() {
+    if (!this.document || this.info.kind !== "multilabel") return;
+    for (const id of this.info.labels.keys()) if (isOpen(this.document.values[id])) this.setValue(id, false);
   }
 
-  // ---- keys: off while typing, and while a dialog or menu of the page is open
+  // Keys: off while the user types, and while a dialog of the page is open
 
-  keyed(event) {
-    const from = event.composedPath()[0];
+  /** @param {KeyboardEvent} event */
+  handleKey(event) {
+    const source = event.composedPath()[0];
     if (event.defaultPrevented || !this.root.isConnected || document.querySelector("[role='dialog']")) return;
-    if (typing(from)) { if (event.key === "Escape" && from === this.note) { this.note.blur(); this.root.focus(); } return; }
-    const control = event.ctrlKey || event.metaKey;
-    let what = null;
-    if (control && event.key.toLowerCase() === "z") what = () => this.turnBack(event.shiftKey ? "redo" : "undo");
-    else if (control || event.altKey) return;
-    else if (from instanceof HTMLElement && from.matches("button, a, summary, [role='button']") && (event.key === "Enter" || event.key === " ")) return;
-    else what = this.doneBy(event.key);
-    if (!what) return;
-    event.preventDefault();
-    if (event.repeat && !["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].includes(event.key)) return;
-    what();
-  }
-
-  doneBy(name) {
-    if (this.help) return name === "Escape" || name === "?" ? () => this.showHelp(false) : null;
-    if (/^[0-9]$/.test(name)) return () => this.digit(Number(name));
-    const keys = {
-      ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), ArrowUp: () => this.move(-1), ArrowDown: () => this.move(1),
-      " ": () => this.turn(this.at), Enter: () => this.submit(), Backspace: () => this.turnBack("undo"), "?": () => this.showHelp(true),
-      u: () => this.turnBack("undo"), y: () => this.turnBack("redo"), f: () => this.toggle("flag"), s: () => this.skip(),
-      d: () => this.discard(), b: () => this.setBlind(), t: () => this.fold("transcript"), g: () => this.fold("guideline"),
-      h: () => this.fold("history"), n: () => this.note && this.note.focus(),
-    };
-    return keys[name.length === 1 ? name.toLowerCase() : name] || null;
-  }
-
-  move(by) {
-    const count = this.book.labels.size;
-    this.at = (this.at + by + count) % count;
-    this.form();
-    if (this.open.guideline) this.folds();
-  }
-
-  digit(number) {
-    if (!this.doc) return;
-    const { kind, scale, labels } = this.book;
-    if (kind === "rating") {
-      if (number < scale.min || number > scale.max) return;
-      const item = [...labels.keys()][this.at];
-      if (this.at < labels.size - 1) this.at += 1;
-      this.change(item, number);
-    } else if (number === 0) this.restAbsent();
-    else if (number <= labels.size) { this.at = number - 1; this.turn(this.at); }
-  }
-
-  turn(index) {
-    if (!this.doc) return;
-    const id = [...this.book.labels.keys()][index];
-    if (this.book.kind === "choice") this.change("label", id);
-    else if (this.book.kind === "multilabel") this.change(id, this.doc.values[id] !== true);
-  }
-
-  // ---- drawing
-
-  frame() {
-    const { book, blind } = this;
-    const panel = (cls) => el("section", `panel ${cls}`);
-    this.queue = panel("queue");
-    this.middle = panel("middle");
-    this.right = panel("form");
-    this.keys = el("div", "keys");
-    this.state = el("span", "state");
-    this.state.setAttribute("role", "status");
-    this.items = el("div", "items");
-    this.items.onscroll = () => { if (this.items.scrollTop + this.items.clientHeight > this.items.scrollHeight - 200 && this.rows.length < this.total && !this.loading) { this.loading = true; this.more().finally(() => { this.loading = false; }); } };
-    this.qcount = el("span", "badge");
-    const blinding = button(`end${blind ? " on" : ""}`, "Blind", "B", () => this.setBlind());
-    blinding.title = "Decide first, then see the verdict";
-    blinding.setAttribute("aria-pressed", blind ? "true" : "false");
-    this.queue.append(el("div", "phead", el("h2", "", "Queue"), this.qcount, blinding), this.items);
-    this.root.replaceChildren(this.queue, this.middle, this.right, this.keys);
-    this.drawnRows = null;
-  }
-
-  list() {
-    this.qcount.textContent = count(this.total || 0);
-    const keep = this.items.scrollTop;
-    this.items.replaceChildren(...this.rows.map((row) => queueItem(row, row.id === this.id, () => { this.go(row.id); this.root.focus(); })));
-    this.items.scrollTop = keep;
-    const on = this.items.querySelector(".qi.on");
-    if (on && (on.offsetTop - this.items.offsetTop < keep || on.offsetTop - this.items.offsetTop + on.offsetHeight > keep + this.items.clientHeight))
-      this.items.scrollTop = on.offsetTop - this.items.offsetTop - this.items.clientHeight / 3;
-  }
-
-  draw() {
-    this.text();
-    this.form();
-    this.folds();
-    this.foot();
-  }
-
-  text() {
-    const { doc, book } = this;
-    this.foldRoom = el("div");
-    if (!doc) {
-      const [head, text] = this.gone ? ["This run is not open", "Reload the page."]
-        : this.rows.length ? ["All of these are decided", "Choose other filters above, or go back with the left arrow."]
-        : ["No documents left", "No document matches the filters, or all are decided."];
-      this.middle.replaceChildren(el("div", "none", el("b", "", head), el("p", "", text)));
+    if (isTyping(source)) {
+      if (event.key === "Escape" && source === this.note) this.leaveNote();
       return;
     }
-    const stands = new Map();
-    for (const values of Object.values(doc.roles)) for (const [item, value] of Object.entries(values)) stands.set(item, new Set([...(stands.get(item) || []), value]));
-    const disputed = new Set([...stands].filter(([, values]) => values.size > 1).map(([item]) => item));
-    const row = this.row(doc.id);
-    const badges = doc.reasons.map(badgeOf);
-    if (row && row.draw && row.draw.how === "audit") badges.push(el("span", "badge", "random audit"));
+    const action = this.actionOf(event, source);
+    if (!action) return;
+    event.preventDefault();
+    if (!event.repeat || REPEATABLE.includes(event.key)) action();
+  }
+
+  /**
+   * Return what a key does, or null if it does nothing here.
+   *
+   * @param {KeyboardEvent} event
+   * @param {EventTarget} source
+   * @returns {(() => void) | null}
+   */
+  actionOf({ key, ctrlKey, metaKey, altKey, shiftKey }, source) {
+    const control = ctrlKey || metaKey;
+    if (control && key.toLowerCase() === "z") return () => this.undo(shiftKey ? "redo" : "undo");
+    if (control || altKey) return null;
+    const pressable = source instanceof HTMLElement && source.matches("button, a, summary, [role='button']");
+    if (pressable && (key === "Enter" || key === " ")) return null;
+    if (this.help) return key === "Escape" || key === "?" ? () => this.closeHelp() : null;
+    if (/^[0-9]$/.test(key)) return () => this.handleDigit(Number(key));
+    /** @type {Record<string, () => void>} */
+    const actions = {
+      ArrowLeft: () => this.showNeighbour(-1),
+      ArrowRight: () => this.showNeighbour(1),
+      ArrowUp: () => this.movePosition(-1),
+      ArrowDown: () => this.movePosition(1),
+      " ": () => this.toggleLabel(this.position),
+      Enter: () => this.submit(),
+      Backspace: () => this.undo("undo"),
+      "?": () => this.openHelp(),
+      u: () => this.undo("undo"),
+      y: () => this.undo("redo"),
+      f: () => this.toggleFlag(),
+      s: () => this.skip(),
+      d: () => this.toggleDiscarded(),
+      b: () => this.toggleBlind(),
+      t: () => this.toggleFold("transcript"),
+      g: () => this.toggleFold("guideline"),
+      h: () => this.toggleFold("history"),
+      n: () => this.note?.focus(),
+    };
+    return actions[key.length === 1 ? key.toLowerCase() : key] ?? null;
+  }
+
+  /** @param {string} label */
+  indexOf(label) {
+    return [...this.info.labels.keys()].indexOf(label);
+  }
+
+  /** @param {number} step */
+  movePosition(step) {
+    const { size } = this.info.labels;
+    this.position = (this.position + step + size) % size;
+    this.drawForm();
+    if (this.openFold === "guideline") this.drawFolds();
+  }
+
+  /** @param {number} digit */
+  handleDigit(digit) {
+    const { kind, scale, labels } = this.info;
+    if (!this.document) return;
+    if (kind === "rating") {
+      if (!scale || digit < scale.min || digit > scale.max) return;
+      const item = [...labels.keys()][this.position];
+      if (this.position < labels.size - 1) this.position += 1;
+      this.setValue(item, digit);
+    } else if (digit === 0) this.setRestAbsent();
+    else if (digit <= labels.size) {
+      this.position = digit - 1;
+      this.toggleLabel(this.position);
+    }
+  }
+
+  /** @param {number} index */
+  toggleLabel(index) {
+    const id = [...this.info.labels.keys()][index];
+    if (this.info.kind === "choice") this.setValue("label", id);
+    else if (this.info.kind === "multilabel") this.setValue(id, this.document?.values[id] !== true);
+  }
+
+  /**
+   * Return a listener for a button. The keys work again after it was pressed.
+   *
+   * @param {() => void} action
+   */
+  press(action) {
+    return () => {
+      action();
+      this.root.focus();
+    };
+  }
+
+  leaveNote() {
+    this.note?.blur();
+    this.root.focus();
+  }
+
+  // Drawing
+
+  draw() {
+    this.drawDocument();
+    this.drawForm();
+    this.drawFolds();
+    this.drawKeys();
+  }
+
+  drawBlind() {
+    this.blindButton.classList.toggle("active", this.blind);
+    this.blindButton.setAttribute("aria-pressed", String(this.blind));
+  }
+
+  drawQueue() {
+    setText(this.queueCount, formatCount(this.total));
+    const list = this.queueRows;
+    const { scrollTop } = list;
+    const rows = this.rows.map((row) =>
+      queueRow(
+        row,
+        row.id === this.id,
+        this.press(() => this.show(row.id)),
+      ),
+    );
+    list.replaceChildren(...rows);
+    list.scrollTop = scrollTop;
+    const selected = rows[this.place];
+    if (!selected) return;
+    const top = selected.offsetTop - list.offsetTop;
+    const visible = top >= scrollTop && top + selected.offsetHeight <= scrollTop + list.clientHeight;
+    if (!visible) list.scrollTop = top - list.clientHeight / 3;
+  }
+
+  drawDocument() {
+    const { document, info } = this;
+    if (!document) {
+      this.middle.replaceChildren(this.emptyNode());
+      return;
+    }
+    const { id, note, fields, evidence, hidden, error, reasons } = document;
+    const disputed = disputedItems(Object.values(document.roles));
+    const badges = el("span", "row push badges", ...reasonBadges(reasons, this.findRow(id)?.draw));
+    const blind = "Blind: the verdict is shown after you have decided every label.";
+    const text = el("div", "text", ...documentNodes(fields, evidence, info.labels, disputed));
     this.middle.replaceChildren(
-      el("div", "phead", el("span", "mono b", doc.id), el("span", "t2 sm ell", doc.note), el("span", "row end badges", ...badges)),
-      el("div", "scroll",
-        doc.hidden ? el("div", "veil", icon("eye"), "Blind: the verdict is shown after you have decided every label.") : null,
-        doc.error ? el("div", "veil wrong", doc.error) : null,
-        textOf(doc, book.labels, disputed), doc.hidden ? null : evidenceOf(doc, book.labels, book.roles, book.kind)),
-      this.foldRoom);
+      el("div", "panel-head", el("span", "mono bold", id), el("span", "secondary small ellipsis", note), badges),
+      el(
+        "div",
+        "scroll",
+        hidden && el("div", "veil", icon("eye"), blind),
+        error && el("div", "veil wrong", error),
+        text,
+        !hidden && evidenceTable(document, info),
+      ),
+      this.folds,
+    );
   }
 
-  folds() {
-    if (!this.doc) return;
-    const { doc } = this;
-    const parts = [["transcript", "Transcript", "T", doc.hidden ? "after you have decided" : ""], ["guideline", "Guideline", "G", ""], ["history", "History", "H", doc.history ? several(doc.history, "event") : ""]];
-    this.foldRoom.replaceChildren(...parts.map(([name, title, letter, note]) => {
-      const head = el("button", "", icon("chevron"), el("b", "", title), key(letter), el("span", "t3 xs", note));
-      head.type = "button";
-      head.setAttribute("aria-expanded", this.open[name] ? "true" : "false");
-      head.onclick = () => { this.fold(name); this.root.focus(); };
-      const inside = el("div", "in");
-      inside.tabIndex = 0;
-      if (this.open[name]) this.fill(name, inside);
-      return el("div", `fold${this.open[name] ? " open" : ""}`, head, inside);
-    }));
+  emptyNode() {
+    const [title, text] = this.gone
+      ? ["This run is not open", "Reload the page."]
+      : this.rows.length
+        ? ["All documents are decided", "Choose other filters above, or go back with the left arrow key."]
+        : ["No documents to review", "No document matches the filters, or all of them are decided."];
+    return el("div", "empty", el("b", "", title), el("p", "", text));
   }
 
-  fold(name) {
-    this.open[name] = !this.open[name];
-    for (const other of Object.keys(this.open)) if (other !== name) this.open[other] = false;
-    this.folds();
+  drawFolds() {
+    const { document } = this;
+    if (!document) return;
+    this.folds.replaceChildren(
+      this.foldNode("transcript", "Transcript", "T", document.hidden ? "after you have decided" : ""),
+      this.foldNode("guideline", "Guideline", "G", ""),
+      this.foldNode("history", "History", "H", document.history ? formatPlural(document.history, "event") : ""),
+    );
   }
 
-  async fill(name, room) {
-    const { doc, book, data } = this;
+  /**
+   * @param {FoldName} name
+   * @param {string} title
+   * @param {string} key
+   * @param {string} note
+   */
+  foldNode(name, title, key, note) {
+    const isOpenFold = this.openFold === name;
+    const head = el("button", "", icon("chevron"), el("b", "", title), keyHint(key), el("span", "muted tiny", note));
+    head.type = "button";
+    head.setAttribute("aria-expanded", String(isOpenFold));
+    head.onclick = this.press(() => this.toggleFold(name));
+    const content = el("div", "fold-content");
+    content.tabIndex = 0;
+    if (isOpenFold) this.fillFold(name, content);
+    return el("div", isOpenFold ? "fold open" : "fold", head, content);
+  }
+
+  /** @param {FoldName} name */
+  toggleFold(name) {
+    this.openFold = this.openFold === name ? null : name;
+    this.drawFolds();
+  }
+
+  /**
+   * @param {FoldName} name
+   * @param {HTMLElement} content
+   */
+  async fillFold(name, content) {
+    const { document, info, data } = this;
+    if (!document) return;
     if (name === "guideline") {
-      this.told = this.told || (await this.teller.ask("guideline", {}));
-      room.replaceChildren(guidelineOf(this.told, book.labels, [...book.labels.keys()][this.at]));
+      this.guideline ??= /** @type {Guideline} */ (await this.client.ask("guideline", {}));
+      content.replaceChildren(guidelineNode(this.guideline, info.labels, [...info.labels.keys()][this.position]));
     } else if (name === "history") {
-      room.replaceChildren(historyOf((await this.teller.ask("history", { document: doc.id })).entries));
+      content.replaceChildren(historyNode((await this.client.ask("history", { document: document.id })).entries));
     } else {
-      const told = await this.teller.ask("transcript", { document: doc.id });
-      const nodes = heldDebate({ document: { id: doc.id, fields: doc.fields }, events: told.events, labels: data.labels, roles: data.roles, kind: data.kind });
-      room.replaceChildren(...(nodes.length ? nodes : [el("div", "gl", doc.hidden ? "Shown after you have decided." : "No debate on this document yet.")]));
+      const { events } = await this.client.ask("transcript", { document: document.id });
+      const { labels, roles, kind } = data;
+      const none = document.hidden ? "Shown after you have decided." : "There is no debate about this document.";
+      const transcript = events.length ? renderTranscript({ document, events, labels, roles, kind }) : null;
+      content.replaceChildren(transcript ?? el("div", "guideline", none));
     }
   }
 
-  form() {
-    const { doc, book } = this;
-    if (!doc) { this.right.replaceChildren(el("div", "phead", el("h2", "", "Your verdict"), this.state)); this.note = null; return; }
-    const typed = this.note && this.note.dataset.id === doc.id ? this.note : null;
-    const note = typed || el("textarea");
-    if (!typed) {
-      note.dataset.id = doc.id;
-      note.value = doc.comment;
-      note.placeholder = "Why, in your words";
-      note.setAttribute("aria-label", "Note");
-      note.onblur = () => this.keepNote();
-      note.onkeydown = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); note.blur(); this.root.focus(); } };
+  drawForm() {
+    const { document, info } = this;
+    const title = el("h2", "", "Your verdict");
+    if (!document) {
+      this.form.replaceChildren(el("div", "panel-head", title, this.saveState));
+      this.note = null;
+      return;
     }
+    const scrollTop = this.form.querySelector(".scroll")?.scrollTop ?? 0;
+    const { activeElement } = /** @type {Document | ShadowRoot} */ (this.root.getRootNode());
+    const wasFocused = this.note !== null && activeElement === this.note;
+    const note = this.noteField(document);
     this.note = note;
-    const scroll = this.right.querySelector(".scroll");
-    const top = scroll ? scroll.scrollTop : 0;
-    const settled = doc.status === "Submitted" || doc.status === "Discarded";
-    const back = (act) => () => { act(); this.root.focus(); };
-    const rows = formRows(doc, book, this.at, (item, value) => { this.at = book.kind === "choice" ? [...book.labels.keys()].indexOf(value) : [...book.labels.keys()].indexOf(item); this.change(item, value); this.root.focus(); });
+    const rows = formRows(document, info, this.position, (item, value) => {
+      this.position = this.indexOf(info.kind === "choice" ? String(value) : item);
+      this.setValue(item, value);
+      this.root.focus();
+    });
+    const scroll = el(
+      "div",
+      "scroll",
+      ...rows,
+      this.problem ? el("div", "problem", this.problem) : null,
+      el("div", "part", el("h3", "", "Error type", el("span", "muted tiny", "optional")), this.tagButtons(document)),
+      el("div", "part", el("h3", "", "Note", keyHint("N")), note),
+    );
+    this.form.replaceChildren(
+      el("div", "panel-head", title, el("span", "badge", document.status), this.saveState),
+      scroll,
+      this.actionButtons(document),
+    );
+    scroll.scrollTop = scrollTop;
+    if (wasFocused) note.focus();
+    this.form.querySelector(".form-row.focused")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /**
+   * Return the text area of the note. It stays the same while the document does, as somebody may be typing in it.
+   *
+   * @param {ReviewDocument} document
+   */
+  noteField({ id, comment }) {
+    if (this.note?.dataset.id === id) return this.note;
+    const note = el("textarea");
+    note.dataset.id = id;
+    note.value = comment;
+    note.placeholder = "Reason for your verdict";
+    note.setAttribute("aria-label", "Note");
+    note.onblur = () => this.saveNote();
+    note.onkeydown = (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      this.leaveNote();
+    };
+    return note;
+  }
+
+  /** @param {ReviewDocument} document */
+  tagButtons({ tags }) {
     const pills = this.data.tags.map((name) => {
       const pill = el("button", "pill", name);
       pill.type = "button";
-      pill.setAttribute("aria-pressed", doc.tags.includes(name) ? "true" : "false");
-      pill.onclick = back(() => this.tag(name));
+      pill.setAttribute("aria-pressed", String(tags.includes(name)));
+      pill.onclick = this.press(() => this.toggleTag(name));
       return pill;
     });
-    const focused = this.root.getRootNode().activeElement === note;
-    this.right.replaceChildren(
-      el("div", "phead", el("h2", "", "Your verdict"), el("span", "badge", doc.status), this.state),
-      el("div", "scroll", ...rows,
-        this.trouble ? el("div", "trouble", this.trouble) : null,
-        el("div", "part", el("h3", "", "Why was it wrong", el("span", "t3 xs", "optional")), el("div", "pills", ...pills)),
-        el("div", "part", el("h3", "", "Note", key("N")), note)),
-      el("div", "do",
-        button("go", doc.hidden ? "Show the verdict" : "Submit and go on", "Enter", back(() => this.submit())),
-        el("div", "acts",
-          button("q", "Undo", "U", back(() => this.turnBack("undo"))), button("q", "Redo", "Y", back(() => this.turnBack("redo"))),
-          button(`q${doc.flag ? " on" : ""}`, doc.flag ? "Flagged" : "Flag", "F", back(() => this.toggle("flag"))), button("q", "Skip", "S", back(() => this.skip())),
-          button("q", settled ? "Reopen" : "Discard", "D", back(() => this.discard())))));
-    this.right.querySelector(".scroll").scrollTop = top;
-    if (focused) note.focus();
-    const on = this.right.querySelector(".vf.foc");
-    if (on) on.scrollIntoView({ block: "nearest" });
+    return el("div", "pills", ...pills);
   }
 
-  foot() {
-    const size = this.book.labels.size;
-    const part = (keys, words) => el("span", "", ...keys.map(key), words);
-    const turned = this.book.kind === "rating" ? [String(this.book.scale.min), "to", String(this.book.scale.max), "rate"] : ["1", "to", String(Math.min(9, size)), this.book.kind === "choice" ? "choose" : "toggle"];
-    const end = el("span", "end");
-    const p = this.progress;
-    if (p) {
-      const bar = el("span", "pbar", el("i"));
-      bar.firstChild.style.width = `${p.documents ? (100 * p.submitted) / p.documents : 0}%`;
-      const left = p.seconds && p.urgent ? `, ${span(p.seconds * p.urgent)} for ${count(p.urgent)} with a reason` : "";
-      end.append(el("span", "", el("b", "", count(p.submitted)), ` of ${count(p.documents)} done`), bar, el("span", "t3", p.seconds ? `${Math.round(p.seconds)} s each${left}` : `${count(p.urgent)} with a reason`));
-    }
-    const every = button("q", "all keys", "?", () => { this.showHelp(true); this.root.focus(); });
-    this.keys.replaceChildren(part(["←", "→"], "document"), part(["↑", "↓"], this.book.kind === "rating" ? "dimension" : "label"), el("span", "", key(turned[0]), `${turned[1]} `, key(turned[2]), turned[3]), part(["Enter"], this.blind ? "show, submit" : "submit"), every, end);
+  /** @param {ReviewDocument} document */
+  actionButtons({ hidden, flag, status }) {
+    const action = (/** @type {string} */ text, /** @type {string} */ key, /** @type {() => void} */ onClick) =>
+      keyButton("ghost", text, key, this.press(onClick));
+    const flagButton = action(flag ? "Flagged" : "Flag", "F", () => this.toggleFlag());
+    flagButton.classList.toggle("active", flag);
+    return el(
+      "div",
+      "actions",
+      keyButton(
+        "primary",
+        hidden ? "Show verdict" : "Submit and continue",
+        "Enter",
+        this.press(() => this.submit()),
+      ),
+      el(
+        "div",
+        "more",
+        action("Undo", "U", () => this.undo("undo")),
+        action("Redo", "Y", () => this.undo("redo")),
+        flagButton,
+        action("Skip", "S", () => this.skip()),
+        action(isSettled(status) ? "Reopen" : "Discard", "D", () => this.toggleDiscarded()),
+      ),
+    );
   }
 
-  stated(state, words) {
-    this.state.className = `state ${state === "saved" ? "saved" : state === "lost" || state === "refused" ? "lost" : ""}`;
-    this.state.textContent = state === "saved" ? `✓ ${words}` : state === "saving" ? "Saving…" : state === "refused" ? "Not saved" : words;
-    if (state === "refused") { this.trouble = words; this.form(); }
+  /** Draw the line of the most important keys, with the progress at its end. */
+  drawKeys() {
+    const { kind } = this.info;
+    const { first, last, action } = this.digitKeys();
+    const part = (/** @type {string[]} */ keys, /** @type {string} */ text) =>
+      el("span", "", ...keys.map(keyHint), text);
+    const more = keyButton(
+      "ghost",
+      "all keys",
+      "?",
+      this.press(() => this.openHelp()),
+    );
+    this.keys.replaceChildren(
+      part(["←", "→"], "document"),
+      part(["↑", "↓"], kind === "rating" ? "dimension" : "label"),
+      el("span", "", keyHint(first), "to ", keyHint(last), action),
+      part(["Enter"], this.blind ? "show verdict, submit" : "submit"),
+      more,
+      el("span", "push", ...this.progressNodes()),
+    );
   }
 
-  showHelp(on) {
-    if (this.help) this.help.remove();
-    this.help = null;
-    if (!on) return;
-    const lines = [
-      [["←", "→"], "document before, next"], [["↑", "↓"], "label above, below"],
-      [[this.book.kind === "rating" ? `${this.book.scale.min}–${this.book.scale.max}` : `1–${Math.min(9, this.book.labels.size)}`], this.book.kind === "rating" ? "rate the marked dimension" : this.book.kind === "choice" ? "choose a label" : "turn a label"],
-      ...(this.book.kind === "rating" ? [] : [[["Space"], this.book.kind === "choice" ? "choose the marked label" : "turn the marked label"]]),
-      ...(this.book.kind === "multilabel" ? [[["0"], "the rest is absent"]] : []), [["Enter"], "submit and go on"], [["U"], "undo (or Ctrl+Z)"], [["Y"], "redo (or Ctrl+Shift+Z)"],
-      [["F"], "flag"], [["S"], "skip: put off to the end"], [["D"], "discard, reopen"], [["B"], "blind: decide, then see"],
-      [["T"], "transcript"], [["G"], "guideline"], [["H"], "history"], [["N"], "write a note (Esc leaves)"],
+  /** Return the keys that change a label, and what they do. */
+  digitKeys() {
+    const { kind, scale, labels } = this.info;
+    if (kind === "rating") return { first: String(scale?.min), last: String(scale?.max), action: "rate" };
+    return { first: "1", last: String(Math.min(9, labels.size)), action: kind === "choice" ? "choose" : "toggle" };
+  }
+
+  progressNodes() {
+    if (!this.progress) return [];
+    const { documents, submitted, urgent, seconds } = this.progress;
+    const bar = el("i");
+    bar.style.width = `${documents ? (100 * submitted) / documents : 0}%`;
+    const withReason = `${formatCount(urgent)} with a reason`;
+    const left = seconds && urgent ? `, ${formatDuration(seconds * urgent)} for ${withReason}` : "";
+    return [
+      el("span", "", el("b", "", formatCount(submitted)), ` of ${formatCount(documents)} done`),
+      el("span", "progress-bar", bar),
+      el("span", "muted", seconds ? `${formatDuration(seconds)} each${left}` : withReason),
     ];
-    const close = button("q end", "Close", "Esc", () => { this.showHelp(false); this.root.focus(); });
-    const box = el("div", "", el("div", "row", el("h2", "", "Keys"), close), el("dl", "", ...lines.flatMap(([keys, words]) => [el("dt", "", ...keys.map(key)), el("dd", "", words)])));
+  }
+
+  /**
+   * @param {SaveState} state
+   * @param {string} text
+   */
+  showSaveState(state, text) {
+    const failed = state === "lost" || state === "refused";
+    this.saveState.className = `save-state ${failed ? "failed" : state}`;
+    const texts = { saved: `✓ ${text}`, saving: "Saving…", refused: "Not saved", idle: text, lost: text };
+    setText(this.saveState, texts[state]);
+    if (state !== "refused") return;
+    this.problem = text;
+    this.drawForm();
+  }
+
+  closeHelp() {
+    this.help?.remove();
+    this.help = null;
+  }
+
+  openHelp() {
+    const { kind } = this.info;
+    const { first, last } = this.digitKeys();
+    const label = kind === "rating" ? "dimension" : "label";
+    const verb = { rating: "rate the", choice: "choose a", multilabel: "toggle a" }[kind];
+    /** @type {[string[], string][]} */
+    const lines = [
+      [["←", "→"], "previous, next document"],
+      [["↑", "↓"], `previous, next ${label}`],
+      [[`${first}–${last}`], kind === "rating" ? "rate the focused dimension" : `${verb} label`],
+      [["Space"], `${verb.replace(/ a$/, " the focused")} label`],
+      [["0"], "set the rest to absent"],
+      [["Enter"], "submit and continue"],
+      [["U"], "undo (or Ctrl+Z)"],
+      [["Y"], "redo (or Ctrl+Shift+Z)"],
+      [["F"], "flag"],
+      [["S"], "skip: move to the end"],
+      [["D"], "discard, reopen"],
+      [["B"], "blind: decide, then see the verdict"],
+      [["T"], "transcript"],
+      [["G"], "guideline"],
+      [["H"], "history"],
+      [["N"], "write a note (Esc leaves)"],
+    ];
+    const unused = { rating: "Space 0", choice: "0", multilabel: "" }[kind].split(" ");
+    const shown = lines.filter(([[key]]) => !unused.includes(key));
+    const close = keyButton(
+      "ghost push",
+      "Close",
+      "Esc",
+      this.press(() => this.closeHelp()),
+    );
+    const list = shown.flatMap(([keys, text]) => [el("dt", "", ...keys.map(keyHint)), el("dd", "", text)]);
+    const box = el("div", "", el("div", "row", el("h2", "", "Keys"), close), el("dl", "", ...list));
+    this.closeHelp();
     this.help = el("div", "help", box);
     this.help.setAttribute("aria-label", "Keys");
-    this.help.onclick = (event) => { if (event.target === this.help) this.showHelp(false); };
+    this.help.onclick = ({ target }) => {
+      if (target === this.help) this.closeHelp();
+    };
     this.root.append(this.help);
   }
 }
 
+/** @param {Component<FocusData>} component */
 export default function (component) {
-  const root = component.parentElement.querySelector(".focus-root");
-  let view = views.get(root);
-  if (!view) { view = new FocusView(root); views.set(root, view); }
-  view.setup(component);
-  return () => { view.end(); views.delete(root); };
+  const { run, actor, wanted, settings } = component.data;
+  return mountView(component, [run, actor, wanted, settings.share], (root) => new FocusView(root, component));
 }

@@ -1,255 +1,463 @@
-// What runs inside the grid's frame, loaded by review_grid_loader.js. Texts reach the page through textContent only.
+// What runs in the frame of the review grid, loaded by review_grid_loader.js.
 //
-// Every edit goes to the studio at once (review_client.js). Until its answer, and until the page has
-// rows that were read after it, the cell shows the edit: no quick second click is undone by an older answer. The page is
-// run again a little after the last answer, for what it shows around the grid.
+// Every edit goes to the studio at once (review_client.js). A cell shows its edit until the page has rows that were read
+// after the edit was saved, so that no older answer undoes a second click. The page runs a little later, for what it
+// shows around the grid.
 
-import { Teller } from "./review_client.js";
-import { el } from "./dom.js";
-import { leaving, whenStaying } from "./streamlit_bridge.js";
-const pending = new Map();
+import { el, setText } from "./dom.js";
+import { ReviewClient } from "./review_client.js";
+import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
+
+/** @import { SaveState } from "./review_client.js" */
+
+/**
+ * The value of a cell: "1" present, "0" absent, "?" unresolved; else a rating or the id of a label.
+ * @typedef {string} CellValue
+ */
+/**
+ * A row: cells by field, `_id`, the time `_read` at which it was read, and by label (`m_LABEL`) letters that mark cells:
+ * g differs from gold, d disputed, e edited.
+ * @typedef {Record<string, any>} RowData
+ */
+/**
+ * What this module uses of AG Grid.
+ * @typedef {{ id: string, data: RowData, rowIndex: number, setDataValue(field: string, value: string): void }} RowNode
+ */
+/** @typedef {{ getColId(): string, getColDef(): any, getMinWidth(): number, getActualWidth(): number, isVisible(): boolean }} Column */
+/**
+ * @typedef {object} GridApi
+ * @property {(name: "context") => GridContext} getGridOption
+ * @property {(id: string) => Column} getColumn
+ * @property {() => Column[]} getColumns
+ * @property {(id: string) => RowNode | undefined} getRowNode
+ * @property {(index: number) => RowNode | undefined} getDisplayedRowAtIndex
+ * @property {() => number} getDisplayedRowCount
+ * @property {() => RowNode[]} getSelectedNodes
+ * @property {(options: { force?: boolean, columns?: string[] }) => void} refreshCells
+ * @property {() => void} refreshHeader
+ * @property {(columns: string[]) => void} autoSizeColumns
+ * @property {(columns: string[], visible: boolean) => void} setColumnsVisible
+ * @property {(row: number) => void} ensureIndexVisible
+ * @property {(row: number, column: Column) => void} setFocusedCell
+ */
+/** @typedef {{ api: GridApi, node: RowNode, data: RowData, column: Column, colDef: any, value: any, newValue: CellValue }} CellParams */
+/**
+ * What Python tells the grid (`app/screens/review/grid_options.py`).
+ *
+ * @typedef {object} GridContext
+ * @property {string | null} focus
+ * @property {"multilabel" | "choice" | "rating"} kind
+ * @property {string} address
+ * @property {{ run: string, actor: string }} head
+ * @property {string[]} fields Fields of the labels, in the order of their keys.
+ * @property {CellValue[]} values What a click goes through.
+ * @property {boolean} boxes Whether labels are shown as check boxes.
+ * @property {boolean} all Whether squares of absent labels are shown, too.
+ * @property {Record<string, string>} words Names of labels by id.
+ * @property {string[]} names
+ * @property {string[]} colours
+ */
+
+const REFRESHED_AT_ONCE = 60;
+const MOST_SELECTED = 500;
+const NOTIFY_MS = 600;
+const RETRY_MS = 100;
+const SCROLLBAR = 16;
+const MANY_LABELS = 6;
+const LONGEST_ID = 13;
+
+/** Edits that the rows do not show yet, by row and field. @type {Map<string, { value: CellValue, read: number }>} */
+const edits = new Map();
+/** Documents whose rows have changed. @type {Set<string>} */
 const touched = new Set();
-let teller = null, focused = null, sent = "", told = 0, later = 0, reading = false;
+/** @type {ReviewClient} */
+let client;
+/** @type {string | null} */
+let focusedRow = null;
+/** How often there was something to notify the page of. */
+let revision = 0;
+let sentState = "";
+let refreshing = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let notifyTimer;
 
-// ---- values: "1" present, "0" absent, "?" not readable, else a rating or a label's id
+/** @param {GridApi} api */
+const contextOf = (api) => api.getGridOption("context");
+/** @param {Column | undefined} column */
+const isLabel = (column) => column?.getColId().startsWith("v_");
+/** @param {RowNode} node @param {string} field */
+const editKey = (node, field) => `${node.id}/${field}`;
 
-export function get(params) {
-  const field = params.column.getColId();
-  const own = pending.get(params.node.id + "/" + field);
-  if (own !== undefined) {
-    if (params.data._read < own.read) return own.value;
-    pending.delete(params.node.id + "/" + field);
-  }
-  return params.data[field];
+// Values and edits
+
+/** @param {Pick<CellParams, "node" | "data" | "column">} params */
+export function getValue({ node, data, column }) {
+  const field = column.getColId();
+  const edit = edits.get(editKey(node, field));
+  if (edit && data._read < edit.read) return edit.value;
+  edits.delete(editKey(node, field));
+  return data[field];
 }
 
-export function set(params) {
-  const field = params.column.getColId();
-  params.data[field] = params.newValue;
+/** @param {CellParams} params */
+export function setValue({ api, node, data, column, newValue }) {
+  const field = column.getColId();
+  data[field] = newValue;
   if (field === "_act") return true;
-  const own = { value: params.newValue, read: Infinity };
-  pending.set(params.node.id + "/" + field, own);
-  const { kind } = context(params.api);
-  const value = kind === "multilabel" ? params.newValue === "1" : kind === "rating" ? Number(params.newValue) : params.newValue;
-  tell(params.api, "set", { document: params.node.id, item: field.slice(2), value }, (answer) => {
-    if (answer) own.read = answer.read;
-    else pending.delete(params.node.id + "/" + field);
+  const edit = { value: newValue, read: Infinity };
+  edits.set(editKey(node, field), edit);
+  const { kind } = contextOf(api);
+  const value = kind === "multilabel" ? newValue === "1" : kind === "rating" ? Number(newValue) : newValue;
+  act(api, "set", { document: node.id, item: field.slice(2), value }, (read) => {
+    if (read === null) edits.delete(editKey(node, field));
+    else edit.read = read;
   });
   return true;
 }
 
-function tell(api, act, more, heard) {
-  teller.act(act, more).then((answer) => {
-    if (heard) heard(answer);
-    for (const id of (answer && answer.touched) || []) touched.add(id);
-    readAgain(api);
-    api.refreshCells({ force: true });
-    nudge(api, 600);
-  });
+/**
+ * Perform an action.
+ *
+ * @param {GridApi} api
+ * @param {string} name
+ * @param {Record<string, unknown>} fields
+ * @param {(read: number | null) => void} [onAnswer] Gets the time of the answer, or null if the action was refused.
+ */
+async function act(api, name, fields, onAnswer = () => {}) {
+  const answer = await client.act(name, fields);
+  onAnswer(answer?.read ?? null);
+  for (const id of answer?.touched ?? []) touched.add(id);
+  refreshRows(api);
+  api.refreshCells({ force: true });
+  notifyLater(api, NOTIFY_MS);
 }
 
-// Has the grid say to the page what there is to say: a change of a cell that is not shown.
-function nudge(api, wait) {
-  clearTimeout(later);
-  later = setTimeout(() => whenStaying(document.body, () => {
-    const node = api.getDisplayedRowAtIndex(0);
-    if (node) node.setDataValue("_act", String(++told));
-  }), wait);
-}
-
-// The rows that acts have touched, as they are now; neither "Saved" nor a further act waits for them.
-async function readAgain(api) {
-  if (reading || teller.open.length) return;
-  reading = true;
+/**
+ * Load the rows again that actions have touched. Neither "Saved" nor another action waits for them.
+ *
+ * @param {GridApi} api
+ */
+async function refreshRows(api) {
+  if (refreshing || client.pending.length) return;
+  refreshing = true;
   while (touched.size) {
-    const documents = [...touched].slice(0, 60);
-    documents.forEach((id) => touched.delete(id));
-    const answer = await teller.ask("cells", { documents }).catch(() => ({})); // the next run of the page brings them too
-    for (const row of answer.cells || []) {
+    const documents = [...touched].slice(0, REFRESHED_AT_ONCE);
+    for (const id of documents) touched.delete(id);
+    const answer = await client.ask("cells", { documents }).catch(() => ({})); // the next run of the page has them, too
+    for (const row of answer.cells ?? []) {
       const node = api.getRowNode(row._id);
       if (node) Object.assign(node.data, row);
     }
     api.refreshCells({ force: true });
   }
-  reading = false;
+  refreshing = false;
 }
 
-const context = (api) => api.getGridOption("context");
-const isLabel = (column) => column && column.getColId().startsWith("v_");
-
-function next(api, value) {
-  const values = context(api).values;
-  const at = values.indexOf(value);
-  return values[(at + 1) % values.length];
+/**
+ * Notify the page, by changing a cell of a column that is not shown.
+ *
+ * @param {GridApi} api
+ * @param {number} wait
+ */
+function notifyLater(api, wait) {
+  clearTimeout(notifyTimer);
+  const notify = () => {
+    revision += 1;
+    api.getDisplayedRowAtIndex(0)?.setDataValue("_act", String(revision));
+  };
+  notifyTimer = setTimeout(() => notifyWhenIdle(document.body, notify), wait);
 }
 
-function turn(api, node, field) {
-  if (!node || !node.data) return;
-  const column = api.getColumn(field);
-  node.setDataValue(field, next(api, get({ node, data: node.data, column })));
+/**
+ * Give a cell its next value.
+ *
+ * @param {GridApi} api
+ * @param {RowNode} node
+ * @param {string} field
+ */
+function toggle(api, node, field) {
+  if (!node.data) return;
+  const { values } = contextOf(api);
+  const place = values.indexOf(getValue({ node, data: node.data, column: api.getColumn(field) }));
+  node.setDataValue(field, values[(place + 1) % values.length]);
 }
 
-const act = (params, what) => tell(params.api, what, { document: params.node.id });
+/** @param {CellParams} params */
+export function handleClick({ api, node, column }) {
+  if (isLabel(column)) toggle(api, node, column.getColId());
+}
 
-// ---- what the keyboard does. The grid asks this before it acts on a key itself, while the key is being pressed; what
-// it tells afterwards (onCellKeyDown) comes late, and by then quick hands are on the next row. True: the grid itself
-// shall leave the key alone; the browser is stopped here too (Space would scroll).
+// Keys. The grid asks before it handles a key itself, while the key is being pressed. Its event onCellKeyDown comes
+// later, when a quick typist is on the next row.
 
-const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
-const undoKey = (event) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
-const done = new WeakSet();
+/** Events whose action was performed. @type {WeakSet<KeyboardEvent>} */
+const handled = new WeakSet();
 
-function doneBy(params) {
-  const event = params.event, key = event.key;
-  if (undoKey(event)) return () => act(params, event.shiftKey ? "redo" : "undo");
-  if (!plain(event)) return null;
-  if (key === " " && isLabel(params.column)) return () => turn(params.api, params.node, params.column.getColId());
-  if (/^[1-9]$/.test(key)) return () => { const field = context(params.api).fields[Number(key) - 1]; if (field) turn(params.api, params.node, field); };
-  if (key === "Backspace") return () => act(params, "undo");
-  if (key === "Enter") return () => { act(params, "submit"); down(params); };
+/**
+ * Perform the action of a key. Returns true if the grid is to leave the key alone.
+ *
+ * @param {CellParams & { event: KeyboardEvent }} params
+ */
+export function handleKey(params) {
+  const { event } = params;
+  const action = actionOf(params);
+  if (!action) return false;
+  event.preventDefault(); // Space would scroll
+  if (event.type === "keydown" && !event.repeat && !handled.has(event)) {
+    handled.add(event);
+    action();
+  }
+  return true;
+}
+
+/**
+ * @param {CellParams & { event: KeyboardEvent }} params
+ * @returns {(() => void) | null}
+ */
+function actionOf({ api, node, column, event }) {
+  const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+  const perform = (/** @type {string} */ name) => act(api, name, { document: node.id });
+  if ((ctrlKey || metaKey) && key.toLowerCase() === "z") return () => perform(shiftKey ? "redo" : "undo");
+  if (ctrlKey || metaKey || altKey) return null;
+  if (key === " " && isLabel(column)) return () => toggle(api, node, column.getColId());
+  if (/^[1-9]$/.test(key)) {
+    return () => {
+      const field = contextOf(api).fields[Number(key) - 1];
+      if (field) toggle(api, node, field);
+    };
+  }
+  if (key === "Backspace") return () => perform("undo");
+  if (key === "Enter") {
+    return () => {
+      perform("submit");
+      focusNextRow(api, node, column);
+    };
+  }
   return null;
 }
 
-export function keyed(params) {
-  const event = params.event, what = doneBy(params);
-  if (!what) return false;
-  event.preventDefault();
-  if (event.type === "keydown" && !event.repeat && !done.has(event)) { done.add(event); what(); }
+/**
+ * @param {GridApi} api
+ * @param {RowNode} node
+ * @param {Column} column
+ */
+function focusNextRow(api, node, column) {
+  const row = node.rowIndex + 1;
+  if (row >= api.getDisplayedRowCount()) return;
+  api.ensureIndexVisible(row);
+  api.setFocusedCell(row, column);
+}
+
+// What the page gets
+
+/** @typedef {{ eventData: { type: string, api: GridApi, rowIndex?: number | null } }} ReturnParams */
+
+/** @param {ReturnParams} params */
+export function collectState({ eventData }) {
+  if (eventData.type === "cellFocused") noteFocus(eventData);
+  const selected = eventData.api.getSelectedNodes().map(({ id }) => id);
+  return { told: revision, row: focusedRow, selected: selected.slice(0, MOST_SELECTED) };
+}
+
+/** @param {ReturnParams["eventData"]} event */
+function noteFocus({ api, rowIndex = null }) {
+  const node = rowIndex === null ? undefined : api.getDisplayedRowAtIndex(rowIndex);
+  if (!node) return;
+  focusedRow = node.id;
+  api.refreshCells({ columns: ["_id"], force: true });
+}
+
+/**
+ * Tell whether the page gets the state now.
+ *
+ * @param {ReturnParams} params
+ */
+export function shouldReturn({ eventData: { api } }) {
+  const selected = api.getSelectedNodes().map(({ id }) => id);
+  const state = JSON.stringify([revision, focusedRow, selected.toSorted()]);
+  if (state === sentState) return false;
+  if (isLeaving()) {
+    notifyLater(api, RETRY_MS);
+    return false;
+  }
+  sentState = state;
   return true;
 }
 
-function down(params) {
-  const row = params.node.rowIndex + 1;
-  if (row >= params.api.getDisplayedRowCount()) return;
-  params.api.ensureIndexVisible(row);
-  params.api.setFocusedCell(row, params.column);
-}
+// "Saved" is shown in the head of the page, which this frame can reach. The page shows it, too, when it runs, but does
+// not know of actions on their way.
 
-export function clicked(params) {
-  if (isLabel(params.column)) turn(params.api, params.node, params.column.getColId());
-}
+const headObserver = new MutationObserver(() => {
+  if (client.pending.length) showSaveState("saving", "");
+});
+/** @type {Element | null} */
+let observedHead = null;
 
-// ---- what goes to the page
-
-function focusOn(event) {
-  const node = event.rowIndex === null || event.rowIndex === undefined ? null : event.api.getDisplayedRowAtIndex(event.rowIndex);
-  if (node) { focused = node.id; event.api.refreshCells({ columns: ["_id"], force: true }); }
-}
-
-export function collect({ eventData }) {
-  if (eventData.type === "cellFocused") focusOn(eventData);
-  const selected = eventData.api.getSelectedNodes().map((node) => node.id).slice(0, 500);
-  return { told, row: focused, selected };
-}
-
-export function wanted({ eventData }) {
-  const selected = eventData.api.getSelectedNodes().map((node) => node.id).sort().join("\u0000");
-  const now = [told, focused, selected].join("\u0001");
-  if (now === sent) return false;
-  if (leaving()) { nudge(eventData.api, 100); return false; }
-  sent = now;
-  return true;
-}
-
-// What was saved is said in the head of the page, which this frame can reach. The next run of the page says it too, of
-// what it knows: while acts are on their way it is not left to say so.
-const SAVING = "Saving…";
-const head = new MutationObserver(() => { if (teller.open.length) stated("saving"); });
-let watched = null;
-
-function stated(state, words) {
+/**
+ * @param {SaveState} state
+ * @param {string} text
+ */
+function showSaveState(state, text) {
   const place = window.parent.document.querySelector(".moot-saved");
   if (!place) return;
-  const said = state === "saved" ? "✓ " + words : state === "saving" ? SAVING : words;
-  if (place.textContent !== said) place.textContent = said;
-  const around = place.closest(".st-key-review-acts") || place.parentElement;
-  if (around === watched) return;
-  head.disconnect();
-  head.observe((watched = around), { childList: true, subtree: true, characterData: true });
+  setText(place, state === "saved" ? `✓ ${text}` : state === "saving" ? "Saving…" : text);
+  const head = place.closest(".st-key-review-acts") ?? place.parentElement;
+  if (!head || head === observedHead) return;
+  headObserver.disconnect();
+  headObserver.observe(head, { childList: true, subtree: true, characterData: true });
+  observedHead = head;
 }
 
-// ---- cells
+// Cells
 
-export function drawDecision(node, params) {
-  const value = params.value, { words, boxes } = context(params.api);
-  node.textContent = "";
+/**
+ * @param {HTMLElement} node
+ * @param {CellParams} params
+ */
+export function drawDecision(node, { api, value, colDef }) {
+  const { words, boxes } = contextOf(api);
   if (boxes && (value === "1" || value === "0")) {
-    node.className = "cb" + (value === "1" ? " y" : "");
-    node.style.setProperty("--m", params.colDef.headerComponentParams.colour);
+    const { name, colour } = colDef.headerComponentParams;
+    node.className = value === "1" ? "check-box checked" : "check-box";
+    node.style.setProperty("--label", colour);
     node.setAttribute("role", "checkbox");
-    node.setAttribute("aria-checked", value === "1" ? "true" : "false");
-    node.setAttribute("aria-label", params.colDef.headerComponentParams.name);
-  } else if (value === "?" || value === null || value === undefined) {
-    node.className = "q";
-    node.textContent = "?";
-    node.title = "could not be read: decide";
-  } else {
+    node.setAttribute("aria-checked", String(value === "1"));
+    node.setAttribute("aria-label", name);
+    node.replaceChildren();
+  } else if (value === "?" || value === null || value === undefined) drawUnresolved(node);
+  else {
     node.className = "word";
-    node.textContent = words && words[value] !== undefined ? words[value] : value;
+    setText(node, words[value] ?? value);
   }
 }
 
-export function drawSquares(node, params) {
-  node.className = "sqs";
-  node.textContent = "";
-  const { names, colours, all } = context(params.api);
-  const said = params.value;
-  if (said === null || said === undefined || said === "") return;
-  if (!said.includes("1") && !said.includes("0") && said.startsWith("?")) { const q = el("span", "q", "?"); q.title = "could not be read"; node.append(q); return; }
-  if (said.startsWith("=")) { const word = el("span", "word", said.slice(1)); word.title = said.slice(1); node.append(word); return; }
-  node.classList.toggle("small", names.length > 6);
-  [...said].forEach((one, i) => {
-    if (!all && one === "0") return;
-    const square = el("span", "sq" + (one === "1" ? " y" : one === "?" ? " u" : ""));
-    square.style.setProperty("--m", colours[i]);
-    square.title = names[i] + ": " + (one === "1" ? "present" : one === "0" ? "absent" : "not said");
+/** @param {HTMLElement} node */
+function drawUnresolved(node) {
+  node.className = "unresolved";
+  node.title = "unresolved: please decide";
+  setText(node, "?");
+}
+
+/**
+ * Draw the labels that somebody assigned: squares ("0110"), a word ("=Positive"), or "?".
+ *
+ * @param {HTMLElement} node
+ * @param {CellParams} params
+ */
+export function drawSquares(node, { api, value }) {
+  const { names, colours, all } = contextOf(api);
+  const text = String(value ?? "");
+  node.className = "squares";
+  node.replaceChildren();
+  if (!text) return;
+  if (text.startsWith("=")) {
+    const word = el("span", "word", text.slice(1));
+    word.title = text.slice(1);
+    node.append(word);
+    return;
+  }
+  if (/^\?+$/.test(text)) {
+    const mark = el("span");
+    drawUnresolved(mark);
+    node.append(mark);
+    return;
+  }
+  /** @type {Record<string, [string, string]>} */
+  const states = { 1: ["present", "present"], 0: ["", "absent"], "?": ["unknown", "unresolved"] };
+  node.classList.toggle("many", names.length > MANY_LABELS);
+  [...text].forEach((state, index) => {
+    if (!all && state === "0") return;
+    const [tone, meaning] = states[state] ?? states["?"];
+    const square = el("span", `square ${tone}`);
+    square.style.setProperty("--label", colours[index]);
+    square.title = `${names[index]}: ${meaning}`;
     node.append(square);
   });
   node.setAttribute("role", "img");
-  node.setAttribute("aria-label", names.filter((_, i) => said[i] === "1").join(", ") || "none");
+  node.setAttribute("aria-label", names.filter((_, index) => text[index] === "1").join(", ") || "none");
 }
 
-export function drawBadge(node, params) {
-  node.textContent = params.value || "";
-  node.className = params.value ? "badge " + (params.data._tone || "") : "";
+/**
+ * @param {HTMLElement} node
+ * @param {CellParams} params
+ */
+export function drawBadge(node, { value, data }) {
+  node.className = value ? `badge ${data._tone ?? ""}` : "";
+  setText(node, value ?? "");
 }
 
-export function drawHeader(node, params) {
+/**
+ * Draw the head of a column. `ink` is the colour of a role, `colour` that of a label.
+ *
+ * @param {HTMLElement} node
+ * @param {{ name: string, colour?: string, ink?: string, told?: string }} params
+ */
+export function drawHeader(node, { name, colour, ink, told }) {
   node.className = "head";
-  const name = el("span", "name", params.name);
-  if (params.ink) name.style.color = params.ink;
-  const square = params.colour ? el("span", "sq y") : null;
-  if (square) square.style.setProperty("--m", params.colour);
-  node.title = params.told || params.name;
-  node.replaceChildren(...(square ? [square] : []), name);
+  node.title = told ?? name;
+  const text = el("span", "name", name);
+  if (ink) text.style.color = ink;
+  const square = el("span", "square present");
+  if (colour) square.style.setProperty("--label", colour);
+  node.replaceChildren(...(colour ? [square] : []), text);
 }
 
-export const flag = (params, letter) => Boolean(params.data) && String(params.data["m_" + params.colDef.colId.slice(2)] || "").includes(letter);
-export const shown = (params) => params.node.id === focused;
-
-// Of a long id, its beginning and its end: what it shares with its neighbours is in the middle as a rule.
-export const short = ({ value }) => (value.length > 13 ? value.slice(0, 4) + "…" + value.slice(-8) : value);
-
-export function ready(event) {
-  const { focus, address, head } = context(event.api);
-  teller = new Teller(address, head);
-  teller.onState = stated;
-  if (focus) focused = focus;
-  event.api.refreshHeader();
-  event.api.refreshCells({ force: true });
+/**
+ * Tell whether a cell of a label is marked with a letter.
+ *
+ * @param {CellParams} params
+ * @param {string} letter
+ */
+export function isMarked({ data, colDef }, letter) {
+  return String(data?.[`m_${colDef.colId.slice(2)}`] ?? "").includes(letter);
 }
 
-// As wide as the ids are, within the bounds of the column. (autoSizeStrategy would do, but it warns of the columns that flex.)
-export function fitted(event) {
-  event.api.autoSizeColumns(["_id"]);
-  roomed(event);
+/** @param {CellParams} params */
+export function isFocused({ node }) {
+  return node.id === focusedRow;
 }
 
-// The count of quotes goes first where a row would have to be scrolled: the text below tells more of them.
-export function roomed({ api }) {
-  const frame = document.querySelector(".ag-root");
-  const needed = api.getColumns().filter((column) => column.getColId() !== "_act")
-    .reduce((sum, column) => sum + (column.getColDef().flex ? column.getMinWidth() : column.getActualWidth()), 0);
-  const roomy = needed + 16 <= frame.clientWidth;
-  if (api.getColumn("_quotes").isVisible() !== roomy) api.setColumnsVisible(["_quotes"], roomy);
+/**
+ * Shorten a long id. As a rule it differs from others at its beginning or end.
+ *
+ * @param {{ value: string }} params
+ */
+export function shortenId({ value }) {
+  return value.length > LONGEST_ID ? `${value.slice(0, 4)}…${value.slice(-8)}` : value;
+}
+
+// The grid
+
+/** @param {{ api: GridApi }} event */
+export function start({ api }) {
+  const { focus, address, head } = contextOf(api);
+  client = new ReviewClient(address, head, showSaveState);
+  focusedRow = focus;
+  api.refreshHeader();
+  api.refreshCells({ force: true });
+}
+
+/**
+ * Make the column of ids as wide as the ids. (The option autoSizeStrategy warns of flexible columns.)
+ *
+ * @param {{ api: GridApi }} event
+ */
+export function fitIds({ api }) {
+  api.autoSizeColumns(["_id"]);
+  fitColumns({ api });
+}
+
+/**
+ * Hide the count of quotes if a row would have to be scrolled otherwise.
+ *
+ * @param {{ api: GridApi }} event
+ */
+export function fitColumns({ api }) {
+  const width = document.querySelector(".ag-root")?.clientWidth ?? 0;
+  const widths = api
+    .getColumns()
+    .filter((column) => column.getColId() !== "_act")
+    .map((column) => (column.getColDef().flex ? column.getMinWidth() : column.getActualWidth()));
+  const fits = widths.reduce((sum, each) => sum + each, SCROLLBAR) <= width;
+  if (api.getColumn("_quotes").isVisible() !== fits) api.setColumnsVisible(["_quotes"], fits);
 }

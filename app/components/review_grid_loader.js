@@ -1,34 +1,57 @@
 // Loads review_grid.js into the frame of the grid. This is a classic script, because streamlit-aggrid takes no modules.
 //
-// AG Grid wants its callbacks before the module is there. So the options of the grid name callbacks of `window.moot`,
+// AG Grid needs its callbacks before the module is there. So the options of the grid name callbacks of `window.moot`,
 // which pass on to the module. Until it is loaded, cells are empty and keys are left to the grid.
+
+// @ts-expect-error: window has no such property yet
 window.moot = (() => {
   /** @type {any} */
   let module = null;
-  const loaded = import(new URL("MODULE_ADDRESS", location.origin).href).then((found) => (module = found));
+  const loaded = import(new URL("MODULE_ADDRESS", location.origin).href).then((found) => {
+    module = found;
+  });
 
   return {
     /**
      * A callback that AG Grid needs an answer from. The answer is undefined until the module is loaded.
+     *
      * @param {string} name
      * @param {...unknown} more
      */
-    callback: (name, ...more) => (/** @type {unknown} */ params) => module?.[name](params, ...more),
+    callback:
+      (name, ...more) =>
+      (/** @type {unknown} */ params) =>
+        module?.[name](params, ...more),
 
     /**
      * A listener. Events from before the module was loaded reach it afterwards.
+     *
      * @param {string} name
      */
-    listener: (name) => (/** @type {unknown} */ event) => { loaded.then(() => module[name](event)); },
+    listener: (name) => (/** @type {unknown} */ event) => {
+      loaded.then(() => module[name](event));
+    },
 
     /**
-     * A component for cells or headers: draw(node, params) fills its node.
+     * A component for cells or headers, drawn by a function of a node and parameters.
+     *
      * @param {string} draw
      */
-    renderer: (draw) => class {
-      init(/** @type {unknown} */ params) { this.node = document.createElement("span"); this.refresh(params); }
-      getGui() { return this.node; }
-      refresh(/** @type {unknown} */ params) { module?.[draw](this.node, params); return true; }
-    },
+    renderer: (draw) =>
+      class {
+        init(/** @type {unknown} */ params) {
+          this.node = document.createElement("span");
+          this.refresh(params);
+        }
+
+        getGui() {
+          return this.node;
+        }
+
+        refresh(/** @type {unknown} */ params) {
+          module?.[draw](this.node, params);
+          return true;
+        }
+      },
   };
 })();

@@ -1,200 +1,444 @@
-// The pieces of the Focus view, each a function of plain data to a node. Texts reach the page through textContent only.
+// The parts of the Focus view: functions of plain data that create nodes.
 
-import { el } from "./dom.js";
-import { numeral } from "./format.js";
-import { drawDocument } from "./highlighting.js";
-import { labelOf } from "./labels.js";
-import { avatar, roleOf } from "./roles.js";
+import { button, el, keyHint } from "./dom.js";
+import { isSupported } from "./evidence.js";
+import { formatDuration, formatRating, formatTime } from "./format.js";
+import { findLabel, labelName } from "./labels.js";
+import { avatar, findRole } from "./roles.js";
 
-export const key = (text) => el("span", "kbd", text);
+/** @import { Child } from "./dom.js" */
+/** @import { Evidence } from "./evidence.js" */
+/** @import { Label, Labels, Value, Values } from "./labels.js" */
+/** @import { RunInfo } from "./debate.js" */
 
-export function badgeOf(reason) { return el("span", `badge ${reason.tone || ""}`, reason.word); }
+/** @typedef {RunInfo & { scale: { min: number, max: number } | null }} ReviewInfo */
+/** @typedef {"Pending" | "Draft" | "Submitted" | "Discarded"} ReviewStatus */
+/** @typedef {{ reason: string, word: string, tone: string }} Reason */
+/** @typedef {{ how: "queue" | "audit", probability: number, remaining: number }} SamplingRecord */
+/**
+ * @typedef {object} QueueRow
+ * @property {string} id
+ * @property {string} opening The beginning of the text.
+ * @property {ReviewStatus} status
+ * @property {number} [at] When it was last changed, in Unix seconds.
+ * @property {Reason[]} reasons
+ * @property {boolean} skip
+ * @property {SamplingRecord | null} draw How the document came into the queue.
+ */
+/**
+ * A document with everything that bears on its decision.
+ *
+ * @typedef {object} ReviewDocument
+ * @property {string} id
+ * @property {string} note
+ * @property {Record<string, string>} fields
+ * @property {ReviewStatus} status
+ * @property {Values} values
+ * @property {string[]} own Items that the reviewer has decided.
+ * @property {string[]} stale Decided items whose definition has changed since.
+ * @property {boolean} hidden Whether the verdict is hidden until the reviewer has decided.
+ * @property {string} comment
+ * @property {string[]} tags
+ * @property {boolean} flag
+ * @property {boolean} skip
+ * @property {number} history The number of events.
+ * @property {Values} verdict
+ * @property {Record<string, string>} unread Why items are unresolved.
+ * @property {Record<string, Values>} roles
+ * @property {(Evidence & { role: string })[]} evidence
+ * @property {Values} gold
+ * @property {Reason[]} reasons
+ * @property {string} error
+ */
+/** @typedef {(item: string, value: Value) => void} OnChange */
 
-export function button(cls, label, keyName, act) {
-  const node = el("button", `btn ${cls}`, label, keyName ? key(keyName) : null);
-  node.type = "button";
-  node.onclick = act;
-  return node;
+const MOST_STEPS = 10;
+
+/** @param {ReviewStatus} status */
+export function isSettled(status) {
+  return status === "Submitted" || status === "Discarded";
 }
 
-export function queueItem(row, on, open) {
-  const settled = row.status === "Submitted" || row.status === "Discarded";
-  const time = settled && row.at ? ` ${new Date(row.at * 1000).toTimeString().slice(0, 5)}` : "";
-  const badges = row.reasons.map(badgeOf);
-  if (row.draw && row.draw.how === "audit") badges.push(el("span", "badge", "random audit"));
-  if (row.skip && !settled) badges.push(el("span", "badge", "put off"));
-  const node = el("button", `qi${on ? " on" : ""}${settled ? " done" : ""}`,
-    el("span", "row", el("span", "id", row.id), el("span", "st", row.status + time)),
-    el("span", "t", row.opening),
-    badges.length ? el("span", "badges", ...badges) : null);
-  node.type = "button";
-  node.dataset.id = row.id;
+/** @param {Value | undefined} value */
+export function isOpen(value) {
+  return value === null || value === undefined;
+}
+
+/**
+ * Create a button with the key that does the same.
+ *
+ * @param {string} className
+ * @param {string} text
+ * @param {string} key
+ * @param {() => void} onClick
+ */
+export function keyButton(className, text, key, onClick) {
+  return button(`button ${className}`, onClick, text, keyHint(key));
+}
+
+/**
+ * @param {Reason[]} reasons
+ * @param {SamplingRecord | null | undefined} draw
+ */
+export function reasonBadges(reasons, draw) {
+  const badges = reasons.map(({ word, tone }) => el("span", `badge ${tone}`, word));
+  return draw?.how === "audit" ? [...badges, el("span", "badge", "random audit")] : badges;
+}
+
+/**
+ * @param {QueueRow} row
+ * @param {boolean} selected
+ * @param {() => void} onClick
+ */
+export function queueRow({ id, opening, status, at, reasons, skip, draw }, selected, onClick) {
+  const settled = isSettled(status);
+  const time = settled && at ? ` ${formatTime(new Date(1000 * at))}` : "";
+  const badges = reasonBadges(reasons, draw);
+  if (skip && !settled) badges.push(el("span", "badge", "skipped"));
+  const node = button(
+    "queue-row",
+    onClick,
+    el("span", "row", el("span", "id", id), el("span", "status", status + time)),
+    el("span", "excerpt", opening),
+    badges.length ? el("span", "badges", ...badges) : null,
+  );
+  node.classList.toggle("selected", selected);
+  node.classList.toggle("settled", settled);
+  node.dataset.id = id;
   node.tabIndex = -1;
-  if (on) node.setAttribute("aria-current", "true");
-  node.onclick = open;
+  if (selected) node.setAttribute("aria-current", "true");
   return node;
 }
 
-// The text with its evidence. Quotes that are not in it are struck through in the table below.
-export function textOf(doc, labels, disputed) {
-  const fields = Object.entries(doc.fields);
-  const nodes = [];
-  for (const [name, text] of fields) {
-    if (fields.length > 1) nodes.push(el("h3", "", name));
-    const body = el("div", "doc");
-    const spans = doc.evidence.filter((e) => e.start >= 0 && e.match !== "missing" && (e.field === name || fields.length === 1));
-    drawDocument(body, text, spans.map((e) => ({ ...e, disputed: disputed.has(e.item) })), labels);
-    nodes.push(body);
-  }
-  return el("div", "text", ...nodes);
-}
-
-export function evidenceOf(doc, labels, roles, kind) {
+/**
+ * Create the table of the evidence, quotes that are not in the text first.
+ *
+ * @param {ReviewDocument} document
+ * @param {RunInfo} run
+ */
+export function evidenceTable({ evidence }, { labels, roles }) {
+  /** @type {Map<string, Evidence & { by: Set<string> }>} */
   const rows = new Map();
-  for (const e of doc.evidence) {
-    const id = [e.item, e.field, e.start, e.quote].join("\u0000");
-    if (!rows.has(id)) rows.set(id, { ...e, by: [] });
-    rows.get(id).by.push(e.role);
+  for (const { role, ...one } of evidence) {
+    const key = JSON.stringify([one.item, one.field, one.start, one.quote]);
+    const row = rows.get(key) ?? { ...one, by: new Set() };
+    row.by.add(role);
+    rows.set(key, row);
   }
   if (!rows.size) return null;
-  const lines = [...rows.values()].sort((a, b) => (a.match === "missing" ? -1 : 0) - (b.match === "missing" ? -1 : 0) || a.start - b.start);
-  return el("table", "evt",
-    el("thead", "", el("tr", "", ...["Evidence", "Quoted", "By", "Found in text"].map((name) => el("th", "", name)))),
-    el("tbody", "", ...lines.map((e) => {
-      const label = labelOf(labels, e.item);
-      const gone = e.match === "missing";
-      const place = gone ? el("span", "wrong", "not in the text") : el("span", "t2", e.match, el("span", "at", `, ${e.start} to ${e.end}`));
-      return el("tr", "",
-        el("td", "", el("span", `lab l${label.colour}`, el("span", "sq"), el("span", "ell", label.name))),
-        el("td", "", el("span", gone ? "gone qt" : `ev qt l${label.colour}`, e.quote)),
-        el("td", "", el("span", "row", ...[...new Set(e.by)].map((role) => avatar(roleOf(roles, role), "s")))),
-        el("td", "", place));
-    })));
+  const sorted = [...rows.values()].sort(
+    (a, b) => Number(isSupported(a)) - Number(isSupported(b)) || a.start - b.start,
+  );
+  const head = ["Evidence", "Quote", "By", "Found in text"].map((name) => el("th", "", name));
+  const lines = sorted.map((row) => {
+    const found = isSupported(row);
+    const label = findLabel(labels, row.item);
+    const range = el("span", "range", `, ${row.start} to ${row.end}`);
+    const place = found ? el("span", "secondary", row.match, range) : el("span", "wrong", "not in the text");
+    const quote = el("span", found ? `evidence quote l${label.colour}` : "unsupported quote", row.quote);
+    const avatars = [...row.by].map((role) => avatar(findRole(roles, role), { small: true }));
+    const by = el("span", "row", ...avatars);
+    return el("tr", "", ...[labelName(label), quote, by, place].map((node) => el("td", "", node)));
+  });
+  return el("table", "evidence-table", el("thead", "", el("tr", "", ...head)), el("tbody", "", ...lines));
 }
 
-// ---- the form: what a person decides. change(item, value)
+// The form
 
-function sayers(doc, item, labels, roles, kind, labelId) {
-  const tiles = [];
-  for (const [role, values] of Object.entries(doc.roles)) {
-    if (!(item in values)) continue;
-    const r = roleOf(roles, role), value = values[item];
-    const yes = kind === "choice" ? value === labelId : value === true;
-    if (kind === "choice" && !yes) continue;
-    const tile = kind === "rating" ? el("span", `p v ${r.colour}`, `${r.letter} ${numeral(value)}`) : el("span", `p ${yes ? "y" : "n"} ${r.colour}${r.letter.length > 1 ? " two" : ""}`, r.letter);
-    tile.title = kind === "rating" ? `${r.name}: ${numeral(value)}` : `${r.name}: ${yes ? (kind === "choice" ? "chooses it" : "present") : "absent"}`;
-    tiles.push(tile);
-  }
-  return tiles;
+/**
+ * Create the rows of the form, one per label.
+ *
+ * @param {ReviewDocument} document
+ * @param {ReviewInfo} info
+ * @param {number} focused The index of the label that has the focus.
+ * @param {OnChange} onChange
+ * @returns {Node[]}
+ */
+export function formRows(document, info, focused, onChange) {
+  const labels = [...info.labels.values()];
+  if (info.kind === "choice") return choiceRows(labels, document, info, focused, onChange);
+  return labels.map((label, index) => {
+    const value = document.values[label.id];
+    const change = (/** @type {Value} */ next) => onChange(label.id, next);
+    const isRating = info.kind === "rating";
+    const control = isRating ? ratingControl(value, info.scale, change) : presenceSwitch(value, change);
+    const votes = isRating ? ratingVotes(label.id, document, info) : presenceVotes(label.id, document, info);
+    const remarks = itemRemarks(label.id, document, info.labels);
+    return formRow(label, isRating ? "" : label.digit, [...votes, ...remarks], control, index === focused);
+  });
 }
 
-const worded = (value, labels) => (value === null || value === undefined ? "undecided" : value === true ? "present" : value === false ? "absent" : labels.has(value) ? labels.get(value).name : numeral(value));
-
-// One reason for all of them is told once, with the first that is still open.
-function whyUnread(doc, item) {
-  const first = Object.keys(doc.unread).find((each) => (doc.values[each] ?? null) === null);
-  const shared = new Set(Object.values(doc.unread)).size === 1;
-  return (shared && item !== first ? "" : doc.unread[item]) || "no verdict: decide";
+/**
+ * @param {Label[]} labels
+ * @param {ReviewDocument} document
+ * @param {ReviewInfo} info
+ * @param {number} focused
+ * @param {OnChange} onChange
+ */
+function choiceRows(labels, document, info, focused, onChange) {
+  const chosen = document.values.label;
+  const remarks = itemRemarks("label", document, info.labels);
+  const rows = labels.map((label, index) => {
+    const isChosen = chosen === label.id;
+    const radio = button(isChosen ? "radio chosen" : "radio", () => onChange("label", label.id));
+    radio.tabIndex = -1;
+    radio.setAttribute("role", "radio");
+    radio.setAttribute("aria-checked", String(isChosen));
+    radio.setAttribute("aria-label", label.name);
+    const votes = choiceVotes(label.id, document, info);
+    return formRow(label, label.digit, isChosen ? [...votes, ...remarks] : votes, radio, index === focused);
+  });
+  const unplaced = remarks.length && !info.labels.has(String(chosen));
+  return unplaced ? [el("div", "part", ...remarks), ...rows] : rows;
 }
 
-// What there is to know beside an item: changed by the person, stale, unread, gold.
-function remarks(doc, item, labels) {
-  const found = [];
-  const now = doc.values[item], verdict = doc.verdict[item];
-  if (doc.stale.includes(item)) found.push(el("span", "was old", "definition changed since"));
-  if (doc.own.includes(item) && verdict !== undefined && verdict !== null && verdict !== now) found.push(el("span", "was", `you: was ${worded(verdict, labels)}`));
-  if ((now === null || now === undefined) && !doc.hidden) found.push(el("span", "was unread", whyUnread(doc, item)));
-  if (between(now)) found.push(el("span", "was mean", `verdict ${numeral(now)}, stands if you submit`));
-  if (item in doc.gold && now !== null && now !== doc.gold[item]) found.push(el("span", "was unread", `gold says ${worded(doc.gold[item], labels)}`));
-  return found;
-}
-
-function formRow(label, digit, tiles, notes, control, focused) {
-  const node = el("div", `vf l${label.colour}${focused ? " foc" : ""}`,
-    digit ? key(digit) : el("span"),
-    el("div", "nm", el("span", "lab", el("span", "sq"), el("span", "ell", label.name)), tiles.length || notes.length ? el("div", "who", ...tiles, ...notes) : null),
-    control);
+/**
+ * @param {Label} label
+ * @param {string} digit
+ * @param {Node[]} notes
+ * @param {Node} control
+ * @param {boolean} focused
+ */
+function formRow(label, digit, notes, control, focused) {
+  const name = el("div", "name", labelName(label), notes.length ? el("div", "votes", ...notes) : null);
+  const node = el("div", `form-row l${label.colour}`, digit ? keyHint(digit) : el("span"), name, control);
+  node.classList.toggle("focused", focused);
   node.dataset.label = label.id;
   return node;
 }
 
-// A mean of several raters may lie between two steps: neither is chosen, both are marked as its neighbours.
-const between = (value) => typeof value === "number" && !Number.isInteger(value);
-
-function switchOf(options, value, change, cls) {
-  const node = el("span", `sw ${cls || ""}${value === null || value === undefined ? " open" : ""}`);
-  for (const [option, word, tone] of options) {
-    const near = between(value) && Math.abs(option - value) < 1;
-    const one = el("button", option === value ? tone : near ? "near" : "", word);
-    one.type = "button";
-    one.tabIndex = -1;
-    one.setAttribute("aria-pressed", option === value ? "true" : "false");
-    one.onclick = () => change(option);
-    node.append(one);
+/**
+ * @param {Value | undefined} value
+ * @param {(value: Value) => void} onChange
+ */
+function presenceSwitch(value, onChange) {
+  const node = el("span", isOpen(value) ? "switch two open" : "switch two");
+  for (const [option, text, tone] of /** @type {const} */ ([
+    [true, "present", "present"],
+    [false, "absent", "absent"],
+  ])) {
+    node.append(switchButton(text, option === value, option === value ? tone : "", () => onChange(option)));
   }
   return node;
 }
 
-export function formRows(doc, book, at, change) {
-  const { labels, roles, kind, scale } = book;
-  const all = [...labels.values()];
-  if (kind === "choice") {
-    const notes = remarks(doc, "label", labels);
-    const rows = all.map((label, index) => {
-      const on = doc.values.label === label.id;
-      const radio = el("button", `radio${on ? " y" : ""}`);
-      radio.type = "button";
-      radio.tabIndex = -1;
-      radio.setAttribute("role", "radio");
-      radio.setAttribute("aria-checked", on ? "true" : "false");
-      radio.setAttribute("aria-label", label.name);
-      radio.onclick = () => change("label", label.id);
-      return formRow(label, label.digit, sayers(doc, "label", labels, roles, kind, label.id), on ? notes : [], radio, index === at);
-    });
-    if (notes.length && !labels.has(doc.values.label)) rows.unshift(el("div", "part", ...notes));
-    return rows;
+/**
+ * Create the steps of a scale. A mean between two steps marks both of them; neither is chosen.
+ *
+ * @param {Value | undefined} value
+ * @param {ReviewInfo["scale"]} scale
+ * @param {(value: Value) => void} onChange
+ */
+function ratingControl(value, scale, onChange) {
+  const { min, max } = scale ?? { min: 1, max: 5 };
+  if (max - min >= MOST_STEPS) {
+    const input = el("input");
+    Object.assign(input, { type: "number", min, max, value: value ?? "" });
+    input.onchange = () => {
+      if (input.value !== "") onChange(Number(input.value));
+    };
+    return input;
   }
-  return all.map((label, index) => {
-    const value = doc.values[label.id];
-    const tell = (next) => change(label.id, next);
-    let control;
-    if (kind === "multilabel") control = switchOf([[true, "present", "y"], [false, "absent", "n"]], value, tell, "two");
-    else if (scale.max - scale.min < 10) {
-      const steps = Array.from({ length: scale.max - scale.min + 1 }, (_, i) => scale.min + i);
-      control = switchOf(steps.map((step) => [step, String(step), "y"]), value, tell);
-    } else {
-      control = el("input", "");
-      Object.assign(control, { type: "number", min: scale.min, max: scale.max, value: value ?? "" });
-      control.onchange = () => { if (control.value !== "") tell(Number(control.value)); };
-    }
-    const digit = kind === "rating" ? "" : label.digit;
-    return formRow(label, digit, sayers(doc, label.id, labels, roles, kind), remarks(doc, label.id, labels), control, index === at);
+  const node = el("span", isOpen(value) ? "switch open" : "switch");
+  for (let step = min; step <= max; step++) {
+    const near = isMean(value) && Math.abs(step - value) < 1;
+    const tone = step === value ? "present" : near ? "near" : "";
+    node.append(switchButton(String(step), step === value, tone, () => onChange(step)));
+  }
+  return node;
+}
+
+/**
+ * @param {string} text
+ * @param {boolean} pressed
+ * @param {string} tone
+ * @param {() => void} onClick
+ */
+function switchButton(text, pressed, tone, onClick) {
+  const node = button(tone, onClick, text);
+  node.tabIndex = -1;
+  node.setAttribute("aria-pressed", String(pressed));
+  return node;
+}
+
+/**
+ * @param {Value | undefined} value
+ * @returns {value is number}
+ */
+function isMean(value) {
+  return typeof value === "number" && !Number.isInteger(value);
+}
+
+// What each role says about an item, as tiles
+
+/**
+ * @param {string} item
+ * @param {ReviewDocument} document
+ * @param {ReviewInfo} info
+ */
+function presenceVotes(item, document, { roles }) {
+  return votesOn(item, document).map(([role, value]) => {
+    const { name, letter, colour } = findRole(roles, role);
+    const vote = value === true ? "present" : "absent";
+    return voteTile(`${vote} ${colour}`, letter, `${name}: ${vote}`);
   });
 }
 
-// ---- what folds out below the text
-
-export function guidelineOf(told, labels, focused) {
-  const nodes = told.text ? [el("p", "", told.text)] : [];
-  for (const one of told.labels) {
-    const label = labelOf(labels, one.id);
-    nodes.push(el("div", `one l${label.colour}${one.id === focused ? " foc" : ""}`,
-      el("span", "lab", el("span", "sq"), el("b", "", label.name), one.changed ? el("span", "badge stale", "changed since this run") : null),
-      one.description ? el("p", "", one.description) : null,
-      one.include.length ? el("span", "", "includes ", el("span", "ex", one.include.map((each) => `“${each}”`).join(", "))) : null,
-      one.exclude.length ? el("span", "", "excludes ", el("span", "ex", one.exclude.map((each) => `“${each}”`).join(", "))) : null));
-  }
-  return el("div", "gl", ...nodes);
+/**
+ * @param {string} label
+ * @param {ReviewDocument} document
+ * @param {ReviewInfo} info
+ */
+function choiceVotes(label, document, { roles }) {
+  const votes = votesOn("label", document).filter(([, value]) => value === label);
+  return votes.map(([role]) => {
+    const { name, letter, colour } = findRole(roles, role);
+    return voteTile(`present ${colour}`, letter, `${name} chooses it`);
+  });
 }
 
-export function historyOf(entries) {
-  if (!entries.length) return el("div", "gl", "No changes yet.");
-  return el("div", "hist", ...entries.flatMap((entry) => {
-    const when = new Date(entry.at * 1000);
-    const time = el("time", "", when.toTimeString().slice(0, 8));
+/**
+ * @param {string} item
+ * @param {ReviewDocument} document
+ * @param {ReviewInfo} info
+ */
+function ratingVotes(item, document, { roles }) {
+  return votesOn(item, document).map(([role, value]) => {
+    const { name, letter, colour } = findRole(roles, role);
+    return voteTile(`rating ${colour}`, `${letter} ${formatRating(value)}`, `${name}: ${formatRating(value)}`);
+  });
+}
+
+/**
+ * @param {string} item
+ * @param {ReviewDocument} document
+ * @returns {[string, Value][]}
+ */
+function votesOn(item, { roles }) {
+  return Object.entries(roles).flatMap(([role, values]) => (item in values ? [[role, values[item]]] : []));
+}
+
+/**
+ * @param {string} className
+ * @param {string} text
+ * @param {string} title
+ */
+function voteTile(className, text, title) {
+  const node = el("span", `vote ${className}`, text);
+  node.classList.toggle("long", text.length > 1);
+  node.title = title;
+  return node;
+}
+
+/**
+ * Create the remarks on an item: its definition has changed, the reviewer changed it, it is unresolved, gold differs.
+ *
+ * @param {string} item
+ * @param {ReviewDocument} document
+ * @param {Labels} labels
+ * @returns {Node[]}
+ */
+function itemRemarks(item, document, labels) {
+  const { values, verdict, gold, own, stale, hidden } = document;
+  const value = values[item];
+  const remarks = [];
+  if (stale.includes(item)) remarks.push(el("span", "remark stale", "definition changed since"));
+  if (own.includes(item) && !isOpen(verdict[item]) && verdict[item] !== value) {
+    remarks.push(el("span", "remark own", `changed from ${valueText(verdict[item], labels)}`));
+  }
+  if (isOpen(value) && !hidden) remarks.push(el("span", "remark unres", whyUnresolved(item, document)));
+  if (isMean(value)) remarks.push(el("span", "remark mean", `mean ${formatRating(value)}, kept if you submit`));
+  if (item in gold && value !== null && value !== gold[item]) {
+    remarks.push(el("span", "remark unres", `gold: ${valueText(gold[item], labels)}`));
+  }
+  return remarks;
+}
+
+/**
+ * Say why an item is unresolved. If all items have the same reason, only the first open one says it.
+ *
+ * @param {string} item
+ * @param {ReviewDocument} document
+ */
+function whyUnresolved(item, { unread, values }) {
+  const shared = new Set(Object.values(unread)).size === 1;
+  const first = Object.keys(unread).find((each) => isOpen(values[each]));
+  return (!shared || item === first ? unread[item] : "") || "unresolved: please decide";
+}
+
+/**
+ * @param {Value | undefined} value
+ * @param {Labels} labels
+ */
+function valueText(value, labels) {
+  if (isOpen(value)) return "undecided";
+  if (typeof value === "boolean") return value ? "present" : "absent";
+  return labels.get(String(value))?.name ?? formatRating(value);
+}
+
+// What folds out below the text
+
+/**
+ * @typedef {object} Guideline
+ * @property {string} text
+ * @property {{ id: string, description: string, include: string[], exclude: string[], changed: boolean }[]} labels
+ */
+
+/**
+ * @param {Guideline} guideline
+ * @param {Labels} labels
+ * @param {string} focused
+ */
+export function guidelineNode(guideline, labels, focused) {
+  const examples = (/** @type {string} */ name, /** @type {string[]} */ texts) =>
+    texts.length
+      ? el("span", "", `${name}: `, el("span", "example", texts.map((text) => `“${text}”`).join(", ")))
+      : null;
+  const definitions = guideline.labels.map(({ id, description, include, exclude, changed }) => {
+    const name = labelName(findLabel(labels, id));
+    if (changed) name.append(el("span", "badge stale", "changed since this run"));
+    const node = el(
+      "div",
+      "definition",
+      name,
+      description ? el("p", "", description) : null,
+      examples("Include", include),
+      examples("Exclude", exclude),
+    );
+    node.classList.toggle("focused", id === focused);
+    return node;
+  });
+  return el("div", "guideline", guideline.text ? el("p", "", guideline.text) : null, ...definitions);
+}
+
+/**
+ * An event in the history of a document. `before` and `after` are values in words.
+ *
+ * @typedef {object} HistoryEntry
+ * @property {number} at Unix seconds.
+ * @property {string} who
+ * @property {string} item
+ * @property {string} before
+ * @property {string} after
+ * @property {number | null} version Of the codebook.
+ * @property {number | null} seconds
+ * @property {boolean} undone
+ */
+
+/** @param {HistoryEntry[]} entries */
+export function historyNode(entries) {
+  if (!entries.length) return el("div", "guideline", "No changes yet.");
+  const nodes = entries.flatMap(({ at, who, item, before, after, version, seconds, undone }) => {
+    const when = new Date(1000 * at);
+    const time = el("time", "", formatTime(when, { seconds: true }));
     time.title = when.toDateString();
-    const change = entry.before === entry.after ? (entry.after ? `${entry.after}, confirmed` : "") : `${entry.before} → ${entry.after}`;
-    const more = [entry.version ? `v${entry.version}` : "", entry.seconds ? `${Math.round(entry.seconds)} s` : ""].filter(Boolean).join(", ");
-    return [time, el("span", entry.undone ? "undone" : "", el("b", "", entry.who), ` ${[entry.item, change].filter(Boolean).join(" ")}`, more ? el("span", "t3", `  ${more}`) : null)];
-  }));
+    const unchanged = after ? `${after}, confirmed` : "";
+    const change = before === after ? unchanged : `${before} → ${after}`;
+    const details = [version ? `v${version}` : "", seconds ? formatDuration(seconds) : ""].filter(Boolean).join(", ");
+    const text = ` ${[item, change].filter(Boolean).join(" ")}`;
+    /** @type {Child} */
+    const more = details ? el("span", "muted", `  ${details}`) : null;
+    return [time, el("span", undone ? "undone" : "", el("b", "", who), text, more)];
+  });
+  return el("div", "history", ...nodes);
 }

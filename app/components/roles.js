@@ -1,7 +1,25 @@
-// Roles: names, letters and colours.
+// Roles of a debate: their names, colours and letters.
 
 import { el } from "./dom.js";
 
+/**
+ * A role as the page sends it. `group` is the panel that it belongs to.
+ * @typedef {{ role: string, name?: string, group?: string }} RoleData
+ */
+/**
+ * A role as it is shown. `colour` is a CSS class.
+ * @typedef {{ role: string, name: string, colour: string, letter: string, group: string }} Role
+ */
+/**
+ * Roles by id, in the order of the protocol.
+ * @typedef {Map<string, Role>} Roles
+ */
+
+/**
+ * Return the CSS class for the colour of a role. `role_colour` in Python follows the same rules.
+ *
+ * @param {string} role
+ */
 export function roleColour(role) {
   const name = role.toLowerCase();
   for (const known of ["extractor", "critic", "judge", "advocate"]) if (name.startsWith(known)) return known;
@@ -10,50 +28,71 @@ export function roleColour(role) {
   return "panelist";
 }
 
-export function roleBook(roles) {
-  const book = new Map();
-  for (const row of roles || []) {
-    const role = typeof row === "string" ? row : row.role;
-    const name = (typeof row === "string" ? "" : row.name) || pretty(role);
-    book.set(role, { role, name, colour: roleColour(role), letter: name.slice(0, 1).toUpperCase(), group: row.group || "" });
-  }
-  const seen = new Map();
-  for (const r of book.values()) seen.set(r.letter, (seen.get(r.letter) || 0) + 1);
-  for (const r of book.values()) {
-    if (seen.get(r.letter) < 2) continue;
-    const number = r.name.match(/(\d{1,2})\D*$/);
-    const words = r.name.split(/\s+/);
-    if (/^[A-Z]$/.test(words[words.length - 1])) { r.letter = words[words.length - 1]; continue; } // Annotator B is known as B
-    r.letter = number ? r.letter + number[1].slice(-1) : words[1] ? r.letter + words[1][0].toUpperCase() : r.name.slice(0, 2);
-  }
-  return book;
+/**
+ * Return the name of a role for the screen: "first_judge" becomes "First judge".
+ *
+ * @param {string} role
+ */
+export function humanize(role) {
+  return (role.charAt(0).toUpperCase() + role.slice(1)).replace(/[_-]+/g, " ");
 }
 
-export const pretty = (role) => (role.charAt(0).toUpperCase() + role.slice(1)).replace(/[_-]+/g, " ");
-
-export function roleOf(book, role) {
-  let found = book.get(role);
-  if (!found) {
-    const name = pretty(role || "?");
-    found = { role, name, colour: roleColour(role || ""), letter: name.slice(0, 1) };
-    book.set(role, found);
+/**
+ * Give each role a letter. Roles that begin with the same letter get a second character: A1, A2 or J and Ju.
+ *
+ * @param {RoleData[]} rows
+ * @returns {Roles}
+ */
+export function createRoles(rows) {
+  /** @type {Roles} */
+  const roles = new Map();
+  for (const { role, name: given, group = "" } of rows) {
+    const name = given || humanize(role);
+    roles.set(role, { role, name, colour: roleColour(role), letter: name.slice(0, 1).toUpperCase(), group });
   }
-  return found;
+  const used = new Map();
+  for (const { letter } of roles.values()) used.set(letter, (used.get(letter) ?? 0) + 1);
+  for (const role of roles.values()) if (used.get(role.letter) > 1) role.letter = longLetter(role);
+  return roles;
 }
 
-// Whom a turn has heard, in words: "answers the critic", "weighs both", "hears A, B and C".
-export function heardOf(turn, roles) {
-  const others = turn.replies_to.filter((role) => role !== turn.role);
-  if (!others.length) return turn.replies_to.length ? "goes over its own words" : "";
-  const names = others.map((role) => roleOf(roles, role).name);
-  if (roleColour(turn.role) === "judge" && others.length === 2) return "weighs both";
-  if (names.length === 1) return `answers ${names[0]}`;
-  if (names.length > 4) return `hears ${names.length} others`;
-  return `hears ${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+/** @param {Role} role */
+function longLetter({ name, letter }) {
+  const words = name.split(/\s+/);
+  const last = words[words.length - 1];
+  if (/^[A-Z]$/.test(last)) return last; // "Annotator B" is known as B
+  const number = name.match(/(\d{1,2})\D*$/);
+  if (number) return letter + number[1].slice(-1);
+  return words.length > 1 ? letter + words[1].charAt(0).toUpperCase() : name.slice(0, 2);
 }
 
-export function avatar(r, size, filled) {
-  const node = el("span", `av ${r.colour} ${size || ""} ${filled ? "f" : ""} ${r.letter.length > 1 ? "two" : ""}`, r.letter);
-  node.title = r.name;
+/**
+ * Return a role. A role that the page did not announce is added to the others.
+ *
+ * @param {Roles} roles
+ * @param {string} id
+ * @returns {Role}
+ */
+export function findRole(roles, id) {
+  const known = roles.get(id);
+  if (known) return known;
+  const name = humanize(id || "?");
+  const added = { role: id, name, colour: roleColour(id), letter: name.slice(0, 1), group: "" };
+  roles.set(id, added);
+  return added;
+}
+
+/**
+ * Create the tile with the letter of a role.
+ *
+ * @param {Role} role
+ * @param {{ small?: boolean, filled?: boolean }} [options]
+ */
+export function avatar(role, { small = false, filled = false } = {}) {
+  const node = el("span", `avatar ${role.colour}`, role.letter);
+  node.classList.toggle("small", small);
+  node.classList.toggle("filled", filled);
+  node.classList.toggle("long", role.letter.length > 1);
+  node.title = role.name;
   return node;
 }

@@ -1,68 +1,120 @@
-// The editor of a template: a text area with its colours painted behind it. What is typed is told when typing rests; the
-// text that the page sends is taken only when it begins another life (another slot, a reset), never while one types.
+// The editor of a prompt template: a text area with the coloured text behind it.
+//
+// The page gets what was typed when typing rests. Its own text is taken only for another `life` of the editor (another
+// template, a reset), so that it never replaces what is being typed.
 
 import { el } from "./dom.js";
+import { mountView } from "./streamlit_bridge.js";
 
-const REST = 450;
-const TOKEN = /(\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}|\{#[\s\S]*?#\})/g;
-const KIND = { "{{": "v", "{%": "t", "{#": "c" };
+/** @import { Component } from "./streamlit_bridge.js" */
 
-export default function (component) {
-  const { data, parentElement, setStateValue, setTriggerValue } = component;
-  const root = parentElement.querySelector(".template");
-  const box = root.box || build();
-  root.style.setProperty("--room", `${data.room || 460}px`);
-  root.style.setProperty("--least", `${data.least || 320}px`);
-  box.tell = (now) => {
-    clearTimeout(box.resting);
-    if (box.area.value !== box.told) {
-      box.told = box.area.value;
-      setStateValue("text", { life: box.life, text: box.told });
+/** @typedef {{ line: number, severity: "error" | "warning" }} Problem */
+/**
+ * @typedef {object} TemplateData
+ * @property {string} text
+ * @property {string} life
+ * @property {string} name
+ * @property {Problem[]} problems
+ * @property {number} height
+ */
+
+const REST_MS = 450;
+const TAG = /(\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}|\{#[\s\S]*?#\})/g;
+/** @type {Record<string, string>} */
+const TAG_CLASSES = { "{{": "variable", "{%": "statement", "{#": "comment" };
+
+class TemplateEditor {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    this.life = "";
+    this.sentText = "";
+    /** @type {Problem[]} */
+    this.problems = [];
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+    this.area = el("textarea");
+    this.area.spellcheck = false;
+    this.area.autocapitalize = "off";
+    this.coloured = el("div", "coloured");
+    this.coloured.setAttribute("aria-hidden", "true");
+    this.area.addEventListener("input", () => this.handleInput());
+    this.area.addEventListener("blur", () => this.send());
+    this.area.addEventListener("keydown", (event) => this.handleKey(event));
+    root.replaceChildren(el("div", "editor", this.coloured, this.area));
+  }
+
+  /** @param {Component<TemplateData>} component */
+  update(component) {
+    const { data } = component;
+    this.component = component;
+    this.root.style.setProperty("--max-height", `${data.height}px`);
+    if (this.life !== data.life) {
+      this.life = data.life;
+      this.area.value = data.text;
+      this.sentText = this.area.value;
     }
-    if (now) setTriggerValue("go", `${Date.now()}`);
-  };
-  if (box.life !== data.life) {
-    box.life = data.life;
-    box.area.value = data.text || "";
-    box.told = box.area.value;
-  }
-  box.area.setAttribute("aria-label", data.name || "Template");
-  box.problems = data.problems || [];
-  paint();
-
-  function build() {
-    const area = el("textarea");
-    area.spellcheck = false;
-    area.autocapitalize = "off";
-    const made = (root.box = { area, paint: el("div", "paint"), life: null, told: "", resting: 0, problems: [], tell: () => {} });
-    made.paint.setAttribute("aria-hidden", "true");
-    area.addEventListener("input", () => {
-      made.problems = [];
-      root.repaint();
-      clearTimeout(made.resting);
-      made.resting = setTimeout(() => made.tell(false), REST);
-    });
-    area.addEventListener("blur", () => made.tell(false));
-    area.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); made.tell(true); }
-      if (event.key === "Tab" && !event.shiftKey && !event.ctrlKey && !event.altKey && area.selectionStart !== area.selectionEnd) event.preventDefault();
-    });
-    root.replaceChildren(el("div", "tpl", made.paint, area));
-    root.repaint = () => paint();
-    return made;
+    this.area.setAttribute("aria-label", data.name);
+    this.problems = data.problems;
+    this.draw();
   }
 
-  function paint() {
-    const { area, problems } = root.box;
-    const rows = area.value.split("\n").map((line, index) => {
-      const own = problems.filter((problem) => problem.line === index + 1);
-      const row = el("div", own.length ? (own.some((one) => one.severity === "error") ? "bad" : "warn") : "");
-      if (/^## (system|user)\s*$/.test(line)) row.append(el("span", "h", line));
-      else for (const part of line.split(TOKEN)) if (part) row.append(KIND[part.slice(0, 2)] && part.length > 3 ? el("span", KIND[part.slice(0, 2)], part) : part);
-      if (!line) row.append("\u200b");
-      return row;
-    });
-    root.box.paint.replaceChildren(...rows);
+  destroy() {
+    clearTimeout(this.timer);
   }
+
+  handleInput() {
+    this.problems = [];
+    this.draw();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(), REST_MS);
+  }
+
+  /** @param {KeyboardEvent} event */
+  handleKey(event) {
+    const { selectionStart, selectionEnd } = this.area;
+    const modified = event.shiftKey || event.ctrlKey || event.altKey;
+    event.stopPropagation();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      this.send();
+      this.component?.setTriggerValue("go", String(Date.now()));
+    } else if (event.key === "Tab" && !modified && selectionStart !== selectionEnd) {
+      event.preventDefault(); // keeps the selection
+    }
+  }
+
+  send() {
+    clearTimeout(this.timer);
+    if (this.area.value === this.sentText) return;
+    this.sentText = this.area.value;
+    this.component?.setStateValue("text", { life: this.life, text: this.sentText });
+  }
+
+  draw() {
+    const lines = this.area.value.split("\n");
+    this.coloured.replaceChildren(...lines.map((line, index) => this.lineNode(line, index + 1)));
+  }
+
+  /**
+   * @param {string} line
+   * @param {number} number
+   */
+  lineNode(line, number) {
+    const problems = this.problems.filter((problem) => problem.line === number);
+    const tone = problems.some(({ severity }) => severity === "error") ? "error" : problems.length ? "warning" : "";
+    if (!line) return el("div", tone, "\u200b");
+    if (/^## (system|user)\s*$/.test(line)) return el("div", tone, el("span", "heading", line));
+    const parts = line.split(TAG).filter(Boolean);
+    const nodes = parts.map((part) => {
+      const className = part.length > 3 ? TAG_CLASSES[part.slice(0, 2)] : undefined;
+      return className ? el("span", className, part) : part;
+    });
+    return el("div", tone, ...nodes);
+  }
+}
+
+/** @param {Component<TemplateData>} component */
+export default function (component) {
+  return mountView(component, null, (root) => new TemplateEditor(root));
 }

@@ -1,23 +1,31 @@
-// Two versions of a text as one, with the line numbers of both.
+// The difference of two texts, with the line numbers of both.
 
 import { el } from "./dom.js";
+import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
-const SIGN = { same: "", added: "+", removed: "−" };
-const WRAP = { same: "span", added: "ins", removed: "del" };
+/** @import { Component } from "./streamlit_bridge.js" */
 
-export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".textdiff");
-  const drawn = JSON.stringify(data);
-  if (root.drawn === drawn) return;
-  root.drawn = drawn;
-  root.style.setProperty("--room", `${data.room || 460}px`);
-  const rows = (data.lines || []).map((line) => {
-    const words = el("span");
-    for (const [op, text] of line.pieces) words.append(el(WRAP[op], "", text));
-    return el("div", line.op === "same" ? "" : line.op, el("span", "", line.before ? String(line.before) : ""), el("span", "", line.after ? String(line.after) : ""), el("span", "", SIGN[line.op]), words);
+/** @typedef {"same" | "added" | "removed"} Kind */
+/** @typedef {{ op: Kind, before: number | null, after: number | null, pieces: [Kind, string][] }} Line */
+
+const SIGNS = { same: "", added: "+", removed: "−" };
+/** @type {Record<Kind, "span" | "ins" | "del">} */
+const TAGS = { same: "span", added: "ins", removed: "del" };
+const CONTEXT_HEIGHT = 60; // pixels above the first change
+
+/** @param {Component<{ lines: Line[], height: number }>} component */
+export default function (component) {
+  const { data } = component;
+  const root = rootOf(component);
+  if (isUnchanged(root, data)) return;
+  root.style.setProperty("--max-height", `${data.height}px`);
+  const rows = data.lines.map(({ op, before, after, pieces }) => {
+    const text = el("span", "", ...pieces.map(([kind, piece]) => el(TAGS[kind], "", piece)));
+    const numbers = [before, after].map((number) => el("span", "", number ? String(number) : ""));
+    return el("div", op === "same" ? "" : op, ...numbers, el("span", "", SIGNS[op]), text);
   });
-  if (!(data.lines || []).some((line) => line.op !== "same")) rows.unshift(el("div", "none", "No difference."));
-  root.replaceChildren(...rows);
+  const same = data.lines.every(({ op }) => op === "same");
+  root.replaceChildren(...(same ? [el("div", "empty", "No differences.")] : []), ...rows);
   const first = root.querySelector(".added, .removed");
-  if (first) root.scrollTop = Math.max(0, first.offsetTop - root.offsetTop - 60);
+  if (first instanceof HTMLElement) root.scrollTop = Math.max(0, first.offsetTop - root.offsetTop - CONTEXT_HEIGHT);
 }

@@ -1,9 +1,29 @@
-// The menu that would choose a theme is not shown, so that the theme is always the system's.
+// Notifies the page when the theme changes. It is always that of the system, as there is no menu to choose one.
 
-import { whenStaying } from "./streamlit_bridge.js";
-export default function ({ parentElement, setTriggerValue }) {
-  const night = matchMedia("(prefers-color-scheme: dark)");
-  const told = () => whenStaying(parentElement, () => setTriggerValue("switched", night.matches ? "dark" : "light"));
-  night.addEventListener("change", told);
-  return () => night.removeEventListener("change", told);
+import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
+
+/** @import { Component } from "./streamlit_bridge.js" */
+
+class ThemeObserver {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    this.listeners = new AbortController();
+    const notify = () => this.component?.setTriggerValue("switched", dark.matches ? "dark" : "light");
+    dark.addEventListener("change", () => notifyWhenIdle(root, notify), { signal: this.listeners.signal });
+  }
+
+  /** @param {Component<null>} component */
+  update(component) {
+    this.component = component;
+  }
+
+  destroy() {
+    this.listeners.abort();
+  }
+}
+
+/** @param {Component<null>} component */
+export default function (component) {
+  return mountView(component, null, (root) => new ThemeObserver(root));
 }

@@ -1,42 +1,48 @@
-// A debate that has been held, drawn at once.
+// The transcript of a finished debate.
 
-import { Debate, normal } from "./debate.js";
-import { el } from "./dom.js";
-import { labelBook } from "./labels.js";
-import { roleBook } from "./roles.js";
-import { TurnView } from "./turn_view.js";
-import { ruling } from "./verdict.js";
+import { Debate } from "./debate.js";
+import { DebateView } from "./debate_view.js";
+import { createLabels } from "./labels.js";
+import { createRoles } from "./roles.js";
+import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
-export default function (component) {
-  const root = component.parentElement.querySelector(".transcript-root");
-  const data = component.data || {};
-  const drawn = JSON.stringify(data);
-  if (root.drawn === drawn) return;
-  root.drawn = drawn;
-  root.classList.toggle("framed", Boolean(data.framed));
-  root.style.setProperty("--room", data.height ? `${data.height}px` : "none");
-  root.replaceChildren(...heldDebate(data));
+/** @import { DocumentData, TurnEvent, VerdictEvent } from "./debate.js" */
+/** @import { Kind, LabelData } from "./labels.js" */
+/** @import { RoleData } from "./roles.js" */
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/**
+ * @typedef {object} TranscriptData
+ * @property {Pick<DocumentData, "id" | "fields">} document
+ * @property {(TurnEvent | VerdictEvent)[]} events
+ * @property {LabelData[]} labels
+ * @property {RoleData[]} roles
+ * @property {Kind} kind
+ * @property {string[]} [hidden] Roles that are left out.
+ */
+
+/**
+ * Create the turns of a debate and its verdict.
+ *
+ * @param {TranscriptData} data
+ */
+export function renderTranscript(data) {
+  const run = { labels: createLabels(data.labels), roles: createRoles(data.roles), kind: data.kind };
+  const view = new DebateView(new Debate(data.document.id, run));
+  view.hideRoles(data.hidden ?? []);
+  for (const event of data.events) {
+    if (event.kind === "turn") view.showTurn(event);
+    else view.showVerdict(event);
+  }
+  return view.node;
 }
 
-// A debate that has been held: its turns and what it ended in, as nodes. data = {document, events, labels, roles, kind, hidden}
-export function heldDebate(data) {
-  const board = { labels: labelBook(data.labels), roles: roleBook(data.roles), kind: data.kind, playing: null, documentStale: false };
-  const debate = (board.debate = new Debate(board, data.document.id));
-  debate.setDocument(data.document);
-  for (const event of data.events) {
-    if (event.kind === "turn") debate.turns.set(event.turn, normal(event, data.kind));
-    else if (event.kind === "verdict") debate.verdict = event;
-  }
-  debate.settleDisputes();
-  const nodes = [];
-  for (const event of debate.ordered) {
-    if (data.hidden && data.hidden.includes(event.role)) continue;
-    const view = new TurnView(board);
-    view.text = event.text;
-    view.said.classList.toggle("raw", /^\s*[{[]|^\s*```/.test(event.text));
-    view.setHead(event);
-    nodes.push(view.node);
-  }
-  if (debate.verdict) nodes.push(el("div", "ruling", ...ruling(debate.verdict, board.labels, board.kind)));
-  return nodes;
+/** @param {Component<TranscriptData & { framed: boolean, height: number | null }>} component */
+export default function (component) {
+  const { data } = component;
+  const root = rootOf(component);
+  if (isUnchanged(root, data)) return;
+  root.classList.toggle("framed", data.framed);
+  root.style.setProperty("--max-height", data.height ? `${data.height}px` : "none");
+  root.replaceChildren(renderTranscript(data));
 }

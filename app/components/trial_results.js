@@ -1,109 +1,196 @@
-// What a change did: counts, a cell for each document, the documents to read with the broken ones first, and intervals.
+// The results of a trial: counts, a cell per document, the documents to read, and the change of the score.
 
-import { el, icon } from "./dom.js";
-import { count } from "./format.js";
-import { labelBook, labelOf } from "./labels.js";
+import { button, el, icon } from "./dom.js";
+import { formatCount, formatPoints } from "./format.js";
+import { createLabels, findLabel, labelName } from "./labels.js";
+import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
-const HEADS = { broken: "Broken", fixed: "Fixed", changed: "Changed, no truth to compare with", wrong: "Still wrong", same: "Unchanged" };
+/** @import { Kind, LabelData, Labels, Value } from "./labels.js" */
+/** @import { Component } from "./streamlit_bridge.js" */
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".outcome");
-  const drawn = JSON.stringify(data);
-  if (root.drawn === drawn) return;
-  root.drawn = drawn;
-  const labels = labelBook(data.labels);
-  const kept = root.querySelector(".rowsbox") ? root.querySelector(".rowsbox").scrollTop : 0;
-  const pick = (id) => setTriggerValue("document", id);
-  const number = (kind, words, more) => el("div", "", el("div", `v ${kind}`, count(data.counts[words])), el("div", "k1", more));
-  const unchanged = data.counts.same + data.counts.wrong;
-  const still = data.counts.wrong ? `, ${count(data.counts.wrong)} still wrong` : "";
-  const sum = el("div", "sum",
-    number("wrong", "broken", "broken"), number("right", "fixed", "fixed"),
-    el("div", "", el("div", "v", count(unchanged + data.counts.changed)), el("div", "k1", data.counts.changed ? `others, ${count(data.counts.changed)} changed` : `unchanged${still}`)),
-    el("div", "told", el("b", "", data.sentence || ""), data.told || ""));
-  const cells = el("div", "cells");
-  for (const row of data.rows) {
-    const cell = el("button", `${row.what}${row.id === data.picked ? " on" : ""}`);
-    cell.type = "button";
-    cell.title = `${row.id}: ${HEADS[row.what].toLowerCase()}`;
+/** @typedef {"broken" | "fixed" | "changed" | "wrong" | "same"} Effect */
+/** @typedef {{ item: string, effect: Effect, before: Value, after: Value }} Change */
+/** @typedef {{ id: string, effect: Effect, excerpt: string, cells: Change[] }} Row */
+/** @typedef {{ name: string, colour: number, value: number | null, low: number | null, high: number | null }} ScoreChange */
+/**
+ * @typedef {object} TrialData
+ * @property {Record<Effect, number>} counts
+ * @property {Row[]} rows
+ * @property {string} sentence
+ * @property {string} note
+ * @property {string} warning Why the numbers say little, or empty.
+ * @property {string} metric
+ * @property {Kind} kind
+ * @property {LabelData[]} labels
+ * @property {string | null} selected
+ * @property {ScoreChange[]} score_changes Of all labels together, and of each.
+ */
+
+/** @type {Record<Effect, string>} */
+const TITLES = {
+  broken: "Broken",
+  fixed: "Fixed",
+  changed: "Changed, no reference to compare with",
+  wrong: "Still wrong",
+  same: "Unchanged",
+};
+/** @type {Effect[]} */
+const LISTED = ["broken", "fixed", "changed", "wrong"];
+const MOST_CHANGES = 4;
+const CHARACTER_WIDTH = 7.25;
+
+/** @param {Component<TrialData>} component */
+export default function (component) {
+  const { data, setTriggerValue } = component;
+  const root = rootOf(component);
+  if (isUnchanged(root, data)) return;
+  const { scrollTop } = root.querySelector(".documents") ?? { scrollTop: 0 };
+  const onPick = (/** @type {string} */ id) => setTriggerValue("document", id);
+  const documents = documentList(data, onPick);
+  const warning = data.warning ? el("div", "warning", icon("help"), el("span", "", data.warning)) : null;
+  const plot = scorePlot(data);
+  const nodes = [summary(data), warning, cells(data, onPick), documents, plot];
+  root.replaceChildren(...nodes.filter((node) => node !== null));
+  documents.scrollTop = scrollTop;
+}
+
+/** @param {TrialData} data */
+function summary({ counts, sentence, note }) {
+  const number = (/** @type {number} */ count, /** @type {string} */ name, /** @type {string} */ tone) =>
+    el("div", "", el("div", `number ${tone}`, formatCount(count)), el("div", "name", name));
+  const unchanged = counts.wrong ? `unchanged, ${formatCount(counts.wrong)} still wrong` : "unchanged";
+  const rest = counts.changed ? `others, ${formatCount(counts.changed)} changed` : unchanged;
+  return el(
+    "div",
+    "summary",
+    number(counts.broken, "broken", "wrong"),
+    number(counts.fixed, "fixed", "right"),
+    number(counts.same + counts.wrong + counts.changed, rest, ""),
+    el("div", "note", el("b", "", sentence), note),
+  );
+}
+
+/**
+ * @param {TrialData} data
+ * @param {(id: string) => void} onPick
+ */
+function cells({ rows, selected }, onPick) {
+  const nodes = rows.map(({ id, effect }) => {
+    const cell = button(effect, () => onPick(id));
+    cell.classList.toggle("selected", id === selected);
+    cell.title = `${id}: ${TITLES[effect].toLowerCase()}`;
     cell.setAttribute("aria-label", cell.title);
-    cell.onclick = () => pick(row.id);
-    cells.append(cell);
-  }
-  const few = data.few ? el("div", "few", icon("help"), el("span", "", data.few)) : null;
-  const box = el("div", "rowsbox");
-  const longest = Math.max(0, ...data.rows.map((row) => row.id.length));
-  box.style.setProperty("--ids", `${Math.min(140, Math.max(44, Math.ceil(7.25 * longest)))}px`); // texts begin in one line
-  box.tabIndex = 0;
-  box.style.setProperty("--room", `${data.room || 340}px`);
-  for (const what of ["broken", "fixed", "changed", "wrong"]) {
-    const rows = data.rows.filter((row) => row.what === what);
+    return cell;
+  });
+  return el("div", "cells", ...nodes);
+}
+
+/**
+ * Create the list of documents, broken ones first.
+ *
+ * @param {TrialData} data
+ * @param {(id: string) => void} onPick
+ */
+function documentList(data, onPick) {
+  const labels = createLabels(data.labels);
+  const list = el("div", "documents");
+  list.tabIndex = 0;
+  const longest = Math.max(0, ...data.rows.map(({ id }) => id.length));
+  list.style.setProperty("--id-width", `${Math.min(140, Math.max(44, Math.ceil(CHARACTER_WIDTH * longest)))}px`);
+  for (const effect of LISTED) {
+    const rows = data.rows.filter((row) => row.effect === effect);
     if (!rows.length) continue;
-    box.append(el("h3", what, `${HEADS[what]}, ${count(rows.length)}`));
-    for (const row of rows) box.append(line(row));
+    list.append(el("h3", effect, `${TITLES[effect]}, ${formatCount(rows.length)}`));
+    list.append(...rows.map((row) => documentRow(row, data, labels, () => onPick(row.id))));
   }
-  if (!box.children.length) box.append(el("h3", "", "No document changed."));
-  root.replaceChildren(...[sum, few, cells, box, forest()].filter(Boolean));
-  box.scrollTop = kept;
+  if (!list.hasChildNodes()) list.append(el("h3", "", "No document changed."));
+  return list;
+}
 
-  function line(row) {
-    const moves = el("span", "moves");
-    for (const cell of row.cells.slice(0, 4)) moves.append(move(cell));
-    if (row.cells.length > 4) moves.append(el("span", "t3 xs", `and ${row.cells.length - 4} more`));
-    const words = el("span", "words", row.words);
-    words.title = row.words;
-    const node = el("button", `line${row.id === data.picked ? " on" : ""}`, el("span", "mono", row.id), words, moves);
-    node.type = "button";
-    node.onclick = () => pick(row.id);
-    return node;
-  }
+/**
+ * @param {Row} row
+ * @param {TrialData} data
+ * @param {Labels} labels
+ * @param {() => void} onClick
+ */
+function documentRow({ id, excerpt, cells: changes }, { kind, selected }, labels, onClick) {
+  const shown = changes.slice(0, MOST_CHANGES).map((change) => changeNode(change, kind, labels));
+  const more = changes.length - shown.length;
+  const text = el("span", "excerpt", excerpt);
+  text.title = excerpt;
+  const moves = el("span", "changes", ...shown, more > 0 ? el("span", "muted tiny", `and ${more} more`) : null);
+  const row = button("document-row", onClick, el("span", "mono", id), text, moves);
+  row.classList.toggle("selected", id === selected);
+  return row;
+}
 
-  function move(cell) {
-    const label = data.kind === "choice" ? null : labelOf(labels, cell.item);
-    const sign = cell.what === "broken" ? "fail" : cell.what === "fixed" ? "check" : null;
-    const node = el("span", "move");
-    if (sign) { const drawnSign = icon(sign, cell.what === "broken" ? "wrong" : "right"); node.append(drawnSign); }
-    if (label) node.append(el("span", `lab l${label.colour}`, el("span", `sq${cell.after === true ? "" : " o"}`), label.name));
-    node.append(el("span", "was", value(cell.before)), el("span", "arrow", "→"), el("span", "is", value(cell.after)));
-    return node;
-  }
+/**
+ * @param {Change} change
+ * @param {Kind} kind
+ * @param {Labels} labels
+ */
+function changeNode({ item, effect, before, after }, kind, labels) {
+  const name = labelName(findLabel(labels, item));
+  if (after !== true) name.firstElementChild?.classList.add("hollow");
+  return el(
+    "span",
+    "change",
+    effect === "broken" ? icon("fail", "wrong") : effect === "fixed" ? icon("check", "right") : null,
+    kind === "choice" ? null : name,
+    el("span", "before", valueText(before, kind, labels)),
+    el("span", "arrow", "→"),
+    el("span", "after", valueText(after, kind, labels)),
+  );
+}
 
-  function value(x) {
-    if (x === null || x === undefined) return "unresolved";
-    if (data.kind === "choice") return labelOf(labels, x).name;
-    return x === true ? "present" : x === false ? "absent" : String(x);
-  }
+/**
+ * @param {Value} value
+ * @param {Kind} kind
+ * @param {Labels} labels
+ */
+function valueText(value, kind, labels) {
+  if (value === null || value === undefined) return "unresolved";
+  if (kind === "choice") return findLabel(labels, String(value)).name;
+  if (typeof value === "boolean") return value ? "present" : "absent";
+  return String(value);
+}
 
-  function forest() {
-    const known = data.forest.filter((row) => row.value !== null);
-    if (!known.length) return null;
-    const far = Math.max(0.05, ...known.flatMap((row) => [row.low, row.high, row.value].filter((x) => x !== null).map(Math.abs)));
-    const at = (x) => 50 + (x / far) * 48;
-    const box = el("div", "forest", el("h3", "", data.measure, el("small", "", "paired bootstrap, 95% intervals")));
-    box.style.setProperty("--zero", "50%");
-    for (const row of known) {
-      const clear = row.low !== null && (row.low > 0 || row.high < 0);
-      const bar = el("span", "bar");
-      if (row.low !== null) {
-        const range = el("i");
-        range.style.left = `${at(row.low)}%`;
-        range.style.width = `${at(row.high) - at(row.low)}%`;
-        bar.append(range);
-      }
-      const mark = el("u");
-      mark.style.left = `${at(row.value)}%`;
-      bar.append(mark);
-      const name = row.colour ? el("span", `lab l${row.colour}`, el("span", "sq"), el("span", "ell", row.name)) : el("span", "b", row.name);
-      const still = row.low === row.high && row.value === 0;
-      const span = row.low === null || still ? "" : `${points(row.low)} to ${points(row.high)}`;
-      box.append(el("div", `frow${clear ? (row.value > 0 ? " better" : " worse") : ""}`, name, bar, el("span", "num", el("b", "", points(row.value, true)), span)));
+/**
+ * Create the forest plot of the change of the score, over all labels and for each.
+ *
+ * @param {TrialData} data
+ */
+function scorePlot({ score_changes: changes, metric }) {
+  const known = changes.flatMap((row) => (row.value === null ? [] : [{ ...row, value: row.value }]));
+  if (!known.length) return null;
+  const ends = known.flatMap(({ low, high, value }) => [low ?? 0, high ?? 0, value]);
+  const furthest = Math.max(0.05, ...ends.map(Math.abs));
+  const position = (/** @type {number} */ change) => 50 + (change / furthest) * 48;
+  const rows = known.map(({ name, colour, value, low, high }) => {
+    const bar = el("span", "bar");
+    const mark = el("u");
+    mark.style.left = `${position(value)}%`;
+    let interval = "";
+    if (low !== null && high !== null) {
+      const range = el("i");
+      range.style.left = `${position(low)}%`;
+      range.style.width = `${position(high) - position(low)}%`;
+      bar.append(range);
+      const constant = low === high && value === 0;
+      if (!constant) interval = `${formatPoints(low, { signed: false })} to ${formatPoints(high, { signed: false })}`;
     }
-    box.append(el("div", "axis", el("i"), el("div", "", el("span", "", "no change"))));
-    return box;
-  }
-
-  function points(x, sign) {
-    const text = Math.abs(100 * x).toFixed(1);
-    return (x < 0 ? "−" : sign ? "+" : "") + text;
-  }
+    bar.append(mark);
+    const significant = low !== null && high !== null && (low > 0 || high < 0);
+    const tone = significant ? (value > 0 ? " better" : " worse") : "";
+    const title = colour ? labelName({ name, colour }) : el("span", "bold", name);
+    return el(
+      "div",
+      `score-change${tone}`,
+      title,
+      bar,
+      el("span", "numbers", el("b", "", formatPoints(value)), interval),
+    );
+  });
+  const head = el("h3", "", metric, el("small", "", "paired bootstrap, 95% intervals"));
+  return el("div", "score-plot", head, ...rows, el("div", "axis", el("i"), el("div", "", el("span", "", "no change"))));
 }

@@ -1,131 +1,242 @@
-// One turn of a debate.
+// One turn of a debate. While a reply is written, text is only appended; quotes are marked when it is complete.
 
-import { el, icon, put } from "./dom.js";
-import { count, money } from "./format.js";
-import { said } from "./highlighting.js";
-import { avatar, roleOf } from "./roles.js";
+import { el, icon, setText } from "./dom.js";
+import { formatCount, formatMoney } from "./format.js";
+import { findLabel, labelTag } from "./labels.js";
+import { isData, replyNodes } from "./reply_text.js";
+import { avatar, findRole, roleColour } from "./roles.js";
 
-// ---- one turn. Streaming only appends; a paragraph is drawn anew when a quote or a bold word in it closes.
+/** @import { Debate, TurnEvent } from "./debate.js" */
+/** @import { Roles } from "./roles.js" */
+
+const MOST_NAMED = 4;
 
 export class TurnView {
-  constructor(board) {
-    this.board = board;
+  line = "";
+  tail = document.createTextNode("");
+  lineNode = el("span");
+
+  /** @param {Debate} debate */
+  constructor(debate) {
+    this.debate = debate;
     this.text = "";
-    this.head = null;
-    this.said = el("div", "said");
-    this.said.setAttribute("aria-live", "off");
-    this.caret = el("span", "caret hide");
-    this.meta = el("div", "meta");
-    this.extra = el("div");
+    /** @type {TurnEvent | null} */
+    this.turn = null;
+    this.role = "";
     this.side = el("div");
-    this.node = el("article", "turn", this.side, el("div", "", this.meta, this.said, this.extra));
-    this.paragraph = null;
-    this.begun = 0;
+    this.head = el("div", "turn-head");
+    this.caret = el("span", "caret hidden");
+    this.reply = el("div", "reply", this.caret);
+    this.reply.setAttribute("aria-live", "off");
+    this.details = el("div");
+    this.reasoning = el("div", "reasoning-preview hidden");
+    this.startLine();
+    this.node = el("article", "turn", this.side, el("div", "", this.head, this.reply, this.reasoning, this.details));
   }
 
-  context() {
-    const { debate } = this.board;
-    return { ...debate.context, evidence: [...(this.head ? debate.evidenceOf(this.head) : []), ...debate.evidenceBefore(this.head ? this.head.turn : 0)], disputed: debate.disputed };
+  /**
+   * Show a turn, or a later state of it.
+   *
+   * @param {TurnEvent} turn
+   */
+  update(turn) {
+    const completed = turn.done && (turn.restart || !this.turn?.done);
+    if (turn.restart) this.clear();
+    this.append(turn.text);
+    this.turn = turn;
+    this.drawRole(turn.role);
+    this.drawHead(turn);
+    if (completed) this.drawReply(turn);
+    this.drawReasoning(turn);
   }
 
-  setHead(head) {
-    const ended = head.done && !(this.head && this.head.done);
-    const role = roleOf(this.board.roles, head.role);
-    if (this.shownRole !== head.role) {
-      this.shownRole = head.role;
-      this.node.className = `turn ${role.colour}`;
-      this.side.replaceChildren(avatar(role, "", role.colour === "judge"));
-      this.node.setAttribute("aria-label", role.name);
-    }
-    this.head = head;
-    this.drawMeta();
-    if (ended) this.settle();
-  }
-
-  drawMeta() {
-    const { head } = this;
-    const role = roleOf(this.board.roles, head.role);
-    const bits = [el("span", "rn", role.name), el("span", "model", head.model || "")];
-    const to = this.board.debate.answers(head.turn);
-    if (to) bits.push(el("span", "to", icon("reply"), " " + to));
-    if (head.done) {
-      const tokens = head.completion_tokens ? `${count(head.completion_tokens)} tok` : "";
-      const cost = head.cached ? "from the store" : head.cost_usd === null || head.cost_usd === undefined ? "" : money(head.cost_usd);
-      const time = head.cached ? "" : head.seconds < 0.05 ? "" : `${head.seconds.toFixed(1)} s`;
-      bits.push(el("span", "num", [time, tokens, cost].filter(Boolean).join("   ")));
-    } else if (head.waiting) {
-      bits.push(el("span", "floor wait", head.waiting));
-    } else {
-      const rate = head.elapsed > 0.7 ? `, ${Math.round(head.tokens / head.elapsed)} tok/s` : "";
-      if (head.tokens) bits.push(el("span", "", `${count(head.tokens)} tok${rate}`));
-      bits.push(el("span", "floor", "has the floor"));
-    }
-    if (this.board.playing) bits.splice(2, 9, el("span", "num", "replay"));
-    this.meta.replaceChildren(...bits);
-    const speaking = !head.done || this.speaking;
-    this.node.classList.toggle("on", Boolean(speaking));
-    this.caret.classList.toggle("hide", !speaking || Boolean(head.waiting));
-  }
-
-  restart() {
+  clear() {
     this.text = "";
-    this.said.replaceChildren();
-    this.paragraph = null;
-    this.said.classList.remove("raw");
+    this.reply.replaceChildren(this.caret);
+    this.reply.classList.remove("data");
+    this.details.replaceChildren();
+    this.startLine();
   }
 
+  startLine() {
+    this.line = "";
+    this.tail = document.createTextNode("");
+    this.lineNode = el("span", "", this.tail);
+    this.caret.before(this.lineNode);
+  }
+
+  /** @param {string} text */
   append(text) {
-    if (!text) return;
-    if (!this.text && /^\s*[{[]|^\s*```/.test(text)) this.said.classList.add("raw");
+    if (!this.text && isData(text)) this.reply.classList.add("data");
     this.text += text;
-    const lines = text.split("\n");
-    lines.forEach((line, index) => {
+    text.split("\n").forEach((piece, index) => {
       if (index > 0) {
-        this.redraw();
-        this.paragraph.append("\n");
-        this.begun += this.line.length + 1;
-        this.paragraph = null;
+        this.drawLine();
+        this.lineNode.append("\n");
+        this.startLine();
       }
-      if (!this.paragraph) {
-        this.line = "";
-        this.paragraph = el("span");
-        this.tail = document.createTextNode("");
-        this.paragraph.append(this.tail);
-        this.said.append(this.paragraph, this.caret);
-      }
-      this.line += line;
-      this.tail.appendData(line);
-      if (/["”»*]/.test(line)) this.redraw();
+      this.line += piece;
+      this.tail.appendData(piece);
+      if (piece.includes("*")) this.drawLine();
     });
   }
 
-  redraw() {
-    const nodes = said(this.line, this.context(), this.board.labels);
-    this.board.debate.glimpse(this.head ? this.head.turn : 0, this.line, this.context());
-    this.tail = nodes.length && nodes[nodes.length - 1].nodeType === 3 ? nodes.pop() : document.createTextNode("");
-    this.paragraph.replaceChildren(...nodes, this.tail);
+  /** Draw the last line again, with what is bold in it. */
+  drawLine() {
+    this.tail = document.createTextNode("");
+    this.lineNode.replaceChildren(...replyNodes(this.line, this.debate.run.labels), this.tail);
   }
 
-  settle() {
-    const { head, board } = this;
-    this.said.replaceChildren(...said(this.text, this.context(), board.labels), this.caret);
-    this.paragraph = null;
-    const extra = [];
-    if (head.reasoning) {
-      const why = el("details", "why", el("summary", "", `Reasoning, ${count(head.reasoning.length)} characters`));
-      why.append(el("div", "", head.reasoning));
-      extra.push(why);
-    }
-    if (head.problem) extra.push(el("div", "dec", el("span", "badge unres", icon("help"), "unreadable"), el("span", "xs unres", head.problem)));
-    const decision = board.debate.decision(head);
-    if (decision) extra.push(decision);
-    this.extra.replaceChildren(...extra);
+  /** @param {string} id */
+  drawRole(id) {
+    if (this.role === id) return;
+    this.role = id;
+    const role = findRole(this.debate.run.roles, id);
+    this.node.className = `turn ${role.colour}`;
+    this.node.setAttribute("aria-label", role.name);
+    this.side.replaceChildren(avatar(role, { filled: role.colour === "judge" }));
   }
 
-  drawThought() {
-    const { head } = this;
-    if (head.done || !head.reasoning_characters || this.text) { if (this.thought) { this.thought.remove(); this.thought = null; } return; }
-    if (!this.thought) { this.thought = el("div", "thought"); this.extra.append(this.thought); }
-    put(this.thought, `thinking, ${count(head.reasoning_characters)} characters: …${head.reasoning_tail}`);
+  /** @param {TurnEvent} turn */
+  drawHead(turn) {
+    const { roles } = this.debate.run;
+    const inputs = describeInputs(turn, roles);
+    this.head.replaceChildren(
+      el("span", "role-name", findRole(roles, turn.role).name),
+      el("span", "model", turn.model),
+      ...(turn.replay
+        ? [el("span", "numbers", "replay")]
+        : [inputs ? el("span", "inputs", icon("reply"), ` ${inputs}`) : "", ...progressNodes(turn)]),
+    );
+    this.node.classList.toggle("active", !turn.done);
+    this.caret.classList.toggle("hidden", turn.done || Boolean(turn.waiting));
   }
+
+  /** @param {TurnEvent} turn */
+  drawReply(turn) {
+    const { debate } = this;
+    const nodes = replyNodes(this.text, debate.run.labels, debate.evidenceOf(turn), debate.disputed);
+    this.reply.replaceChildren(...nodes, this.caret);
+    this.details.replaceChildren(...detailNodes(turn), ...decisionNodes(turn, debate));
+  }
+
+  /** @param {TurnEvent} turn */
+  drawReasoning(turn) {
+    const visible = !turn.done && Boolean(turn.reasoning_characters) && !this.text;
+    this.reasoning.classList.toggle("hidden", !visible);
+    if (visible) setText(this.reasoning, `reasoning, ${formatCount(turn.reasoning_characters ?? 0)} characters: …${turn.reasoning_tail}`);
+  }
+}
+
+/**
+ * Describe what a turn was based on: "replies to Critic", "weighs both replies".
+ *
+ * @param {TurnEvent} turn
+ * @param {Roles} roles
+ */
+export function describeInputs(turn, roles) {
+  const names = turn.replies_to.filter((role) => role !== turn.role).map((role) => findRole(roles, role).name);
+  if (!names.length) return turn.replies_to.length ? "revises its own reply" : "";
+  if (names.length === 1) return `replies to ${names[0]}`;
+  if (names.length === 2 && roleColour(turn.role) === "judge") return "weighs both replies";
+  if (names.length > MOST_NAMED) return `replies to ${names.length} others`;
+  return `replies to ${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+}
+
+/**
+ * @param {TurnEvent} turn
+ * @returns {Node[]}
+ */
+function progressNodes(turn) {
+  if (turn.done) {
+    const seconds = turn.seconds ?? 0;
+    const numbers = [
+      turn.cached || seconds < 0.05 ? "" : `${seconds.toFixed(1)} s`,
+      turn.completion_tokens ? `${formatCount(turn.completion_tokens)} tokens` : "",
+      turn.cached ? "cached" : turn.cost_usd === null || turn.cost_usd === undefined ? "" : formatMoney(turn.cost_usd),
+    ];
+    return [el("span", "numbers", numbers.filter(Boolean).join("   "))];
+  }
+  if (turn.waiting) return [el("span", "turn-state waiting", turn.waiting)];
+  const { tokens = 0, elapsed = 0 } = turn;
+  const rate = elapsed > 0.7 ? `, ${Math.round(tokens / elapsed)} per s` : "";
+  const count = tokens ? [el("span", "", `${formatCount(tokens)} tokens${rate}`)] : [];
+  return [...count, el("span", "turn-state", "speaking")];
+}
+
+/**
+ * @param {TurnEvent} turn
+ * @returns {Node[]}
+ */
+function detailNodes({ reasoning, problem }) {
+  const nodes = [];
+  if (reasoning) {
+    const summary = el("summary", "", `Reasoning, ${formatCount(reasoning.length)} characters`);
+    nodes.push(el("details", "reasoning", summary, el("div", "", reasoning)));
+  }
+  if (problem) {
+    const badge = el("span", "badge unres", icon("help"), "unreadable");
+    nodes.push(el("div", "decision", badge, el("span", "tiny unres", problem)));
+  }
+  return nodes;
+}
+
+/**
+ * Show what a turn decided, compared with the turn that it answers: what it keeps, adds and removes.
+ *
+ * @param {TurnEvent} turn
+ * @param {Debate} debate
+ * @returns {Node[]}
+ */
+function decisionNodes(turn, debate) {
+  const { labels, kind } = debate.run;
+  const row = el("div", "decision");
+  const order = [...labels.keys()];
+  /** @param {string} verb @param {string[]} ids @param {boolean} [absent] */
+  const add = (verb, ids, absent) => {
+    const sorted = ids.toSorted((a, b) => order.indexOf(a) - order.indexOf(b));
+    row.append(el("span", "muted tiny", verb), ...sorted.map((id) => labelTag(findLabel(labels, id), { absent })));
+  };
+  if (kind === "rating") {
+    const { values } = turn;
+    if (!values) return [];
+    const rated = order.filter((id) => values[id] !== undefined && values[id] !== null);
+    row.append(el("span", "muted tiny", "rates"));
+    row.append(...rated.map((id) => labelTag(findLabel(labels, id), { rating: values[id] })));
+    return [row];
+  }
+  const own = turn.labels;
+  if (!own) return [];
+  const judge = roleColour(turn.role) === "judge";
+  const earlier = comparedLabels(turn, debate);
+  if (!earlier) {
+    add(!own.length ? "no label" : kind === "choice" ? "chooses" : "assigns", own);
+  } else if (kind === "choice" && own.length && (judge || own.join() !== earlier.join())) {
+    add(judge ? "decides" : "changes to", own.slice(0, 1));
+  } else {
+    const kept = own.filter((id) => earlier.includes(id));
+    const added = own.filter((id) => !earlier.includes(id));
+    const removed = earlier.filter((id) => !own.includes(id));
+    if (kept.length) add(judge ? "decides" : "keeps", kept);
+    if (added.length) add("adds", added);
+    if (removed.length) add("removes", removed, true);
+    if (!row.hasChildNodes()) add("no label", []);
+  }
+  return [row];
+}
+
+/**
+ * Return the labels that a turn is compared with, or null if there are none. Panelists and advocates answer for
+ * themselves, a judge answers everybody, and the others answer the turn before them.
+ *
+ * @param {TurnEvent} turn
+ * @param {Debate} debate
+ * @returns {string[] | null}
+ */
+function comparedLabels(turn, debate) {
+  const colour = roleColour(turn.role);
+  const before = debate.labelTurns.filter((other) => other.turn < turn.turn);
+  if (colour === "judge" && before.length) return [...new Set(before.flatMap(({ labels }) => labels))];
+  const alone = colour === "panelist" || colour === "advocate";
+  return before.filter((other) => !alone || other.role === turn.role).at(-1)?.labels ?? null;
 }

@@ -1,24 +1,47 @@
 // The verdict of a debate.
 
 import { el, icon } from "./dom.js";
-import { labelOf, present, tag } from "./labels.js";
+import { findLabel, labelTag, presentLabels } from "./labels.js";
 
-// What a debate ended in.
-export function ruling(verdict, labels, kind) {
-  const row = el("div", "dec");
-  row.style.marginTop = "0";
-  if (verdict.status === "failed") row.append(el("span", "badge wrong", icon("fail"), "failed"), el("span", "wrong", verdict.error || ""));
-  else {
-    const decided = verdict.status === "verdict";
-    row.append(el("span", `badge ${decided ? "right" : "unres"}`, icon(decided ? "done" : "help"), decided ? "verdict" : "unresolved"));
-    const ids = present(verdict.values, labels, kind);
-    for (const id of ids) row.append(tag(labelOf(labels, id), false, kind === "rating" ? verdict.values[id] : undefined));
-    if (!ids.length && decided) row.append(el("span", "t2", "no label"));
+/** @import { RunInfo, VerdictEvent } from "./debate.js" */
+
+const MOST_REASONS = 12;
+
+/**
+ * Create the nodes of a verdict: its status, its labels, and why items are unresolved.
+ *
+ * @param {VerdictEvent} verdict
+ * @param {RunInfo} run
+ * @returns {Node[]}
+ */
+export function verdictNodes(verdict, { labels, kind }) {
+  if (verdict.status === "failed") {
+    const badge = el("span", "badge wrong", icon("fail"), "failed");
+    return [el("div", "decision", badge, el("span", "wrong", verdict.error))];
   }
-  const nodes = [row];
-  const reasons = Object.entries(verdict.reasons || {});
-  if (reasons.length > 1 && reasons.every(([, why]) => why === reasons[0][1])) nodes.push(el("div", "xs unres", reasons[0][1]));
-  else for (const [id, why] of reasons.slice(0, 12)) nodes.push(el("div", "xs unres", `${labels.has(id) ? labels.get(id).name + ": " : ""}${why}`));
-  for (const note of verdict.notes || []) nodes.push(el("div", "xs t2", note));
-  return nodes;
+  const decided = verdict.status === "verdict";
+  const badge = decided
+    ? el("span", "badge right", icon("done"), "verdict")
+    : el("span", "badge unres", icon("help"), "unresolved");
+  const ids = presentLabels(verdict.values, kind);
+  const tags = ids.map((id) =>
+    labelTag(findLabel(labels, id), { rating: kind === "rating" ? verdict.values[id] : null }),
+  );
+  const none = !ids.length && decided ? el("span", "secondary", "no label") : null;
+  return [
+    el("div", "decision", badge, ...tags, none),
+    ...reasonTexts(verdict, labels).map((text) => el("div", "tiny unres", text)),
+    ...verdict.notes.map((note) => el("div", "tiny secondary", note)),
+  ];
+}
+
+/**
+ * @param {VerdictEvent} verdict
+ * @param {RunInfo["labels"]} labels
+ */
+function reasonTexts({ reasons }, labels) {
+  const texts = Object.values(reasons);
+  if (texts.length > 1 && new Set(texts).size === 1) return texts.slice(0, 1);
+  const rows = Object.entries(reasons).slice(0, MOST_REASONS);
+  return rows.map(([id, reason]) => (labels.has(id) ? `${findLabel(labels, id).name}: ${reason}` : reason));
 }

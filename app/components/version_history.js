@@ -1,70 +1,125 @@
-// Versions as a tree: where each was made from, how it did on the development side and where nobody may look twice.
+// The versions of a prompt or codebook as a tree: what each was made from, its score, cost and held-out score.
 
-import { el } from "./dom.js";
-import { count, money } from "./format.js";
+import { button, el } from "./dom.js";
+import { formatCount, formatMoney, formatPoints, formatScore } from "./format.js";
+import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".history");
-  const drawn = JSON.stringify(data);
-  if (root.drawn === drawn) return;
-  root.drawn = drawn;
-  const looked = data.rows.some((row) => row.held !== null);
-  const cited = data.rows.some((row) => row.runs);
-  const head = ["Version", data.measure, looked ? "held out" : null, "n", "cost", "note", cited ? "used by" : null, ""];
-  const table = el("table");
-  table.append(el("tr", "", ...head.filter((name) => name !== null).map((name, place) => el("th", place && name !== "note" && name !== "used by" ? "num" : "", name))));
-  const share = (x) => (x === null ? "–" : x.toFixed(3));
-  for (const row of [...data.rows].reverse()) {
-    const name = el("td", "", el("span", `node${row.draft ? " on" : ""}`), row.draft ? el("b", "", row.label) : row.label);
-    name.firstChild.style.marginLeft = `${14 * row.depth}px`;
-    name.title = row.parent ? `made from ${row.parent}` : "";
-    const actions = el("td", "num");
-    if (row.isDefault) {
-      const badge = el("span", "badge", "default");
-      badge.title = "What the project's runs use";
-      actions.append(badge);
-    }
-    else if (row.draft) actions.append(el("span", "badge run", "now"));
-    else if (data.promotable) actions.append(button("Promote", "promote", row));
-    if (!row.draft && !row.open) actions.append(" ", button("Edit", "open", row));
-    const cells = [name, el("td", "num b", share(row.score))];
-    if (looked) cells.push(gap(row));
-    cells.push(el("td", "num", row.n ? count(row.n) : ""), el("td", "num", row.cost === undefined || row.cost === null ? (row.n ? "not priced" : "") : money(row.cost)));
-    const note = el("td", "note", row.note);
-    note.title = row.note;
-    const used = el("td", "t3 used", row.runs);
-    used.title = row.runs || "";
-    table.append(el("tr", row.open ? "open" : "", ...cells, note, ...(cited ? [used] : []), actions));
-  }
-  root.replaceChildren(table);
+/** @import { Component } from "./streamlit_bridge.js" */
 
-  function button(words, act, row) {
-    const node = el("button", "btn q", words);
-    node.type = "button";
-    node.setAttribute("aria-label", `${words}: ${row.label}`);
-    node.onclick = () => setTriggerValue(act, row.name);
+/**
+ * @typedef {object} Version
+ * @property {string} name
+ * @property {string} label The name as it is shown.
+ * @property {string} parent
+ * @property {number} depth In the tree.
+ * @property {string} note
+ * @property {boolean} is_default
+ * @property {boolean} is_draft
+ * @property {boolean} is_open Whether the editor shows it.
+ * @property {string} runs The runs that use it.
+ * @property {number | null} score On the development split.
+ * @property {number | null} held_out The score on the held-out split, if somebody has looked at it.
+ * @property {number | null} n
+ * @property {number | null} cost
+ */
+/** @typedef {{ rows: Version[], metric: string, promotable: boolean }} HistoryData */
+
+const INDENT = 14;
+
+/** @param {Component<HistoryData>} component */
+export default function (component) {
+  const { data, setTriggerValue } = component;
+  const root = rootOf(component);
+  if (isUnchanged(root, data)) return;
+  const withHeldOut = data.rows.some(({ held_out }) => held_out !== null);
+  const withRuns = data.rows.some(({ runs }) => runs);
+  const number = (/** @type {string} */ text) => el("th", "number", text);
+  const head = [
+    el("th", "", "Version"),
+    number(data.metric),
+    withHeldOut && number("held out"),
+    number("n"),
+    number("cost"),
+    el("th", "", "note"),
+    withRuns && el("th", "", "used by"),
+    el("th"),
+  ];
+  const rows = data.rows.toReversed().map((version) => {
+    const note = el("td", "note", version.note);
+    note.title = version.note;
+    const runs = el("td", "muted runs", version.runs);
+    runs.title = version.runs;
+    return el(
+      "tr",
+      version.is_open ? "open" : "",
+      nameCell(version),
+      el("td", "number bold", formatScore(version.score)),
+      withHeldOut && heldOutCell(version),
+      el("td", "number", version.n ? formatCount(version.n) : ""),
+      el("td", "number", version.n ? formatMoney(version.cost) : ""),
+      note,
+      withRuns && runs,
+      actionsCell(version, data, setTriggerValue),
+    );
+  });
+  root.replaceChildren(el("table", "", el("tr", "", ...head), ...rows));
+}
+
+/** @param {Version} version */
+function nameCell({ label, parent, depth, is_draft }) {
+  const dot = el("span", is_draft ? "dot active" : "dot");
+  dot.style.marginLeft = `${INDENT * depth}px`;
+  const cell = el("td", "", dot, is_draft ? el("b", "", label) : label);
+  if (parent) cell.title = `made from ${parent}`;
+  return cell;
+}
+
+/**
+ * @param {Version} version
+ * @param {HistoryData} data
+ * @param {(name: string, value: string) => void} notify
+ */
+function actionsCell({ name, label, is_default, is_draft, is_open }, { promotable }, notify) {
+  const action = (/** @type {string} */ text, /** @type {string} */ trigger) => {
+    const node = button("button ghost", () => notify(trigger, name), text);
+    node.setAttribute("aria-label", `${text}: ${label}`);
     return node;
-  }
+  };
+  const cell = el("td", "number");
+  if (is_default) {
+    const badge = el("span", "badge", "default");
+    badge.title = "The runs of this project use it";
+    cell.append(badge);
+  } else if (is_draft) cell.append(el("span", "badge run", "draft"));
+  else if (promotable) cell.append(action("Promote", "promote"));
+  if (!is_draft && !is_open) cell.append(" ", action("Edit", "open"));
+  return cell;
+}
 
-  function gap(row) {
-    const cell = el("td", "gap");
-    if (row.held === null) return cell;
-    const bar = el("span", "gapbar");
-    bar.style.display = "inline-block";
-    const at = (x) => `${Math.max(0, Math.min(100, 100 * x))}%`;
-    if (row.score !== null) {
-      const range = el("i");
-      range.style.left = at(Math.min(row.score, row.held));
-      range.style.width = `${100 * Math.abs(row.score - row.held)}%`;
-      const seen = el("u");
-      seen.style.left = at(row.score);
-      bar.append(range, seen);
-    }
-    const out = el("u", "out");
-    out.style.left = at(row.held);
-    bar.append(out);
-    cell.append(bar, " ", share(row.held));
-    cell.title = row.score === null ? `held out ${share(row.held)}` : `development ${share(row.score)}, held out ${share(row.held)}: a gap of ${((row.score - row.held) * 100).toFixed(1)} points`;
-    return cell;
+/**
+ * Create the held-out score and a bar with both scores on it.
+ *
+ * @param {Version} version
+ */
+function heldOutCell({ score, held_out }) {
+  if (held_out === null) return el("td", "held-out");
+  const percent = (/** @type {number} */ share) => `${Math.max(0, Math.min(100, 100 * share))}%`;
+  const mark = (/** @type {number} */ at, /** @type {string} */ className) => {
+    const node = el("u", className);
+    node.style.left = percent(at);
+    return node;
+  };
+  const bar = el("span", "gap-bar");
+  const cell = el("td", "held-out", bar, ` ${formatScore(held_out)}`);
+  if (score === null) cell.title = `held out ${formatScore(held_out)}`;
+  else {
+    const range = el("i");
+    range.style.left = percent(Math.min(score, held_out));
+    range.style.width = `${100 * Math.abs(score - held_out)}%`;
+    bar.append(range, mark(score, ""));
+    const gap = formatPoints(score - held_out, { signed: false });
+    cell.title = `development ${formatScore(score)}, held out ${formatScore(held_out)}: a gap of ${gap} points`;
   }
+  bar.append(mark(held_out, "held-out"));
+  return cell;
 }

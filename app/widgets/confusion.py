@@ -57,7 +57,12 @@ def confusion(
         )
     result = _CONFUSION(
         key=key,
-        data={"labels": labels, "reference": reference, "said": said, "picked": list(picked) if picked else None},
+        data={
+            "labels": labels,
+            "reference": reference,
+            "annotator": said,
+            "selected": list(picked) if picked else None,
+        },
         on_cell_change=on_cell,
     )
     cell = result.get("cell")
@@ -75,8 +80,8 @@ def cases(
     key: str = "cases",
     on_document: Callable[[], None] = _ignore,
 ) -> str | None:
-    """A list of documents, each ``{id, words, by, mended, broken}``: ``by`` is a role shown under the heading ``by``,
-    the last two are names of labels. All but the first two may be missing.
+    """A list of documents, each ``{id, excerpt, role, corrected, regressed}``: ``role`` is shown under the heading
+    ``by``, the last two are names of labels. All but the first two may be missing.
 
     Returns the id of the document that was clicked, in the rerun after the click.
     """
@@ -84,11 +89,11 @@ def cases(
         key=key,
         data={
             "rows": [dict(row) for row in rows],
-            "head": head,
-            "told": told,
-            "by": by,
+            "title": head,
+            "note": told,
+            "role_heading": by,
             "roles": role_data(roles),
-            "picked": picked,
+            "selected": picked,
         },
         on_document_change=on_document,
     )

@@ -130,7 +130,7 @@ def _cases(session: ProjectSession, found: Evaluation) -> None:
         session, found.run.run_id, *cell, reference=found.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )
     confusion.cases(
-        [{"id": row.document_id, "words": confusion.excerpt(row.text), "by": row.lost_by} for row in rows],
+        [{"id": row.document_id, "excerpt": confusion.excerpt(row.text), "role": row.lost_by} for row in rows],
         head=head,
         told=f"{total:,} {'document' if total == 1 else 'documents'} where {says} {said_true} "
         f"and the verdict says {said}",

@@ -32,13 +32,18 @@ def flow(
         {
             "role": role,
             "name": titles.get(role, role),
-            "right": count,
+            "correct": count,
             "share": f"{share:.1%} right" if share is not None else "",
         }
         for role, count, share in zip(flip_table.roles, right, flip_table.shares, strict=True)
     ]
     steps = [
-        {"mended": one.mended, "broken": one.broken, "kept_right": one.kept_right, "kept_wrong": one.kept_wrong}
+        {
+            "corrected": one.mended,
+            "regressed": one.broken,
+            "kept_correct": one.kept_right,
+            "kept_incorrect": one.kept_wrong,
+        }
         for one in changes
     ]
     _FLOW(
@@ -46,10 +51,9 @@ def flow(
         data={
             "cells": flip_table.cells,
             "height": height,
-            "posts": posts,
+            "bars": posts,
             "steps": steps,
             "sentence": [{"text": text, "strong": strong} for text, strong in sentence],
-            "told": "".join(text for text, _ in sentence),
             "name": key,
             "csv": csv_text.to_csv(rows(flip_table, titles)),
         },

@@ -268,7 +268,7 @@ def label_list(
                 {"id": label.id, "name": label.name, "colour": label.colour, "note": notes.get(label.id, "")}
                 for label in codebook.labels
             ],
-            "picked": picked,
+            "selected": picked,
         },
         on_pick_change=told,
         on_order_change=told,
@@ -282,7 +282,7 @@ def swatches(codebook: Codebook, label_id: str, *, key: str) -> int | None:
     used = [(label.colour, label.name) for label in codebook.labels if label.id != label_id]
     result = _SWATCHES(
         key=key,
-        data={"picked": codebook.label(label_id).colour, "count": COLOURS, "used": used},
+        data={"selected": codebook.label(label_id).colour, "count": COLOURS, "used": used},
         on_colour_change=_ignore,
     )
     colour = result.get("colour")

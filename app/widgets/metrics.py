@@ -32,7 +32,7 @@ class Metric:
 
     def data(self) -> dict[str, Any]:
         """What the component takes."""
-        row: dict[str, Any] = {"name": self.name, "lines": [asdict(line) for line in self.lines]}
+        row: dict[str, Any] = {"name": self.name, "notes": [asdict(line) for line in self.lines]}
         if self.text is not None:
             return row | {"text": self.text}
         interval = self.share.interval if self.share else None
@@ -45,7 +45,7 @@ class Metric:
 
 def numbers(figures: Iterable[Metric], *, key: str = "numbers") -> None:
     """Draw the strip of numbers."""
-    _NUMBERS(key=key, data={"figures": [figure.data() for figure in figures]})
+    _NUMBERS(key=key, data={"metrics": [figure.data() for figure in figures]})
 
 
 def interval_words(share: Estimate | None, *, named: bool = False) -> str:

@@ -21,7 +21,7 @@ def prompt_preview(roles: Sequence[RolePreview], *, height: int = 620, key: str 
                     "role": role.role,
                     "title": role.title,
                     "tokens": role.tokens,
-                    "more": role.more,
+                    "token_change": role.more,
                     "parts": [
                         {"speaker": part.speaker, "pieces": [list(each) for each in part.pieces]} for part in role.parts
                     ],

@@ -47,18 +47,18 @@ def context(browser: Browser, studio: str) -> Iterator[BrowserContext]:
 def page(context: BrowserContext, studio: str) -> Page:
     page = context.new_page()
     page.goto(studio)
-    page.wait_for_selector(".wt .id")
+    page.wait_for_selector(".tile .id")
     return page
 
 
 def focus(page: Page) -> str:
-    return page.locator(".board .phead .mono").first.inner_text()
+    return page.locator(".columns .panel-head .mono").first.inner_text()
 
 
 def words(page: Page) -> str:
     return page.evaluate(  # type: ignore[no-any-return]
         """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
-              .flatMap(r => [...r.querySelectorAll('.talk .said')]).map(e => e.textContent).join('|')"""
+              .flatMap(r => [...r.querySelectorAll('.turns .reply')]).map(e => e.textContent).join('|')"""
     )
 
 
@@ -76,25 +76,25 @@ def heard(page: Page, before: str) -> None:
 
 def test_the_form_of_the_debate_marks_who_has_the_floor(page: Page) -> None:
     speaking(page)
-    page.wait_for_selector(".shape .seat.on")
-    assert page.locator(".shape .seat.on").first.get_attribute("title").endswith("has the floor")  # type: ignore[union-attr]
-    page.wait_for_selector(".ruling .badge")
-    assert [role_model.get_attribute("title") for role_model in page.locator(".shape .seat").all()] == [
+    page.wait_for_selector(".diagram .diagram-node.active")
+    assert page.locator(".diagram .diagram-node.active").first.get_attribute("title").endswith(": speaking")  # type: ignore[union-attr]
+    page.wait_for_selector(".verdict .badge")
+    assert [role_model.get_attribute("title") for role_model in page.locator(".diagram .diagram-node").all()] == [
         "Extractor", "Critic", "Judge",
     ]  # fmt: skip
-    assert page.locator(".shape .vote").count() == 3
+    assert page.locator(".diagram .vote").count() == 3
 
 
 def speaking(page: Page) -> None:
     """Look at a debate that has just begun, and stay there."""
-    page.locator(".wt", has=page.locator(".av.extractor")).last.click()
-    page.wait_for_selector(".turn.on .said:not(:empty)")
+    page.locator(".tile", has=page.locator(".avatar.extractor")).last.click()
+    page.wait_for_selector(".turn.active .reply:not(:empty)")
 
 
 def hears_more(page: Page, before: str) -> None:
     """Wait for another word or the ruling: whoever speaks next may take a moment to begin."""
     for _ in range(200):
-        if len(words(page)) > len(before) or page.locator(".ruling:not(.hide)").count():
+        if len(words(page)) > len(before) or page.locator(".verdict:not(.hidden)").count():
             return
         page.wait_for_timeout(50)
     pytest.fail("no further word was heard")
@@ -113,10 +113,10 @@ def test_a_reload_loses_nothing(page: Page) -> None:
     page.wait_for_timeout(500)
     shown, before = focus(page), words(page)
     page.reload()
-    page.wait_for_selector(".talk .said:not(:empty)")
+    page.wait_for_selector(".turns .reply:not(:empty)")
     assert focus(page) == shown
     heard(page, before)
-    assert page.get_by_role("button", name=f"Staying on {shown}").is_visible()
+    assert page.get_by_role("button", name=f"Pinned {shown}").is_visible()
 
 
 def test_a_second_tab_looks_at_something_else(context: BrowserContext, page: Page, studio: str) -> None:
@@ -124,9 +124,9 @@ def test_a_second_tab_looks_at_something_else(context: BrowserContext, page: Pag
     shown = focus(page)
     other = context.new_page()
     other.goto(studio)
-    other.wait_for_selector(".talk .said:not(:empty)")
-    other.locator(".wt:not(.sel)").first.click()
-    other.wait_for_selector(".talk .said")
+    other.wait_for_selector(".turns .reply:not(:empty)")
+    other.locator(".tile:not(.selected)").first.click()
+    other.wait_for_selector(".turns .reply")
     assert focus(other) != shown
     assert focus(page) == shown
     hears_more(page, words(page))
@@ -137,9 +137,9 @@ def test_another_page_and_back_loses_nothing(page: Page) -> None:
     shown, before = focus(page), words(page)
     page.get_by_role("link", name="Other").click()
     page.get_by_text("every small view once").wait_for()
-    assert page.locator(".wt").count() == 0
+    assert page.locator(".tile").count() == 0
     page.get_by_role("link", name="Run").click()
-    page.wait_for_selector(".talk .said:not(:empty)")
+    page.wait_for_selector(".turns .reply:not(:empty)")
     assert focus(page) == shown
     heard(page, before)
 
@@ -160,7 +160,7 @@ def test_a_lost_connection_comes_back_with_cursors_and_doubles_no_word(
 
     page.route_web_socket(re.compile("/moot/live"), between)
     page.goto(studio)
-    page.wait_for_selector(".wt .id")
+    page.wait_for_selector(".tile .id")
     speaking(page)
     page.wait_for_timeout(600)
     first = words(page)
@@ -176,16 +176,16 @@ def test_a_lost_connection_comes_back_with_cursors_and_doubles_no_word(
 
 
 def test_a_tile_and_the_arrow_keys_change_the_debate(page: Page) -> None:
-    page.wait_for_selector(".talk .said")
-    tile = page.locator(".wt:not(.sel)").nth(2)
+    page.wait_for_selector(".turns .reply")
+    tile = page.locator(".tile:not(.selected)").nth(2)
     wanted = tile.locator(".id").inner_text()
     tile.click()
-    page.locator(".board .phead .mono", has_text=wanted).wait_for()
-    page.locator(".board-root").focus()
+    page.locator(".columns .panel-head .mono", has_text=wanted).wait_for()
+    page.locator(".live-run").focus()
     page.keyboard.press("ArrowLeft")
     page.wait_for_timeout(300)
     assert focus(page) != wanted
-    pinned = page.get_by_role("button", name=re.compile("Staying on"))
+    pinned = page.get_by_role("button", name=re.compile("Pinned"))
     assert pinned.is_visible()
     page.keyboard.press("Space")
     page.wait_for_timeout(100)
@@ -199,15 +199,15 @@ def test_hostile_text_stays_text(page: Page) -> None:
     page.get_by_label("Find a finished debate").fill("onerror")
     page.wait_for_function(
         """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
-              .some(r => r.querySelector('.fr'))""",
+              .some(r => r.querySelector('.finished-row'))""",
         timeout=60_000,
     )
     page.wait_for_timeout(700)
-    page.locator(".fr").first.click()
-    page.locator(".docscroll", has_text="<img src=x onerror=").wait_for()
+    page.locator(".finished-row").first.click()
+    page.locator(".document-scroll", has_text="<img src=x onerror=").wait_for()
     page.locator(".turn", has_text="<script>").first.wait_for()
-    assert page.locator(".board-root img").count() == 0
-    assert page.locator(".board-root script").count() == 0
+    assert page.locator(".live-run img").count() == 0
+    assert page.locator(".live-run script").count() == 0
     assert page.evaluate("window.__owned") is None
     assert not [url for url in requests if url.endswith("/x")]
     page.get_by_role("link", name="Other").click()
@@ -217,14 +217,14 @@ def test_hostile_text_stays_text(page: Page) -> None:
 
 def test_a_finished_debate_plays_again(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
-    page.locator(".fr").first.click()
-    page.locator(".ruling:not(.hide)").wait_for()
+    page.locator(".finished-row").first.click()
+    page.locator(".verdict:not(.hidden)").wait_for()
     whole = words(page)
     page.get_by_role("button", name="Replay", exact=True).click()
     page.wait_for_timeout(400)
     assert len(words(page)) < len(whole) / 2
     page.get_by_role("button", name="End replay").click()
-    page.locator(".ruling:not(.hide)").wait_for()
+    page.locator(".verdict:not(.hidden)").wait_for()
     assert words(page) == whole
 
 
@@ -232,7 +232,7 @@ def test_the_plain_address_watches_by_the_ticket_of_its_page(browser: Browser, s
     plain = browser.new_context()
     page = plain.new_page()
     page.goto(studio.partition("/moot")[0])
-    page.wait_for_selector(".wt .id")
+    page.wait_for_selector(".tile .id")
     assert not any("moot" in cookie["name"] for cookie in plain.cookies())
     plain.close()
 
@@ -246,8 +246,8 @@ def test_a_page_with_a_stale_ticket_is_told_so(browser: Browser, studio: str) ->
 
     page.route_web_socket(re.compile("/moot/live"), forge)
     page.goto(studio)
-    page.get_by_text("This window may not watch.").wait_for()
-    assert page.locator(".wt .id").count() == 0
+    page.get_by_text("This window has no access to the run.").wait_for()
+    assert page.locator(".tile .id").count() == 0
     stranger.close()
 
 
@@ -256,7 +256,7 @@ def test_the_page_asks_nobody_else_for_anything(context: BrowserContext, studio:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(studio)
-    page.wait_for_selector(".wt .id")
+    page.wait_for_selector(".tile .id")
     page.wait_for_timeout(1500)
     assert [url for url in asked if not url.startswith((studio, "data:", "blob:"))] == []
 
@@ -272,6 +272,6 @@ def test_the_board_follows_the_theme(page: Page, scheme: Any) -> None:
     page.wait_for_timeout(400)
     ink = page.evaluate(
         """() => { const root = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
-              .map(r => r.querySelector('.board-root')).find(Boolean); return getComputedStyle(root).color }"""
+              .map(r => r.querySelector('.live-run')).find(Boolean); return getComputedStyle(root).color }"""
     )
     assert ink == {"light": "rgb(26, 31, 40)", "dark": "rgb(230, 233, 238)"}[scheme]

@@ -44,7 +44,7 @@ def fill(path: Path) -> None:
 
 def focus(page: Page) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
-    page.locator(".focus-root .vf").first.wait_for()
+    page.locator(".review-focus .form-row").first.wait_for()
 
 
 def done(page: Page, count: int) -> None:
@@ -67,10 +67,10 @@ def test_thirty_by_keyboard_fifty_in_the_grid_and_a_crash(browser: Browser, tmp_
         done(page, 25)
         fifty_cells(page)
         page.get_by_role("radio", name="Focus").click()
-        page.locator(".focus-root .vf").first.wait_for()
+        page.locator(".review-focus .form-row").first.wait_for()
         document = page.locator(".middle .mono").inner_text()
         page.keyboard.press("2")
-        page.locator(".state.saved").wait_for()
+        page.locator(".save-state.saved").wait_for()
         running.kill()
         context.close()
     with Project.open(path) as project:

@@ -52,8 +52,8 @@ def test_a_mean_between_two_steps_is_said_and_digits_begin_at_the_first_dimensio
         page = context.new_page()
         page.goto(running.entrance)
         page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
-        wit = page.locator(".focus-root .vf").first
-        expect(wit).to_contain_text("verdict 2.67, stands if you submit", timeout=SLOW)
+        wit = page.locator(".review-focus .form-row").first
+        expect(wit).to_contain_text("mean 2.67, kept if you submit", timeout=SLOW)
         assert wit.locator("button.near").all_inner_texts() == ["2", "3"]
         assert wit.locator("[aria-pressed=true]").count() == 0
         first = page.locator(".middle .mono").inner_text()
@@ -63,7 +63,7 @@ def test_a_mean_between_two_steps_is_said_and_digits_begin_at_the_first_dimensio
         expect(page.locator(".middle .mono")).not_to_have_text(first, timeout=SLOW)
         page.keyboard.press("3")  # the first dimension again, not the one that was rated last
         expect(wit.locator("[aria-pressed=true]")).to_have_text("3", timeout=SLOW)
-        expect(page.locator(".state.saved")).to_be_visible(timeout=SLOW)
+        expect(page.locator(".save-state.saved")).to_be_visible(timeout=SLOW)
         context.close()
     with Project.open(path) as project:
         made = [(event.document_id, event.item, event.after) for event in project.store.events.all(kinds=["review"])]

@@ -35,14 +35,14 @@ def visit(page: Page, room: str) -> None:
 
 def counted(page: Page) -> tuple[int, int]:
     """Documents broken and fixed."""
-    broken, fixed = (page.locator(".outcome .sum .v").nth(place).text_content() for place in (0, 1))
+    broken, fixed = (page.locator(".trial-results .summary .number").nth(place).text_content() for place in (0, 1))
     return int(broken or 0), int(fixed or 0)
 
 
 def settled(page: Page, told: str) -> None:
     """Wait until what the trial did is shown, told in these words."""
     page.locator(".st-key-lab-did").get_by_text(told).wait_for()
-    page.locator(".outcome .sum").wait_for()
+    page.locator(".trial-results .summary").wait_for()
 
 
 def at_rest(page: Page) -> None:
@@ -67,13 +67,13 @@ def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
     clear.click()
     page.get_by_text("v1 against the draft, 2 changes").wait_for()
     settled(page, "try 2, draft against v1 on 5 documents")
-    expect(page.locator(".outcome .rowsbox h3.broken")).to_be_visible()
+    expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
     broken, _ = counted(page)
     assert broken > 0
-    first = page.locator(".outcome .line").first
+    first = page.locator(".trial-results .document-row").first
     first.click()
     page.get_by_text("Before: v1").wait_for()
-    expect(page.locator(".talkbox .turn")).to_have_count(6)  # three turns on either side
+    expect(page.locator(".live-transcript .turn")).to_have_count(6)  # three turns on either side
 
     # nobody looked at the held-out split meanwhile, and it is promoted all the same
     page.get_by_text("looked at 0 times").wait_for()
@@ -101,7 +101,7 @@ def test_every_change_has_its_outcome_and_a_prompt_is_refused_at_its_line_and_st
     settled(page, "try 1, draft against v1 on 20 documents")
     page.get_by_role("button", name="Clear all").first.click()
     settled(page, "try 2, draft against v1 on 20 documents")
-    expect(page.locator(".outcome .rowsbox h3.broken")).to_be_visible()
+    expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
 
     page.get_by_role("radio", name="Judge").click(force=True)
     editor = page.get_by_label("Judge prompt")
@@ -109,7 +109,7 @@ def test_every_change_has_its_outcome_and_a_prompt_is_refused_at_its_line_and_st
     editor.press("Control+End")
     page.keyboard.type("\n{{ nobody }}")
     page.get_by_text("there is no variable 'nobody'").first.wait_for()
-    expect(page.locator(".template .paint .bad")).to_have_text("{{ nobody }}")
+    expect(page.locator(".template-editor .coloured .error")).to_have_text("{{ nobody }}")
     for _ in range(len("{{ nobody }}")):
         page.keyboard.press("Backspace")
     page.keyboard.type("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}")

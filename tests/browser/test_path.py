@@ -30,7 +30,7 @@ a5;"Clean towels every day.";1;0
 a6;only two fields
 """
 ROOTS = "[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
-SAID = f"() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.talk .said')]).map(e => e.textContent).join(' ').length"
+SAID = f"() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.turns .reply')]).map(e => e.textContent).join(' ').length"
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_text("Reviewed 0", exact=True)).to_be_visible()
 
     # what the debate changed, as a picture that needs no style sheet, and as numbers
-    ribbons = page.locator(".flow")
+    ribbons = page.locator(".flip-sankey")
     with page.expect_download() as download:
         ribbons.get_by_role("button", name="SVG").click()
     picture = ElementTree.parse(download.value.path()).getroot()

@@ -125,7 +125,7 @@ def test_going_on_at_once_loses_nothing(page):
     said(page, "d7", "b", "?")
     cell(page, "d7", "b").click(no_wait_after=True)
     visit(page, "Evaluate")
-    page.locator(".numbers").wait_for()
+    page.locator(".metrics").wait_for()
     review(page)
     said(page, "d7", "b", "present")
 
@@ -191,7 +191,7 @@ def test_what_is_settled_changes_evaluate(page):
     from playwright.sync_api import expect
 
     visit(page, "Evaluate")
-    expect(page.locator(".numbers")).to_contain_text("Macro F1")
+    expect(page.locator(".metrics")).to_contain_text("Macro F1")
     expect(page.get_by_text("Reviewed 0")).to_be_visible()
     review(page)
     cell(page, "d5", "a").click()  # the verdict says present; d5 has no gold
@@ -200,12 +200,12 @@ def test_what_is_settled_changes_evaluate(page):
     status(page, "d5", "Submitted")
     visit(page, "Evaluate")
     page.get_by_text("Reviewed 1").click()
-    alpha = page.locator(".confusion .one", has_text="Alpha")
+    alpha = page.locator(".confusion-matrix .matrix", has_text="Alpha")
     expect(alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present"))).to_contain_text("1FP")
-    beta = page.locator(".confusion .one", has_text="Beta")
+    beta = page.locator(".confusion-matrix .matrix", has_text="Beta")
     expect(beta.get_by_role("button", name=re.compile("Beta: review present, verdict present"))).to_contain_text("1TP")
     alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present")).click()
-    page.locator(".cases tr.pick", has_text="d5").click()
+    page.locator(".document-list tr", has_text="d5").click()
     page.get_by_role("button", name="Open in Review").click()
     said(page, "d5", "a", "absent")
 
@@ -234,7 +234,7 @@ def test_reload_and_back_come_to_the_same_document(page):
     expect(shown).to_have_text(first)
     page.wait_for_url(f"**document={first}**")
     visit(page, "Evaluate")
-    page.locator(".numbers").wait_for()
+    page.locator(".metrics").wait_for()
     debate = page.get_by_role("radio", name="Debate")
     debate.click()
     page.wait_for_url("**tab=debate**")
@@ -251,7 +251,7 @@ def test_reload_and_back_come_to_the_same_document(page):
     # one that this run does not have: the queue begins as ever
     page.goto(re.sub(r"(document|view)=[^&]*&?", "", page.url) + "&document=gone")
     expect(shown).not_to_have_text("gone")
-    expect(page.locator(".qi.on")).to_have_count(1)
+    expect(page.locator(".queue-row.selected")).to_have_count(1)
 
     visit(page, "Evaluate")
     debate.click()

@@ -19,7 +19,7 @@ ROOTS = "[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boole
 ENDED = f"""() => {ROOTS}.map(r => r.querySelector('[role=progressbar]')).filter(Boolean)
     .map(e => +e.getAttribute('aria-valuenow'))[0] ?? -1"""
 WORDS = (
-    f"""() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.talk .said')]).map(e => e.textContent).join(' ').length"""
+    f"""() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.turns .reply')]).map(e => e.textContent).join(' ').length"""
 )
 
 

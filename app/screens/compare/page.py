@@ -209,9 +209,9 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             [
                 {
                     "id": row.document_id,
-                    "words": confusion.excerpt(row.text),
-                    "mended": list(row.mended),
-                    "broken": list(row.broken),
+                    "excerpt": confusion.excerpt(row.text),
+                    "corrected": list(row.mended),
+                    "regressed": list(row.broken),
                 }
                 for row in rows
             ],

@@ -67,7 +67,7 @@ def errors(
 
 def _line(row: Mistake) -> dict[str, str]:
     words = [*(f"[{tag}]" for tag in row.tags), confusion.excerpt(row.text)]
-    return {"id": row.document_id, "words": " ".join(words)}
+    return {"id": row.document_id, "excerpt": " ".join(words)}
 
 
 def _clicked() -> None:

@@ -13,7 +13,7 @@ from core.codebook import Codebook, Kind
 from core.prompts.checking import Problem
 from core.services.codebooks.diff import Line
 from core.services.lab.history import VersionRow
-from core.services.lab.results import TrialResult
+from core.services.lab.results import EFFECT_ORDER, TrialResult
 
 _TEMPLATE = component("template_editor")
 _TEXTDIFF = component("text_diff")
@@ -46,7 +46,7 @@ def template_editor(
     """
     _TEMPLATE(
         key=key,
-        data={"text": text, "life": life, "name": name, "problems": [asdict(each) for each in problems], "room": 470},
+        data={"text": text, "life": life, "name": name, "problems": [asdict(each) for each in problems], "height": 470},
         on_text_change=on_text,
         on_go_change=on_go,
     )
@@ -54,7 +54,7 @@ def template_editor(
 
 def text_diff(lines: Sequence[Line], *, key: str) -> None:
     """Two texts with the line numbers of both, changed words marked."""
-    _TEXTDIFF(key=key, data={"lines": [asdict(line) for line in lines], "room": 470})
+    _TEXTDIFF(key=key, data={"lines": [asdict(line) for line in lines], "height": 470})
 
 
 def outcome(
@@ -74,12 +74,12 @@ def outcome(
     _OUTCOME(
         key=key,
         data={
-            "counts": {what: found.count(what) for what in ("broken", "fixed", "changed", "wrong", "same")},
+            "counts": {effect: found.count(effect) for effect in EFFECT_ORDER},
             "rows": [
                 {
                     "id": one.document_id,
-                    "what": one.effect,
-                    "words": words.get(one.document_id, ""),
+                    "effect": one.effect,
+                    "excerpt": words.get(one.document_id, ""),
                     "cells": [asdict(cell) for cell in one.cells],
                 }
                 for one in found.documents
@@ -87,13 +87,13 @@ def outcome(
             if rows
             else [],
             "sentence": found.sentence,
-            "told": told,
-            "few": few,
-            "measure": measure,
+            "note": told,
+            "warning": few,
+            "metric": measure,
             "kind": codebook.kind,
             "labels": label_data(codebook),
-            "picked": picked,
-            "forest": [
+            "selected": picked,
+            "score_changes": [
                 _forest(measure.rpartition(" ")[2] if codebook.kind == "rating" else "Macro F1", 0, found.change),
                 *(_forest(label.name, label.colour, label.change) for label in found.labels),
             ],
@@ -134,18 +134,18 @@ def history(
                     "parent": row.parent,
                     "depth": row.depth,
                     "note": row.note,
-                    "isDefault": row.default,
-                    "draft": row.draft,
-                    "open": row.name == opened,
+                    "is_default": row.default,
+                    "is_draft": row.draft,
+                    "is_open": row.name == opened,
                     "runs": _runs(row.runs),
                     "score": row.score.value.value if row.score else None,
                     "n": row.score.n if row.score else None,
                     "cost": row.score.cost_usd if row.score else None,
-                    "held": row.held_out.value.value if row.held_out else None,
+                    "held_out": row.held_out.value.value if row.held_out else None,
                 }
                 for row in rows
             ],
-            "measure": "share right" if kind == "rating" else "macro F1",
+            "metric": "share correct" if kind == "rating" else "macro F1",
             "promotable": promotable,
         },
         on_open_change=on_open,

@@ -75,9 +75,9 @@ def options_of(
             "children": [
                 {
                     "field": "_id", "colId": "_id", "headerName": "id", "minWidth": 54, "maxWidth": 112,
-                    "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.callback('short')"),
+                    "pinned": "left", "tooltipField": "_id", "valueFormatter": js("moot.callback('shortenId')"),
                     "cellClass": "id",
-                    "cellClassRules": {"shown": js("moot.callback('shown')")},
+                    "cellClassRules": {"focused": js("moot.callback('isFocused')")},
                 },
                 {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 100, "cellClass": "text",
                  "tooltipField": "_text"},
@@ -131,8 +131,8 @@ def options_of(
                  "tooltipField": "_why"},
                 {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
                  "cellClassRules": {"quiet": js("function(p){return p.value==='Pending'}")}},
-                {"field": "_act", "colId": "_act", "hide": True, "valueGetter": js("moot.callback('get')"),
-                 "valueSetter": js("moot.callback('set')")},
+                {"field": "_act", "colId": "_act", "hide": True, "valueGetter": js("moot.callback('getValue')"),
+                 "valueSetter": js("moot.callback('setValue')")},
             ],
         },
     ]  # fmt: skip
@@ -146,15 +146,15 @@ def options_of(
         "defaultColDef": {
             "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
             "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
-            "suppressKeyboardEvent": js("moot.callback('keyed')"),
+            "suppressKeyboardEvent": js("moot.callback('handleKey')"),
         },
         "columnTypes": {
             "moot": {
-                "valueGetter": js("moot.callback('get')"), "valueSetter": js("moot.callback('set')"),
+                "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')"),
                 "cellRenderer": "box", "editable": False, "resizable": False,
-                "cellClassRules": {"gold": js("moot.callback('flag', 'g')"),
-                                   "split": js("moot.callback('flag', 'd')"),
-                                   "edited": js("moot.callback('flag', 'e')")},
+                "cellClassRules": {"gold": js("moot.callback('isMarked', 'g')"),
+                                   "disputed": js("moot.callback('isMarked', 'd')"),
+                                   "edited": js("moot.callback('isMarked', 'e')")},
             }
         },
         "components": {
@@ -174,10 +174,10 @@ def options_of(
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
         },
         "getRowId": js("function(p){return p.data._id}"),
-        "onCellClicked": js("moot.listener('clicked')"),
-        "onGridReady": js("moot.listener('ready')"),
-        "onFirstDataRendered": js("moot.listener('fitted')"),
-        "onGridSizeChanged": js("moot.listener('roomed')"),
+        "onCellClicked": js("moot.listener('handleClick')"),
+        "onGridReady": js("moot.listener('start')"),
+        "onFirstDataRendered": js("moot.listener('fitIds')"),
+        "onGridSizeChanged": js("moot.listener('fitColumns')"),
         "rowSelection": {
             "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
         },

@@ -1,0 +1,267 @@
+// All debates in progress, a tile each. A debate that has ended keeps its tile until another one needs the place.
+
+import { button, el, icon, setText } from "./dom.js";
+import { formatPlural, formatRating } from "./format.js";
+import { compactValues, findLabel, presentLabels } from "./labels.js";
+import { avatar, findRole } from "./roles.js";
+
+/** @import { RunInfo } from "./debate.js" */
+/** @import { TileEvent } from "./live_client.js" */
+
+/**
+ * A tile with the times, in the browser's clock, at which its debate ended and until which it waits; 0 if neither.
+ * @typedef {TileEvent & { ended: number, until: number }} Tile
+ */
+/**
+ * @typedef {object} TileView
+ * @property {HTMLButtonElement} node
+ * @property {HTMLElement} id
+ * @property {HTMLElement} head
+ * @property {HTMLElement} progress
+ * @property {HTMLElement} text
+ * @property {string | null} shown The debate that it shows.
+ * @property {string} shownHead
+ */
+
+const ROWS_TO_STRETCH = 7;
+const TAIL_LENGTH = 42;
+
+export class DebateTiles {
+  /**
+   * @param {RunInfo} run
+   * @param {(id: string) => void} onPick
+   */
+  constructor(run, onPick) {
+    this.run = run;
+    this.onPick = onPick;
+    /** @type {Map<string, Tile>} */
+    this.tiles = new Map();
+    /** The debate in each place, null where a debate has been removed. @type {(string | null)[]} */
+    this.places = [];
+    /** @type {TileView[]} */
+    this.views = [];
+    /** Debates whose tile is drawn again. @type {Set<string>} */
+    this.changed = new Set();
+    this.columns = 0;
+    this.node = el("div", "tiles");
+    this.node.setAttribute("aria-label", "Debates in progress");
+    this.empty = el("div", "empty hidden", "No debate is in progress.");
+  }
+
+  /** Debates in the order of their places. */
+  get ids() {
+    return this.places.filter((id) => id !== null);
+  }
+
+  /** @param {string} id */
+  isRunning(id) {
+    const tile = this.tiles.get(id);
+    return tile !== undefined && !tile.status;
+  }
+
+  /**
+   * Add a debate, or a later state of it. If all places are taken, the debate that ended first loses its own.
+   *
+   * @param {TileEvent} event
+   * @param {number} capacity
+   * @param {string | null} kept A debate that does not lose its place.
+   */
+  set(event, capacity, kept) {
+    const id = event.document_id;
+    const known = this.tiles.get(id);
+    const now = performance.now();
+    this.tiles.set(id, {
+      ...event,
+      ended: event.status ? known?.ended || now : 0,
+      until: event.waiting ? now + 1000 * event.wait : 0,
+    });
+    this.changed.add(id);
+    if (this.places.includes(id)) return;
+    const free = this.places.indexOf(null);
+    if (free >= 0) this.places[free] = id;
+    else if (this.places.length < capacity) this.places.push(id);
+    else this.replaceEnded(id, kept);
+  }
+
+  /**
+   * @param {string} id
+   * @param {string | null} kept
+   */
+  replaceEnded(id, kept) {
+    const endedAt = (/** @type {string} */ other) => (other === kept ? Infinity : (this.tiles.get(other)?.ended ?? 0));
+    const ended = this.ids.filter((other) => this.tiles.get(other)?.status);
+    const oldest = ended.toSorted((a, b) => endedAt(a) - endedAt(b))[0];
+    if (oldest) {
+      this.places[this.places.indexOf(oldest)] = id;
+      this.tiles.delete(oldest);
+    } else if (this.tiles.get(id)?.status) this.tiles.delete(id);
+    else this.places.push(id);
+  }
+
+  /**
+   * Remove debates that have not ended and are not among these.
+   *
+   * @param {Set<string>} running
+   */
+  removeUnfinished(running) {
+    for (const id of this.tiles.keys()) {
+      if (running.has(id) || !this.isRunning(id)) continue;
+      this.tiles.delete(id);
+      this.places = this.places.map((other) => (other === id ? null : other));
+    }
+    if (!this.ids.length) this.places = [];
+  }
+
+  /** Return the debate to look at first: one that runs, else the last. */
+  first() {
+    return this.ids.find((id) => this.isRunning(id)) ?? this.ids.at(-1) ?? null;
+  }
+
+  /**
+   * Return a running debate to look at after another one, preferably one that has only just begun.
+   *
+   * @param {string} current
+   */
+  next(current) {
+    const turns = (/** @type {Tile} */ { progress }) => Object.values(progress).reduce((sum, share) => sum + share, 0);
+    const running = [...this.tiles.values()].filter(
+      (tile) => !tile.status && !tile.waiting && tile.document_id !== current,
+    );
+    running.sort((a, b) => Number(turns(a) === 0) - Number(turns(b) === 0) || turns(a) - turns(b));
+    return running[0]?.document_id ?? null;
+  }
+
+  /** Have the tiles with a countdown drawn again. Tells whether there are any. */
+  markWaiting() {
+    const waiting = [...this.tiles.values()].filter(({ until }) => until > 0);
+    for (const { document_id: id } of waiting) this.changed.add(id);
+    return waiting.length > 0;
+  }
+
+  /** Return how many tiles are beside each other. Counted when it is needed, as asking costs a layout. */
+  countColumns() {
+    this.columns ||= getComputedStyle(this.node).gridTemplateColumns.split(" ").length;
+    return this.columns;
+  }
+
+  /**
+   * @param {string | null} selected
+   * @param {boolean} visible
+   */
+  draw(selected, visible) {
+    while (this.views.length < this.places.length) this.addView();
+    for (const view of this.views.splice(this.places.length)) view.node.remove();
+    this.places.forEach((id, place) => {
+      const view = this.views[place];
+      const tile = id === null ? undefined : this.tiles.get(id);
+      view.node.classList.toggle("selected", tile !== undefined && id === selected);
+      if (view.shown !== id || (id !== null && this.changed.has(id))) this.drawTile(view, id, tile);
+    });
+    this.changed.clear();
+    this.node.classList.toggle("hidden", !visible || !this.places.length);
+    this.empty.classList.toggle("hidden", !visible || this.places.length > 0);
+    this.node.classList.toggle("full", this.places.length >= ROWS_TO_STRETCH * this.countColumns());
+  }
+
+  addView() {
+    const id = el("span", "id ellipsis");
+    const head = el("div", "tile-head");
+    const progress = el("div", "tile-progress", ...[...this.run.roles.values()].map(({ colour }) => el("i", colour)));
+    const text = el("div", "tile-text ellipsis");
+    const pick = () => {
+      if (view.shown !== null) this.onPick(view.shown);
+    };
+    const node = button("tile", pick, head, progress, text);
+    /** @type {TileView} */
+    const view = { node, id, head, progress, text, shown: null, shownHead: "" };
+    this.views.push(view);
+    this.node.append(node);
+  }
+
+  /**
+   * @param {TileView} view
+   * @param {string | null} id
+   * @param {Tile | undefined} tile
+   */
+  drawTile(view, id, tile) {
+    view.shown = id;
+    view.progress.classList.toggle("hidden", !tile);
+    if (!tile || id === null) {
+      view.shownHead = "";
+      view.head.replaceChildren();
+      setText(view.text, "");
+      return;
+    }
+    const { roles, labels, kind } = this.run;
+    const present = tile.status === "verdict" ? presentLabels(tile.values, kind) : tile.labels;
+    const role = tile.role ? findRole(roles, tile.role) : null;
+    const head = JSON.stringify([id, present, tile.status, tile.role, Boolean(tile.waiting)]);
+    if (view.shownHead !== head) {
+      view.shownHead = head;
+      setText(view.id, id);
+      view.id.title = id;
+      view.head.replaceChildren(view.id, ...compactValues(present, tile.values, labels, kind), symbolOf(tile, role));
+    }
+    [...roles.values()].forEach(({ role: name }, index) => {
+      const bar = /** @type {HTMLElement | undefined} */ (view.progress.children[index]);
+      bar?.style.setProperty("--share", String(tile.status ? 1 : (tile.progress[name] ?? 0)));
+    });
+    const { text, tone } = this.describe(tile, present);
+    setText(view.text, text.replace(/\*\*|```/g, ""));
+    view.text.className = `tile-text ellipsis ${tone}`;
+    const state = tile.status ?? (role ? `${role.name} speaking` : "waiting");
+    view.node.setAttribute("aria-label", `Debate ${id}, ${state}`);
+  }
+
+  /**
+   * @param {Tile} tile
+   * @param {string[]} present
+   * @returns {{ text: string, tone: string }}
+   */
+  describe(tile, present) {
+    if (tile.status === "verdict") return { text: this.describeVerdict(tile, present), tone: "right" };
+    if (tile.status) {
+      const text = tile.reason ? `${tile.status}: ${tile.reason}` : tile.status;
+      return { text, tone: tile.status === "failed" ? "wrong" : "unres" };
+    }
+    if (tile.waiting) {
+      const seconds = Math.ceil((tile.until - performance.now()) / 1000);
+      if (seconds <= 0) tile.until = 0;
+      return { text: seconds > 0 ? `${tile.waiting}, retry in ${seconds} s` : tile.waiting, tone: "muted" };
+    }
+    const { tail } = tile;
+    if (!tail) return { text: tile.role ? "reading" : "", tone: "muted" };
+    return { text: tail.length > TAIL_LENGTH ? `…${tail.slice(-TAIL_LENGTH).replace(/^\S*\s/, "")}` : tail, tone: "" };
+  }
+
+  /**
+   * @param {Tile} tile
+   * @param {string[]} present
+   */
+  describeVerdict({ values }, present) {
+    const { labels, kind } = this.run;
+    if (kind === "multilabel") return `decided, ${formatPlural(present.length, "label")}`;
+    const names = present.map((id) => findLabel(labels, id).name);
+    const rated = present.map((id, index) => `${names[index]} ${formatRating(values?.[id])}`);
+    return `decided: ${(kind === "choice" ? names : rated).join(", ")}`;
+  }
+}
+
+/**
+ * Return the icon of a debate that has ended.
+ *
+ * @param {"verdict" | "unresolved" | "failed"} status
+ */
+export function statusIcon(status) {
+  if (status === "verdict") return icon("done", "right");
+  return status === "unresolved" ? icon("help", "unres") : icon("fail", "wrong");
+}
+
+/**
+ * @param {Tile} tile
+ * @param {import("./roles.js").Role | null} role
+ */
+function symbolOf({ status, waiting }, role) {
+  if (status) return statusIcon(status);
+  return waiting || !role ? icon("clock", "muted") : avatar(role, { small: true });
+}

@@ -1,0 +1,58 @@
+// A debate as a list of turns with the verdict below them.
+
+import { el } from "./dom.js";
+import { TurnView } from "./turn_view.js";
+import { verdictNodes } from "./verdict.js";
+
+/** @import { Debate, TurnEvent, VerdictEvent } from "./debate.js" */
+
+export class DebateView {
+  /** @param {Debate} debate */
+  constructor(debate) {
+    this.debate = debate;
+    /** @type {Map<number, TurnView>} */
+    this.views = new Map();
+    /** @type {Set<string>} */
+    this.hiddenRoles = new Set();
+    this.verdict = el("div", "verdict hidden");
+    this.node = el("div", "", this.verdict);
+  }
+
+  /**
+   * Show a turn, or a later state of it.
+   *
+   * @param {TurnEvent} event
+   */
+  showTurn(event) {
+    const disputed = [...this.debate.disputed].join();
+    const turn = this.debate.addTurn(event);
+    let view = this.views.get(turn.turn);
+    if (!view) {
+      view = new TurnView(this.debate);
+      this.views.set(turn.turn, view);
+      const next = Math.min(...[...this.views.keys()].filter((number) => number > turn.turn));
+      this.node.insertBefore(view.node, this.views.get(next)?.node ?? this.verdict);
+    }
+    view.update(turn);
+    if (disputed !== [...this.debate.disputed].join()) this.redrawReplies();
+    view.node.classList.toggle("hidden", this.hiddenRoles.has(turn.role));
+  }
+
+  /** Draw complete replies again, as their quotes show which labels are disputed. */
+  redrawReplies() {
+    for (const view of this.views.values()) if (view.turn?.done) view.drawReply(view.turn);
+  }
+
+  /** @param {VerdictEvent} verdict */
+  showVerdict(verdict) {
+    this.debate.verdict = verdict;
+    this.verdict.classList.remove("hidden");
+    this.verdict.replaceChildren(...verdictNodes(verdict, this.debate.run));
+  }
+
+  /** @param {Iterable<string>} roles */
+  hideRoles(roles) {
+    this.hiddenRoles = new Set(roles);
+    for (const { node, role } of this.views.values()) node.classList.toggle("hidden", this.hiddenRoles.has(role));
+  }
+}

@@ -1,0 +1,139 @@
+// Show quotes in the texts that they come from. Where a quote is was found out by the studio (core/debate/locating.py).
+
+import { el } from "./dom.js";
+import { findLabel, labelName } from "./labels.js";
+
+/** @import { Labels } from "./labels.js" */
+
+/**
+ * A quote that an agent offers for an item. `start` and `end` are its place in a field of the document, `reply_start`
+ * and `reply_end` its place in the reply. All four count code points, and are -1 where there is no such place.
+ *
+ * @typedef {object} Evidence
+ * @property {string} item
+ * @property {string} quote
+ * @property {string} field
+ * @property {number} start
+ * @property {number} end
+ * @property {"exact" | "fuzzy" | "missing"} match
+ * @property {number} reply_start
+ * @property {number} reply_end
+ */
+/**
+ * A passage of a text, in UTF-16 units.
+ * @typedef {{ start: number, end: number }} Span
+ */
+
+/**
+ * Return a function that converts code points, which Python counts, to UTF-16 units, which JavaScript counts.
+ *
+ * @param {string} text
+ * @returns {(codePoints: number) => number}
+ */
+export function toUtf16(text) {
+  if (!/[\ud800-\udbff]/.test(text)) return (codePoints) => codePoints;
+  /** @type {number[]} */
+  const positions = [];
+  let position = 0;
+  for (const character of text) {
+    positions.push(position);
+    position += character.length;
+  }
+  positions.push(position);
+  return (codePoints) => positions[Math.max(0, Math.min(codePoints, positions.length - 1))];
+}
+
+/**
+ * Split a text at its spans. Where spans overlap, the shortest one counts. `ending` are the spans that end with a part.
+ *
+ * @template {Span} S
+ * @param {string} text
+ * @param {S[]} spans
+ * @returns {{ text: string, span: S | null, ending: S[] }[]}
+ */
+export function splitAtSpans(text, spans) {
+  const valid = spans.filter(({ start, end }) => start >= 0 && start < end && end <= text.length);
+  const cuts = new Set([0, text.length, ...valid.flatMap(({ start, end }) => [start, end])]);
+  const points = [...cuts].sort((a, b) => a - b);
+  return points.slice(1).map((end, index) => {
+    const start = points[index];
+    const covering = valid.filter((span) => span.start <= start && span.end >= end);
+    covering.sort((a, b) => a.end - a.start - (b.end - b.start));
+    return {
+      text: text.slice(start, end),
+      span: covering[0] ?? null,
+      ending: valid.filter((span) => span.end === end),
+    };
+  });
+}
+
+/**
+ * Create a document, field by field. Evidence is tinted, underlined and numbered in the colours of its labels.
+ *
+ * @param {Record<string, string>} fields
+ * @param {Iterable<Evidence>} evidence
+ * @param {Labels} labels
+ * @param {Set<string>} disputed Items whose evidence is underlined with dashes.
+ * @returns {Node[]}
+ */
+export function documentNodes(fields, evidence, labels, disputed) {
+  const names = Object.keys(fields);
+  const found = [...evidence].filter(isSupported);
+  return names.flatMap((name) => {
+    const own = names.length > 1 ? found.filter(({ field }) => field === name) : found;
+    const body = el("div", "document", ...fieldNodes(fields[name], own, labels, disputed));
+    return names.length > 1 ? [el("h3", "", name), body] : [body];
+  });
+}
+
+/**
+ * @param {string} text
+ * @param {Evidence[]} evidence
+ * @param {Labels} labels
+ * @param {Set<string>} disputed
+ * @returns {Node[]}
+ */
+function fieldNodes(text, evidence, labels, disputed) {
+  const position = toUtf16(text);
+  const unique = new Map(evidence.map(({ item, start, end }) => [`${item}:${start}:${end}`, { item, start, end }]));
+  const spans = [...unique.values()].map(({ item, start, end }) => ({
+    start: position(start),
+    end: position(end),
+    label: findLabel(labels, item),
+    disputed: disputed.has(item),
+  }));
+  return splitAtSpans(text, spans).map((part) => {
+    if (!part.span) return document.createTextNode(part.text);
+    const { label } = part.span;
+    const node = el("span", `evidence l${label.colour}${part.span.disputed ? " disputed" : ""}`, part.text);
+    node.title = label.name + (part.span.disputed ? " (disputed)" : "");
+    const digits = new Set(part.ending.map((span) => span.label.digit).filter(Boolean));
+    if (digits.size) node.append(el("sup", "", [...digits].join(",")));
+    return node;
+  });
+}
+
+/**
+ * Tell whether the quoted words are in the document.
+ *
+ * @param {Evidence} evidence
+ */
+export function isSupported({ start, match }) {
+  return start >= 0 && match !== "missing";
+}
+
+/**
+ * Create the list of quotes that are not in the document, or null if all are.
+ *
+ * @param {Evidence[]} evidence
+ * @param {Labels} labels
+ */
+export function unsupportedQuotes(evidence, labels) {
+  const missing = new Map(evidence.filter((one) => !isSupported(one)).map((one) => [`${one.item}:${one.quote}`, one]));
+  if (!missing.size) return null;
+  const quotes = [...missing.values()].flatMap(({ item, quote }) => [
+    labelName(findLabel(labels, item)),
+    el("span", "unsupported quote", quote),
+  ]);
+  return el("div", "unsupported-quotes", "Not in the text:", ...quotes);
+}

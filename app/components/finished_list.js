@@ -1,0 +1,114 @@
+// The finished debates of a run, a page at a time, with a search.
+
+import { button, el, icon, setText } from "./dom.js";
+import { formatCount } from "./format.js";
+import { compactValues, presentLabels } from "./labels.js";
+import { statusIcon } from "./debate_tiles.js";
+
+/** @import { RunInfo } from "./debate.js" */
+/** @import { FinishedPage, FinishedQuery, FinishedRow } from "./live_client.js" */
+
+const PAGE_SIZE = 50;
+const TYPING_MS = 180;
+const STATUSES = [
+  ["", "All"],
+  ["verdict", "Decided"],
+  ["unresolved", "Unresolved"],
+  ["failed", "Failed"],
+];
+
+export class FinishedList {
+  /**
+   * @param {RunInfo} run
+   * @param {object} callbacks
+   * @param {(query: FinishedQuery) => void} callbacks.onQuery
+   * @param {(id: string) => void} callbacks.onPick
+   */
+  constructor(run, { onQuery, onPick }) {
+    this.run = run;
+    this.onQuery = onQuery;
+    this.onPick = onPick;
+    /** @type {FinishedQuery} */
+    this.query = { query: "", status: "", offset: 0 };
+    /** @type {FinishedRow[]} */
+    this.page = [];
+    this.rows = el("div", "rows");
+    this.range = el("span");
+    const { rows, range } = this;
+    this.newer = button("button", () => this.request({ offset: Math.max(0, this.query.offset - PAGE_SIZE) }), "Newer");
+    this.older = button("button", () => this.request({ offset: this.query.offset + this.page.length }), "Older");
+    const search = el("div", "search", icon("search"), this.createInput(), this.createFilter());
+    const pagination = el("div", "pagination", range, el("span", "row push", this.newer, this.older));
+    this.node = el("div", "finished hidden", search, rows, pagination);
+  }
+
+  createInput() {
+    const input = el("input");
+    input.type = "search";
+    input.placeholder = "Find a document";
+    input.setAttribute("aria-label", "Find a finished debate");
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    input.oninput = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.request({ query: input.value, offset: 0 }), TYPING_MS);
+    };
+    return input;
+  }
+
+  createFilter() {
+    const options = STATUSES.map(([value, name]) => {
+      const option = el("option", "", name);
+      option.value = value;
+      return option;
+    });
+    const select = el("select", "", ...options);
+    select.setAttribute("aria-label", "Status");
+    select.onchange = () => this.request({ status: select.value, offset: 0 });
+    return select;
+  }
+
+  /** Debates on this page. */
+  get ids() {
+    return this.page.map((row) => row.document_id);
+  }
+
+  /** @param {Partial<FinishedQuery>} [change] */
+  request(change = {}) {
+    this.query = { ...this.query, ...change };
+    this.onQuery(this.query);
+  }
+
+  /**
+   * @param {FinishedPage} page
+   * @param {string | null} selected
+   */
+  show({ query, status, offset, total, rows }, selected) {
+    this.query = { query, status, offset };
+    this.page = rows;
+    this.rows.replaceChildren(...rows.map((row) => this.createRow(row)));
+    if (!rows.length) {
+      this.rows.append(el("div", "empty", query ? "No finished debate matches." : "No debate has ended yet."));
+    }
+    const last = offset + rows.length;
+    setText(this.range, total ? `${formatCount(offset + 1)} to ${formatCount(last)} of ${formatCount(total)}` : "");
+    this.newer.disabled = offset === 0;
+    this.older.disabled = last >= total;
+    this.select(selected);
+  }
+
+  /** @param {string | null} id */
+  select(id) {
+    this.page.forEach((row, index) => {
+      this.rows.children[index]?.classList.toggle("selected", row.document_id === id);
+    });
+  }
+
+  /** @param {FinishedRow} row */
+  createRow({ document_id: id, status, values, text_start: text }) {
+    const { labels, kind } = this.run;
+    const compact = compactValues(presentLabels(values, kind), values, labels, kind);
+    const head = el("div", "finished-head", el("span", "id ellipsis", id), ...compact, statusIcon(status));
+    return button("finished-row", () => this.onPick(id), head, el("div", "finished-text ellipsis", text));
+  }
+}

@@ -1,0 +1,202 @@
+// The connection to the studio over which debates are followed live (`app/live.py`).
+//
+// The studio sends only what this connection lacks. So the client counts how much of each turn it has, in cursors, and
+// sends them whenever it connects again. Neither a reload nor a lost connection then loses or repeats a word.
+
+/** @import { DocumentData, TurnEvent, VerdictEvent } from "./debate.js" */
+/** @import { Values } from "./labels.js" */
+
+/**
+ * @typedef {object} RunStatusEvent
+ * @property {"run_status"} kind
+ * @property {"queued" | "running" | "paused" | "done" | "stopped" | "failed"} state
+ * @property {number} documents
+ * @property {number} verdicts
+ * @property {number} unresolved
+ * @property {number} failed
+ * @property {number} in_flight
+ * @property {number} calls
+ * @property {number} cached_calls
+ * @property {number | null} cost_usd
+ * @property {number} seconds
+ * @property {number} rate Documents per minute.
+ * @property {number | null} eta_seconds
+ * @property {string} message
+ * @property {string} stop_code Why the run does not move.
+ */
+/**
+ * A debate in short. `status` and `values` are set when it has ended.
+ *
+ * @typedef {object} TileEvent
+ * @property {"tile"} kind
+ * @property {string} document_id
+ * @property {Record<string, number>} progress Share of the expected turns by role.
+ * @property {string[]} labels
+ * @property {string} role
+ * @property {string} tail The end of the reply that is being written.
+ * @property {string} waiting
+ * @property {number} wait Seconds.
+ * @property {"verdict" | "unresolved" | "failed"} [status]
+ * @property {Values} [values]
+ * @property {string} [reason]
+ */
+/** @typedef {TurnEvent | VerdictEvent | RunStatusEvent | TileEvent} LiveEvent */
+/** @typedef {{ query: string, status: string, offset: number }} FinishedQuery */
+/**
+ * @typedef {object} FinishedRow
+ * @property {string} document_id
+ * @property {"verdict" | "unresolved" | "failed"} status
+ * @property {Values} values
+ * @property {string} text_start The beginning of the text.
+ */
+/** @typedef {{ type: "snapshot", board: string, document?: DocumentData | null, events: LiveEvent[] }} Snapshot */
+/** @typedef {{ type: "batch", events: LiveEvent[] }} Batch */
+/** @typedef {FinishedQuery & { type: "finished", total: number, rows: FinishedRow[] }} FinishedPage */
+/** @typedef {{ type: "gone" }} Gone */
+/** @typedef {Snapshot | Batch | FinishedPage | Gone} LiveMessage */
+/**
+ * "open": connected. "lost": the client connects again in some seconds. "refused": the page has no access.
+ * @typedef {"open" | "lost" | "refused"} ConnectionState
+ */
+
+const ADDRESS = "/moot/live";
+const RETRY_SECONDS = [0.3, 0.6, 1.2, 2.5, 5, 8];
+const REFUSED_CODE = 4401;
+const OPEN = 1;
+
+export class LiveClient {
+  /**
+   * @param {object} options
+   * @param {string} options.run
+   * @param {string} options.ticket
+   * @param {() => void} options.onMessage Called when there is something to `read`.
+   * @param {(state: ConnectionState, seconds: number) => void} [options.onConnection]
+   * @param {(address: string) => WebSocket} [options.connect]
+   */
+  constructor({ run, ticket, onMessage, onConnection = () => {}, connect = openSocket }) {
+    this.run = run;
+    this.address = `${ADDRESS}?ticket=${ticket}`;
+    this.onMessage = onMessage;
+    this.onConnection = onConnection;
+    this.openSocket = connect;
+    /** The debate that is followed in full. @type {string | null} */
+    this.document = null;
+    /** What the studio calls this state of the run. Cursors of another one are not valid. */
+    this.board = "";
+    /** How much is known of each turn: the attempt and the characters. @type {Map<number, [number, number]>} */
+    this.cursors = new Map();
+    /** @type {LiveMessage[]} */
+    this.inbox = [];
+    this.attempts = 0;
+    this.closed = false;
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+  }
+
+  connect() {
+    const socket = this.openSocket(this.address);
+    this.socket = socket;
+    socket.onopen = () => {
+      this.watch();
+      this.onConnection("open", 0);
+    };
+    socket.onmessage = ({ data }) => {
+      this.attempts = 0;
+      this.inbox.push(JSON.parse(data));
+      this.onMessage();
+    };
+    socket.onclose = ({ code }) => this.reconnect(code === REFUSED_CODE);
+  }
+
+  /** @param {boolean} refused */
+  reconnect(refused) {
+    this.socket = null;
+    if (this.closed) return;
+    const last = RETRY_SECONDS.length - 1;
+    const seconds = refused
+      ? RETRY_SECONDS[last]
+      : RETRY_SECONDS[Math.min(this.attempts, last)] * (0.8 + 0.4 * Math.random());
+    this.attempts += 1;
+    if (refused) this.onConnection("refused", seconds);
+    else if (this.attempts > 1) this.onConnection("lost", seconds);
+    this.timer = setTimeout(() => this.connect(), 1000 * seconds);
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.socket?.close();
+  }
+
+  /**
+   * Follow a debate from its first word on, and no other one any more.
+   *
+   * @param {string | null} document
+   */
+  follow(document) {
+    this.document = document;
+    this.cursors.clear();
+    this.watch();
+  }
+
+  /**
+   * Ask for a page of finished debates.
+   *
+   * @param {FinishedQuery} query
+   */
+  listFinished({ query, status, offset }) {
+    this.send({ type: "finished", query, status, offset });
+  }
+
+  watch() {
+    const cursors = Object.fromEntries([...this.cursors].map(([turn, cursor]) => [`${this.document}/${turn}`, cursor]));
+    this.send({ type: "watch", run: this.run, focus: this.document, board: this.board, cursors });
+  }
+
+  /** @param {object} message */
+  send(message) {
+    if (this.socket?.readyState === OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  /**
+   * Return the messages since the last call. Turns are those of the debate that is followed, without gaps.
+   *
+   * @returns {LiveMessage[]}
+   */
+  read() {
+    return this.inbox.splice(0).map((message) => {
+      if (message.type === "snapshot" && message.board !== this.board) {
+        this.cursors.clear();
+        this.board = message.board;
+      }
+      if (!("events" in message)) return message;
+      return { ...message, events: message.events.filter((event) => event.kind !== "turn" || this.advance(event)) };
+    });
+  }
+
+  /**
+   * Move the cursor of a turn on. Sets `restart` if the text begins again. A gap is asked for and gives false.
+   *
+   * @param {TurnEvent} event
+   */
+  advance(event) {
+    if (event.document_id !== this.document) return false;
+    const cursor = this.cursors.get(event.turn);
+    event.restart = cursor?.[0] !== event.attempt || cursor[1] !== event.offset;
+    if (event.restart && event.offset !== 0) {
+      this.cursors.delete(event.turn);
+      this.watch();
+      return false;
+    }
+    this.cursors.set(event.turn, [event.attempt, event.end]);
+    return true;
+  }
+}
+
+/** @param {string} address */
+function openSocket(address) {
+  const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+  return new WebSocket(`${scheme}//${location.host}${address}`);
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { texts } from "./dom.js";
+import { Debate } from "../../app/components/debate.js";
+import { DebateView } from "../../app/components/debate_view.js";
+import { labelTable } from "../../app/components/label_table.js";
+import { describeInputs } from "../../app/components/turn_view.js";
+import { makeEvidence, makeRun, makeTurn } from "./factories.js";
+
+function makeView(kind) {
+  return new DebateView(new Debate("d1", makeRun(kind)));
+}
+
+test("a choice has one label, however it was sent", () => {
+  const debate = new Debate("d1", makeRun("choice"));
+  assert.deepEqual(debate.addTurn(makeTurn(0, "extractor", { values: { label: "b" } })).labels, ["b"]);
+  assert.equal(debate.addTurn(makeTurn(1, "critic", { labels: [] })).labels, null);
+});
+
+test("evidence of a choice counts for the chosen label", () => {
+  const debate = new Debate("d1", makeRun("choice"));
+  debate.addTurn(makeTurn(0, "extractor", { values: { label: "b" }, evidence: [makeEvidence("label", "x", 0)] }));
+  assert.deepEqual(
+    debate.evidence.map(({ item }) => item),
+    ["b"],
+  );
+});
+
+test("labels are disputed when replies differ", () => {
+  const debate = new Debate("d1", makeRun());
+  debate.addTurn(makeTurn(0, "extractor", { labels: ["a", "b"] }));
+  debate.addTurn(makeTurn(1, "critic", { labels: null }));
+  assert.deepEqual(debate.disputed, new Set());
+  debate.addTurn(makeTurn(2, "judge", { labels: ["a"] }));
+  assert.deepEqual(debate.disputed, new Set(["b"]));
+});
+
+test("ratings are disputed when they differ", () => {
+  const debate = new Debate("d1", makeRun("rating"));
+  debate.addTurn(makeTurn(0, "extractor", { values: { a: 3, b: null } }));
+  debate.addTurn(makeTurn(1, "judge", { values: { a: 4, b: 2 } }));
+  assert.deepEqual(debate.disputed, new Set(["a"]));
+});
+
+test("text is appended, and begins again with a restart", () => {
+  const view = makeView();
+  const part = (text, fields) => view.showTurn(makeTurn(0, "extractor", { text, done: false, ...fields }));
+  part("Hello **wor", { restart: true });
+  part("ld** and\nmore");
+  assert.deepEqual(texts(view.node, ".reply"), ["Hello world and\nmore"]);
+  assert.deepEqual(texts(view.node, ".reply b"), ["world"]);
+  assert.deepEqual(texts(view.node, ".turn-state"), ["speaking"]);
+  part("Again", { restart: true });
+  assert.deepEqual(texts(view.node, ".reply"), ["Again"]);
+  part("", { done: true });
+  assert.deepEqual(texts(view.node, ".turn-state"), []);
+});
+
+test("turns are in their order, with hidden roles left out", () => {
+  const view = makeView();
+  view.hideRoles(["critic"]);
+  view.showTurn(makeTurn(2, "judge", { restart: true }));
+  view.showTurn(makeTurn(1, "critic", { restart: true }));
+  view.showTurn(makeTurn(0, "extractor", { restart: true }));
+  assert.deepEqual(texts(view.node, ".turn .role-name"), ["Extractor", "Critic", "Judge"]);
+  assert.deepEqual(texts(view.node, ".turn:not(.hidden) .role-name"), ["Extractor", "Judge"]);
+});
+
+test("a decision says what a turn keeps, adds and removes", () => {
+  const view = makeView();
+  view.showTurn(makeTurn(0, "extractor", { labels: ["a", "b"] }));
+  view.showTurn(makeTurn(1, "critic", { labels: ["c", "a"] }));
+  view.showTurn(makeTurn(2, "judge", { labels: [] }));
+  assert.deepEqual(texts(view.node, ".decision"), [
+    "assignsFoodService",
+    "keepsFoodaddsPriceremovesService",
+    "removesFoodServicePrice",
+  ]);
+});
+
+test("quotes of earlier replies show a later dispute", () => {
+  const view = makeView();
+  const text = 'Food: "good"';
+  const evidence = [makeEvidence("a", "good", 0, text.indexOf("good"))];
+  view.showTurn(makeTurn(0, "extractor", { text, labels: ["a"], evidence }));
+  assert.equal(view.node.querySelectorAll(".evidence.disputed").length, 0);
+  view.showTurn(makeTurn(1, "judge", { labels: [] }));
+  assert.equal(view.node.querySelectorAll(".evidence.disputed").length, 1);
+});
+
+test("a verdict shows why items are unresolved", () => {
+  const view = makeView();
+  const reasons = { a: "no list", b: "no list" };
+  view.showVerdict({
+    kind: "verdict",
+    document_id: "d1",
+    status: "unresolved",
+    values: {},
+    reasons,
+    notes: [],
+    error: "",
+  });
+  assert.equal(view.verdict.textContent, "unresolvedno list");
+  view.showVerdict({
+    kind: "verdict",
+    document_id: "d1",
+    status: "failed",
+    values: {},
+    reasons: {},
+    notes: [],
+    error: "503",
+  });
+  assert.equal(view.verdict.textContent, "failed503");
+});
+
+test("inputs of a turn are named", () => {
+  const run = makeRun();
+  const inputs = (role, ...from) => describeInputs(makeTurn(3, role, { replies_to: from }), run.roles);
+  assert.equal(inputs("critic", "extractor"), "replies to Extractor");
+  assert.equal(inputs("judge", "extractor", "critic"), "weighs both replies");
+  assert.equal(inputs("critic", "critic"), "revises its own reply");
+  assert.equal(inputs("critic"), "");
+  assert.equal(inputs("x", "a", "b", "c"), "replies to A, B and C");
+  assert.equal(inputs("x", "a", "b", "c", "d", "e"), "replies to 5 others");
+});
+
+test("the label table shows marks and evidence", () => {
+  const run = makeRun();
+  const debate = new Debate("d1", run);
+  const evidence = [makeEvidence("a", "good", 0), makeEvidence("b", "gone", -1)];
+  debate.addTurn(makeTurn(0, "extractor", { labels: ["a", "b"], evidence }));
+  debate.addTurn(makeTurn(1, "judge", { labels: ["a", "b"] }));
+  const cells = () => texts(labelTable(debate, run, new Set()), "tr td:last-child");
+  assert.deepEqual(cells(), ["1 quote", "not in the text", ""]);
+  debate.verdict = { values: { a: true, b: false, c: null } };
+  assert.deepEqual(cells(), ["1 kept", "removed", "unresolved"]);
+  assert.equal(labelTable(debate, run, new Set()).querySelectorAll("th .avatar").length, 2); // the critic assigned none
+});

@@ -1,0 +1,18 @@
+// A document for tests of modules that create nodes. Import this before them.
+
+import { JSDOM } from "jsdom";
+
+const { window } = new JSDOM("<!doctype html><body></body>", {
+  url: "http://127.0.0.1:8501/",
+  pretendToBeVisual: true,
+});
+
+for (const name of ["document", "window", "Node", "Element", "HTMLElement", "sessionStorage", "location"]) {
+  Object.defineProperty(globalThis, name, { value: name === "window" ? window : window[name], configurable: true });
+}
+globalThis.getComputedStyle = window.getComputedStyle.bind(window);
+
+/** Return the texts of all nodes that match a selector. */
+export function texts(node, selector) {
+  return [...node.querySelectorAll(selector)].map(({ textContent }) => textContent);
+}

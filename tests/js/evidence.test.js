@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { texts } from "./dom.js";
+import { documentNodes, splitAtSpans, toUtf16, unsupportedQuotes } from "../../app/components/evidence.js";
+import { replyNodes } from "../../app/components/reply_text.js";
+import { createLabels } from "../../app/components/labels.js";
+import { LABELS, makeEvidence } from "./factories.js";
+
+const labels = createLabels(LABELS);
+
+function draw(nodes) {
+  const node = document.createElement("div");
+  node.append(...nodes);
+  return node;
+}
+
+test("positions count code points in Python and UTF-16 units here", () => {
+  const position = toUtf16("a😀b");
+  assert.deepEqual([0, 1, 2, 3, 9].map(position), [0, 1, 3, 4, 4]);
+  assert.equal(toUtf16("plain")(3), 3);
+});
+
+test("where spans overlap, the shortest one counts", () => {
+  const outer = { start: 0, end: 6 };
+  const inner = { start: 2, end: 4 };
+  const parts = splitAtSpans("abcdefgh", [outer, inner]);
+  assert.deepEqual(
+    parts.map(({ text, span }) => [text, span]),
+    [
+      ["ab", outer],
+      ["cd", inner],
+      ["ef", outer],
+      ["gh", null],
+    ],
+  );
+  assert.deepEqual(parts[1].ending, [inner]);
+});
+
+test("spans outside of the text are left out", () => {
+  const parts = splitAtSpans("abc", [
+    { start: -1, end: 2 },
+    { start: 1, end: 9 },
+    { start: 2, end: 2 },
+  ]);
+  assert.deepEqual(
+    parts.map(({ text }) => text),
+    ["abc"],
+  );
+});
+
+test("evidence is marked after an emoji, with the digit of its label", () => {
+  const evidence = [makeEvidence("b", "rude", 2), makeEvidence("b", "rude", 2)];
+  const node = draw(documentNodes({ text: "😀 rude staff" }, evidence, labels, new Set(["b"])));
+  assert.deepEqual(texts(node, ".evidence"), ["rude2"]);
+  assert.ok(node.querySelector(".evidence.l2.disputed"));
+});
+
+test("fields have headings if there are several", () => {
+  const node = draw(documentNodes({ title: "A", text: "B" }, [], labels, new Set()));
+  assert.deepEqual(texts(node, "h3"), ["title", "text"]);
+});
+
+test("quotes that are not in the text are listed once", () => {
+  const missing = makeEvidence("a", "stale bread", -1);
+  const node = unsupportedQuotes([missing, missing, makeEvidence("a", "x", 0)], labels);
+  assert.deepEqual(texts(node, ".unsupported"), ["stale bread"]);
+  assert.equal(unsupportedQuotes([], labels), null);
+});
+
+test("hostile texts stay text", () => {
+  const text = '<img src=x onerror="alert(1)">';
+  const evidence = [makeEvidence("a", "<img", 0, 0)];
+  const node = draw([...documentNodes({ text }, evidence, labels, new Set()), ...replyNodes(text, labels, evidence)]);
+  assert.equal(node.querySelectorAll("img").length, 0);
+  assert.ok(node.textContent.includes("onerror"));
+});
+
+test("a reply shows its quotes, bold words and leading label names", () => {
+  const text = 'Food: "good" and **very** cheap\n- Price - fine';
+  const quotes = [makeEvidence("a", "good", 3, 7), makeEvidence("c", "fine", -1, text.indexOf("fine"))];
+  const node = draw(replyNodes(text, labels, quotes));
+  assert.deepEqual(texts(node, ".evidence.l1"), ["good"]);
+  assert.deepEqual(texts(node, ".unsupported"), ["fine"]);
+  assert.deepEqual(texts(node, "b"), ["Food:", "very", "Price"]);
+});
+
+test("label names are no patterns", () => {
+  const odd = createLabels([{ id: "x", name: "C++ (a|b)", colour: 1 }]);
+  const node = draw(replyNodes("C++ (a|b): yes", odd));
+  assert.deepEqual(texts(node, "b"), ["C++ (a|b):"]);
+  assert.deepEqual(texts(draw(replyNodes("no labels: here", createLabels([]))), "b"), []);
+});

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "./dom.js";
+import { compactValues, createLabels, disputedItems, findLabel, presentLabels } from "../../app/components/labels.js";
+import { LABELS } from "./factories.js";
+
+test("labels have colours and keys", () => {
+  const many = createLabels(Array.from({ length: 10 }, (_, index) => ({ id: String(index), name: "x", colour: 0 })));
+  assert.deepEqual([many.get("0").colour, many.get("7").colour, many.get("8").colour], [1, 8, 1]);
+  assert.deepEqual([many.get("8").digit, many.get("9").digit], ["9", ""]);
+});
+
+test("an unknown label has no colour", () => {
+  assert.equal(findLabel(createLabels(LABELS), "gone").colour, 0);
+});
+
+test("labels are present by kind of codebook", () => {
+  assert.deepEqual(presentLabels({ a: true, b: false, c: null }, "multilabel"), ["a"]);
+  assert.deepEqual(presentLabels({ label: "b" }, "choice"), ["b"]);
+  assert.deepEqual(presentLabels({ label: null }, "choice"), []);
+  assert.deepEqual(presentLabels({ a: 3, b: null }, "rating"), ["a"]);
+  assert.deepEqual(presentLabels(null, "multilabel"), []);
+});
+
+test("ratings are shown in the order of the codebook", () => {
+  const [node] = compactValues(["c", "a"], { c: 2.5, a: 4 }, createLabels(LABELS), "rating");
+  assert.equal(node.textContent, "4 – 2.5");
+});
+
+test("items are disputed where opinions differ", () => {
+  assert.deepEqual(disputedItems([{ a: true, b: false }, { a: true, b: true }, { c: 1 }]), new Set(["b"]));
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { texts } from "./dom.js";
+import { DebateTiles } from "../../app/components/debate_tiles.js";
+import { describeAgreement, protocolDiagram } from "../../app/components/protocol_diagram.js";
+import { describeState, RunCounters } from "../../app/components/run_counters.js";
+import { makeRun, makeStatus, makeTurn } from "./factories.js";
+
+const SETTINGS = { state: "running", budget: null, told: false };
+
+function makeTile(id, fields = {}) {
+  return {
+    kind: "tile",
+    document_id: id,
+    progress: {},
+    labels: [],
+    role: "critic",
+    tail: "",
+    waiting: "",
+    wait: 0,
+    ...fields,
+  };
+}
+
+function makeTiles(capacity, ...tiles) {
+  const view = new DebateTiles(makeRun(), () => {});
+  for (const tile of tiles) view.set(tile, capacity, null);
+  return view;
+}
+
+test("a debate that has ended gives its place to another one", () => {
+  const tiles = makeTiles(2, makeTile("d1"), makeTile("d2"));
+  tiles.set(makeTile("d1", { status: "verdict", values: {} }), 2, null);
+  assert.deepEqual(tiles.ids, ["d1", "d2"]);
+  tiles.set(makeTile("d3"), 2, null);
+  assert.deepEqual(tiles.ids, ["d3", "d2"]);
+});
+
+test("the debate that is shown keeps its place as long as possible", () => {
+  const ended = { status: "verdict", values: {} };
+  const tiles = makeTiles(2, makeTile("d1", ended), makeTile("d2", ended));
+  tiles.set(makeTile("d3"), 2, "d1");
+  assert.deepEqual(tiles.ids, ["d1", "d3"]);
+});
+
+test("running debates are never left out", () => {
+  assert.deepEqual(makeTiles(1, makeTile("d1"), makeTile("d2")).ids, ["d1", "d2"]);
+});
+
+test("debates that were cut are removed", () => {
+  const tiles = makeTiles(9, makeTile("d1"), makeTile("d2", { status: "failed" }), makeTile("d3"));
+  tiles.removeUnfinished(new Set(["d3"]));
+  assert.deepEqual(tiles.places, [null, "d2", "d3"]);
+  tiles.set(makeTile("d4"), 9, null);
+  assert.deepEqual(tiles.ids, ["d4", "d2", "d3"]);
+});
+
+test("the next debate to look at has only just begun to speak", () => {
+  const tiles = makeTiles(
+    9,
+    makeTile("late", { progress: { critic: 1 } }),
+    makeTile("early", { progress: { critic: 0.2 } }),
+    makeTile("silent"),
+    makeTile("waiting", { progress: { critic: 0.1 }, waiting: "429", wait: 3 }),
+  );
+  assert.equal(tiles.next("d0"), "early");
+  assert.equal(tiles.next("early"), "late");
+  assert.equal(tiles.first(), "late");
+});
+
+test("a tile describes its debate", () => {
+  const tiles = makeTiles(9);
+  const describe = (fields, present = []) =>
+    tiles.describe({ ...makeTile("d1", fields), ended: 0, until: 0 }, present).text;
+  assert.equal(describe({ status: "verdict", values: { a: true } }, ["a"]), "decided, 1 label");
+  assert.equal(describe({ status: "failed", reason: "503" }), "failed: 503");
+  assert.equal(describe({ role: "" }), "");
+  assert.equal(describe({}), "reading");
+  assert.equal(describe({ tail: "x".repeat(50) }).length, 43);
+});
+
+test("counters show an unknown price as such", () => {
+  const counters = new RunCounters();
+  const status = makeStatus({ cost_usd: null });
+  counters.addSample(status);
+  counters.draw(status, SETTINGS);
+  assert.deepEqual(texts(counters.node, ".counter-value"), [
+    "5 of 10",
+    "5 per min",
+    "60 s",
+    "Price unknown",
+    "4 decided",
+  ]);
+});
+
+test("counters project the cost", () => {
+  const counters = new RunCounters();
+  const status = makeStatus();
+  counters.addSample(status);
+  counters.draw(status, SETTINGS);
+  assert.equal(counters.cost.value.textContent, "$0.50 so far$1.00 projected");
+  assert.equal(counters.cost.detail.textContent, "12 paid calls, 3 cached");
+});
+
+test("the notice says why a run does not move", () => {
+  assert.equal(describeState(makeStatus(), SETTINGS), null);
+  assert.equal(
+    describeState(makeStatus({ state: "paused", message: "Budget spent." }), SETTINGS).text,
+    "Budget spent.",
+  );
+  const byUser = describeState(makeStatus({ state: "paused", message: "You paused it.", stop_code: "user" }), SETTINGS);
+  assert.ok(byUser.text.startsWith("All replies so far are stored."));
+  assert.equal(describeState(makeStatus({ state: "paused" }), { ...SETTINGS, state: "paused", told: true }), null);
+  assert.equal(describeState(makeStatus({ state: "done" }), SETTINGS).tone, "ok");
+  assert.equal(describeState(makeStatus({ state: "done", failed: 1 }), SETTINGS).tone, "warn");
+});
+
+test("votes agree, or are counted", () => {
+  const votes = (...lists) => lists.map((labels, index) => makeTurn(index, `panelist_${index}`, { labels }));
+  assert.equal(describeAgreement(votes(["a"], ["a"]), "multilabel").text, "all agree");
+  assert.equal(describeAgreement(votes(["a", "b"], ["b", "a"], []), "multilabel").text, "2 to 1");
+  assert.equal(describeAgreement(votes(["a"], null), "multilabel").text, "");
+});
+
+test("a round table has a row per round", () => {
+  const run = makeRun("multilabel", ["p1", "p2"]);
+  const turns = [0, 1].flatMap((round) =>
+    ["p1", "p2"].map((role, index) => makeTurn(2 * round + index, role, { round, labels: ["a"] })),
+  );
+  const rows = protocolDiagram("round", turns, run);
+  assert.deepEqual(
+    rows.flatMap((row) => texts(row, ".diagram-name")),
+    ["Alone", "Round 1"],
+  );
+  assert.deepEqual(
+    rows.flatMap((row) => texts(row, ".push")),
+    ["all agree", "all agree"],
+  );
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+import "./dom.js";
+import { ReviewClient } from "../../app/components/review_client.js";
+
+let requests = [];
+let respond;
+let states = [];
+let client;
+
+beforeEach(() => {
+  requests = [];
+  states = [];
+  respond = ({ acts }) => ({ answers: acts.map(({ document }) => ({ saved: "14:05", touched: [document] })), read: 7 });
+  globalThis.fetch = async (address, { body }) => {
+    const message = JSON.parse(body);
+    requests.push({ address, ...message });
+    const answer = respond(message);
+    if (answer instanceof Error) throw answer;
+    const { status = 200, ...json } = answer;
+    return { status, headers: new Headers({ "Content-Type": "application/json" }), json: async () => json };
+  };
+  client = new ReviewClient("/moot/review", { run: "r1", actor: "me" }, (state, text) => states.push([state, text]));
+});
+
+const sent = () => requests.map(({ acts }) => acts.map(({ document }) => document));
+
+test("actions are sent in order, and those that wait in one request", async () => {
+  await Promise.all(["d1", "d2", "d3"].map((document) => client.act("submit", { document })));
+  assert.deepEqual(sent(), [["d1"], ["d2", "d3"]]);
+  assert.deepEqual([requests[0].run, requests[0].actor], ["r1", "me"]);
+  const ids = requests.flatMap(({ acts }) => acts.map(({ once }) => once));
+  assert.equal(new Set(ids).size, 3);
+});
+
+test("saved is said when everything is", async () => {
+  await Promise.all(["d1", "d2"].map((document) => client.act("submit", { document })));
+  assert.deepEqual(
+    states.filter(([state]) => state === "saved"),
+    [["saved", "14:05"]],
+  );
+  assert.equal(states.at(-1)[0], "saved");
+});
+
+test("an answer has the time at which it was read", async () => {
+  assert.deepEqual(await client.act("set", { document: "d1" }), { saved: "14:05", touched: ["d1"], read: 7 });
+});
+
+test("an action without an answer is sent again under the same id", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const answers = [new Error("network"), { status: 503 }];
+  const normal = respond;
+  respond = (message) => answers.shift() ?? normal(message);
+  const done = client.act("submit", { document: "d1" });
+  for (let round = 0; round < 20 && requests.length < 3; round++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    mock.timers.tick(2000);
+  }
+  assert.equal((await done).saved, "14:05");
+  mock.timers.reset();
+  assert.equal(new Set(requests.map(({ acts }) => acts[0].once)).size, 1);
+  assert.equal(requests.length, 3);
+  assert.ok(states.some(([state]) => state === "lost"));
+});
+
+test("a refused action resolves to null, and the others go on", async () => {
+  respond = ({ acts }) => ({
+    answers: acts.map(({ document }) =>
+      document === "d1" ? { problem: "No such label.", remedy: "Reload." } : { saved: "14:05", touched: [] },
+    ),
+    read: 1,
+  });
+  const [first, second] = await Promise.all(["d1", "d2"].map((document) => client.act("set", { document })));
+  assert.equal(first, null);
+  assert.equal(second.saved, "14:05");
+  assert.ok(states.some(([state, text]) => state === "refused" && text === "No such label. Reload."));
+});
+
+test("a page that goes sends what has no answer once more", async () => {
+  let answer;
+  globalThis.fetch = (_address, { body, keepalive }) => {
+    requests.push({ ...JSON.parse(body), keepalive });
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  };
+  client.act("submit", { document: "d1" });
+  client.act("submit", { document: "d2" });
+  client.flushOnUnload();
+  assert.deepEqual(sent(), [["d1"], ["d1", "d2"]]);
+  assert.equal(requests[1].keepalive, true);
+  assert.ok(answer);
+});
+
+test("data are asked for", async () => {
+  respond = () => ({ document: { id: "d1" } });
+  assert.deepEqual(await client.ask("document", { document: "d1" }), { document: { id: "d1" } });
+  assert.equal(requests[0].ask, "document");
+});

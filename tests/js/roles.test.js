@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { createRoles, findRole, humanize, roleColour } from "../../app/components/roles.js";
+
+const letters = (...names) =>
+  [...createRoles(names.map((name) => ({ role: name, name }))).values()].map(({ letter }) => letter);
+
+test("colours follow the rules of Python", async () => {
+  // tests/app/test_palette.py checks the same cases against the Python function.
+  const cases = JSON.parse(await readFile(new URL("role_colours.json", import.meta.url), "utf-8"));
+  for (const [role, colour] of Object.entries(cases)) assert.equal(roleColour(role), colour, role);
+});
+
+test("names are made of ids", () => {
+  assert.equal(humanize("first_judge"), "First judge");
+  assert.equal(createRoles([{ role: "critic" }]).get("critic").name, "Critic");
+});
+
+test("roles with the same letter get a second character", () => {
+  assert.deepEqual(letters("Extractor", "Critic", "Judge"), ["E", "C", "J"]);
+  assert.deepEqual(letters("Judge 1", "Judge 2"), ["J1", "J2"]);
+  assert.deepEqual(letters("Annotator A", "Annotator B"), ["A", "B"]);
+  assert.deepEqual(letters("Clerk", "Critic"), ["Cl", "Cr"]);
+  assert.deepEqual(letters("Panel guest", "Panel host"), ["PG", "PH"]);
+});
+
+test("a role that was not announced is added", () => {
+  const roles = createRoles([]);
+  assert.deepEqual(findRole(roles, "late_judge"), {
+    role: "late_judge",
+    name: "Late judge",
+    colour: "panelist",
+    letter: "L",
+    group: "",
+  });
+  assert.equal(roles.size, 1);
+});
