@@ -39,6 +39,7 @@ def test_the_wheel_packs_prompts_samples_theme_and_fonts(unpacked: Path) -> None
         "app/static/inter-latin-opsz-normal.woff2",
         "app/static/licenses",
         "app/components/live_run.js",
+        "app/components/live_run.css",
         "core/store/schema/0001_tables.sql",
     ):
         assert (unpacked / name).exists(), name

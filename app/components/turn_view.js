@@ -124,7 +124,11 @@ export class TurnView {
   drawReasoning(turn) {
     const visible = !turn.done && Boolean(turn.reasoning_characters) && !this.text;
     this.reasoning.classList.toggle("hidden", !visible);
-    if (visible) setText(this.reasoning, `reasoning, ${formatCount(turn.reasoning_characters ?? 0)} characters: …${turn.reasoning_tail}`);
+    if (visible)
+      setText(
+        this.reasoning,
+        `reasoning, ${formatCount(turn.reasoning_characters ?? 0)} characters: …${turn.reasoning_tail}`,
+      );
   }
 }
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from app.widgets.palette import blend, both, colours, contrast, legible, palette, plain
+from app.widgets.palette import blend, both, colours, contrast, legible, palette, plain, role_token
 
 
 def test_contrast_of_known_pairs():
@@ -32,3 +35,9 @@ def test_a_colour_for_both_themes_becomes_that_of_one_where_css_is_unknown():
     words = f'{{"color": "{shade}", "fill": "{both(lambda shades: shades["bg"])}"}}'
     assert plain(words, True) == f'{{"color": "{palette(True)["tx2"]}", "fill": "{palette(True)["bg"]}"}}'
     assert plain(words, False) == f'{{"color": "{palette(False)["tx2"]}", "fill": "{palette(False)["bg"]}"}}'
+
+
+def test_role_colours_follow_the_cases_that_the_browser_is_tested_with():
+    cases = json.loads((Path(__file__).parents[1] / "js" / "role_colours.json").read_text("utf-8"))
+    css_classes = {"panel": "panelist"}  # "panel" is the class of something else
+    assert {role: css_classes.get(role_token(role), role_token(role)) for role in cases} == cases

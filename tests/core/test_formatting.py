@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -138,3 +140,16 @@ def test_clock_and_timestamp() -> None:
     at = time.mktime((2025, 3, 3, 14, 5, 9, 0, 0, -1))
     assert f.format_clock(at) == "14:05:09"
     assert f.format_timestamp(at) == "3 Mar 2025, 14:05"
+
+
+def test_follows_the_cases_that_the_browser_is_tested_with() -> None:
+    cases = json.loads((Path(__file__).parents[1] / "js" / "format_cases.json").read_text("utf-8"))
+    functions: dict[str, Callable[[float | None], str]] = {
+        "formatMoney": f.format_money,
+        "formatDuration": lambda seconds: f.format_duration(seconds or 0.0),
+        "formatPercent": f.format_percent,
+        "formatScore": f.format_number,
+        "formatPoints": f.format_points,
+    }
+    for name, rows in cases.items():
+        assert [(value, functions[name](value)) for value, _ in rows] == [tuple(row) for row in rows]
