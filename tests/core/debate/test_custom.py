@@ -37,7 +37,7 @@ def held(script: str, *answers: Reply | str):
 S, P = says("choice", "Service"), says("choice", "Price")
 
 
-def test_it_runs_as_it_is_described() -> None:
+def test_runs_in_described_order() -> None:
     verdict, requests = held(TALK, S, P, S, S, P)
     assert [request.role for request in requests] == ["one", "two", "one", "two", "last"]
     assert verdict.values == {"label": PRICE}
@@ -62,7 +62,7 @@ def test_a_fault_counts_where_it_decides() -> None:
     assert held(TALK, S, S, "Hm.")[0].status == "unresolved"
 
 
-def test_the_card_counts_and_names() -> None:
+def test_spec_has_counts_title_and_kinds() -> None:
     spec = find("custom", {"script": TALK + "kinds: [choice]\nabout: They talk.\n"})
     params = spec.parse_params({"script": TALK})
     assert spec.title == "Talk"
@@ -92,7 +92,7 @@ def test_the_card_counts_and_names() -> None:
         (("decides: last", "decides: {vote: [one, one]}"), 13, "at least two"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_line(change: tuple[str, str], line: int, says: str) -> None:
+def test_error_names_line(change: tuple[str, str], line: int, says: str) -> None:
     wrong = TALK.replace(*change)
     assert wrong != TALK
     with pytest.raises(UsageError, match=says) as error:

@@ -183,7 +183,7 @@ def test_a_fault_of_the_aggregator_costs_no_more_than_its_words() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_asks_are_what_the_formula_says(data: st.DataObject) -> None:
+def test_request_count_follows_formula(data: st.DataObject) -> None:
     sizes = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
     turns = data.draw(st.integers(0, 6))
     chair = data.draw(st.sampled_from(["model", "order"]))

@@ -131,7 +131,7 @@ def test_what_cannot_be_read_twice_is_done_without_and_noted() -> None:
     assert made.notes == ("A part of b.md had no readable answer.",)
 
 
-def test_nothing_found_is_said() -> None:
+def test_reports_that_no_stakeholder_was_found() -> None:
     with pytest.raises(UsageError, match="No stakeholder was found in a"):
         drive([SourceDocument("a.md", TEXT)], lambda request: hand(request, scout="[]"))
 

@@ -53,7 +53,7 @@ each = pytest.mark.parametrize(("spec", "kind", "given"), CASES)
 
 
 @each
-def test_with_readable_replies_it_makes_the_asks_it_declares(
+def test_readable_replies_need_the_declared_number_of_requests(
     spec: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     context = context_of(spec, kind, **given)
@@ -106,7 +106,7 @@ def test_each_reply_unreadable_is_asked_again_at_most_once(
 
 
 @each
-def test_a_replay_asks_the_very_same_and_ends_the_same(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
+def test_replay_makes_same_requests_and_verdict(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
     for answers in ({}, {"n0": "Hard to say."}, {"n1": ""}, {"n0": BOOM}):
         first = play(spec, context_of(spec, kind, **given), agreeing(kind), **answers)
         second = play(spec, context_of(spec, kind, **given), agreeing(kind), **answers)
@@ -132,7 +132,7 @@ def test_what_it_does_not_do_is_refused_with_a_reason(spec: ProtocolSpec) -> Non
 
 
 @pytest.mark.parametrize("spec", PROTOCOLS.values(), ids=lambda spec: spec.name)
-def test_a_card_s_parameters_read_what_is_typed_and_name_what_there_is(spec: ProtocolSpec) -> None:
+def test_parameters_are_parsed_from_text_and_errors_name_the_allowed_values(spec: ProtocolSpec) -> None:
     settled = spec.parse_params()
     assert spec.parse_params({name: str(value) for name, value in settled.items()}) == settled
     with pytest.raises(UsageError, match="has no parameter 'colour'"):
@@ -164,7 +164,7 @@ def test_children_run_in_parallel_stage_by_stage() -> None:
     assert end.value.value == (2, 0, 1)
 
 
-def test_an_ask_about_one_label_is_read_as_if_there_were_no_other() -> None:
+def test_request_about_one_label_is_read_without_other_labels() -> None:
     book = Codebook(labels=(Label(name="Service"), Label(name="Price")))
     context = context_of(PROTOCOLS["single"], codebook=book).about(book.items[1])
     request = context.request("annotator", form=context.form)
