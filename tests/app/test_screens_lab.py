@@ -45,7 +45,7 @@ def test_what_is_missing_is_said(session: ProjectSession) -> None:
 
 def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> None:
     at = open_room("lab")
-    assert "Nothing tried yet" in html(at)
+    assert "No tests yet" in html(at)
     label = BOOK.labels[1]
     at.session_state["lab_label"] = label.id
     at.run()
@@ -55,7 +55,7 @@ def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> N
     found = trials.trial_result(filled, trial)
     assert found.count("broken") == len(found.documents) > 0
     at.run()
-    assert "0 turns reused" in html(at)
+    assert "0 replies reused" in html(at)
     at.text_input(key="lab_note").set_value("only rudeness").run()
     at.button(key="lab-promote").click().run()
     assert "Definitions v2 are the project" in html(at)
@@ -101,12 +101,12 @@ def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: Projec
     codebooks.keep(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
     at = open_room("lab")
     held = len(samples.held_out_sample(filled).ids)
-    assert f"Held-out split of {held}: looked at 0 times" in html(at)
+    assert f"Held-out split of {held}: scored 0 times" in html(at)
     at.button(key="lab-look").click().run()
     trial = filled.store.lab.trials()[-1]
     until(lambda: not trials.is_trial_active(filled, trial))
     at.run()
-    assert "looked at 1 time" in html(at)
+    assert "scored 1 time" in html(at)
     assert trial.held_out
 
 
@@ -123,7 +123,7 @@ def test_suggestions_are_taken_one_by_one(filled: ProjectSession) -> None:
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
     assert "porter" in html(at)
-    take = next(each for each in at.button if each.label == "Take")
+    take = next(each for each in at.button if each.label == "Accept")
     take.click().run()
     changed = codebooks.standing(filled).codebook.label(label.id)
     assert "porter" in " ".join((*changed.keywords, *changed.include))
@@ -139,7 +139,7 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
     at.button(key="lab-try").click().run()
     box = next(value for value in html(at).split("<div") if "Nothing has changed" in value)
     assert "moot-notice info" in box
-    button(at, "Edit with its prompts")
+    button(at, "Edit these prompts")
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
     assert at.selectbox(key="lab_errors_run").value == run.run_id

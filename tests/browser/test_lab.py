@@ -24,7 +24,7 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         page = context.new_page()
         page.goto(running.entrance)
         visit(page, "Lab")
-        page.get_by_text("Nothing tried yet").wait_for()
+        page.get_by_text("No tests yet").wait_for()
         yield page
         context.close()
 
@@ -55,18 +55,18 @@ def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
     from playwright.sync_api import expect
 
     # five documents; then a definition loses its keywords, and what that breaks is there without a click
-    page.get_by_role("combobox", name="Tried on").click()
-    page.get_by_role("option", name="5 stratified").click()
+    page.get_by_role("combobox", name="Sample").click()
+    page.get_by_role("option", name="Sample: 5, stratified").click()
     at_rest(page)
     page.get_by_role("radio", name="Service", exact=True).click(force=True)
     at_rest(page)
     page.get_by_role("textbox", name="Description").fill("The staff.")
     page.get_by_role("textbox", name="Description").press("Tab")
-    settled(page, "try 1, draft against v1 on 5 documents")
+    settled(page, "test 1, draft against v1 on 5 documents")
     clear = page.get_by_role("button", name="Clear all").first
     clear.click()
     page.get_by_text("v1 against the draft, 2 changes").wait_for()
-    settled(page, "try 2, draft against v1 on 5 documents")
+    settled(page, "test 2, draft against v1 on 5 documents")
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
     broken, _ = counted(page)
     assert broken > 0
@@ -76,7 +76,7 @@ def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
     expect(page.locator(".live-transcript .turn")).to_have_count(6)  # three turns on either side
 
     # nobody looked at the held-out split meanwhile, and it is promoted all the same
-    page.get_by_text("looked at 0 times").wait_for()
+    page.get_by_text("scored 0 times").wait_for()
     page.get_by_role("textbox", name="Note for v2").fill("fewer words")
     page.get_by_role("textbox", name="Note for v2").press("Tab")
     page.get_by_role("button", name="Promote draft as v2").click()
@@ -98,9 +98,9 @@ def test_every_change_has_its_outcome_and_a_prompt_is_refused_at_its_line_and_st
     box = page.get_by_role("textbox", name="Description")
     box.fill("Cleanliness of rooms.")
     box.press("Tab")
-    settled(page, "try 1, draft against v1 on 20 documents")
+    settled(page, "test 1, draft against v1 on 20 documents")
     page.get_by_role("button", name="Clear all").first.click()
-    settled(page, "try 2, draft against v1 on 20 documents")
+    settled(page, "test 2, draft against v1 on 20 documents")
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
 
     page.get_by_role("radio", name="Judge").click(force=True)

@@ -19,9 +19,9 @@ _TEMPLATE = component("template_editor")
 _TEXTDIFF = component("text_diff")
 _OUTCOME = component("trial_results")
 _HISTORY = component("version_history")
-_TALK = component("live_transcript")
+_TRANSCRIPT = component("live_transcript")
 
-Told = Callable[[], None]
+Callback = Callable[[], None]
 
 
 def _ignore() -> None:
@@ -35,8 +35,8 @@ def template_editor(
     life: str,
     name: str,
     key: str,
-    on_text: Told = _ignore,
-    on_go: Told = _ignore,
+    on_text: Callback = _ignore,
+    on_go: Callback = _ignore,
 ) -> None:
     """An editor of a template with line numbers, variables in colour and problems at their lines.
 
@@ -62,13 +62,13 @@ def outcome(
     codebook: Codebook,
     words: Mapping[str, str],
     *,
-    told: str,
+    scores: str,
     measure: str,
     few: str = "",
     picked: str | None = None,
     rows: bool = True,
     key: str,
-    on_document: Told = _ignore,
+    on_document: Callback = _ignore,
 ) -> None:
     """What a change did. ``words`` are the first words of each document; without ``rows`` only the scores are shown."""
     _OUTCOME(
@@ -87,7 +87,7 @@ def outcome(
             if rows
             else [],
             "sentence": found.sentence,
-            "note": told,
+            "note": scores,
             "warning": few,
             "metric": measure,
             "kind": codebook.kind,
@@ -120,8 +120,8 @@ def history(
     opened: str,
     promotable: bool,
     key: str,
-    on_open: Told = _ignore,
-    on_promote: Told = _ignore,
+    on_open: Callback = _ignore,
+    on_promote: Callback = _ignore,
 ) -> None:
     """The versions as a tree with scores, cost, notes and the runs that cite them; ``opened`` is the editor's."""
     _HISTORY(
@@ -158,7 +158,7 @@ def _runs(runs: Sequence[str]) -> str:
     return f"{shown} and {len(runs) - 2} more" if len(runs) > 2 else shown
 
 
-def talk(
+def transcript(
     run: str,
     document_id: str,
     codebook: Codebook,
@@ -169,11 +169,11 @@ def talk(
     tone: str = "",
     height: int = 420,
     key: str,
-    on_ended: Told = _ignore,
+    on_ended: Callback = _ignore,
 ) -> None:
     """The debate of a run (a name that ``app.context.live_name`` gave) on one document: word by word while it is held.
     ``on_ended`` is called when the run comes to rest."""
-    _TALK(
+    _TRANSCRIPT(
         key=key,
         data={
             "run": run,

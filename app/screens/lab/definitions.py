@@ -61,7 +61,7 @@ def _editor(session: ProjectSession, now: CodebookStatus) -> None:
     book = now.codebook
     names = {label.id: label.name for label in book.labels}
     if not names:
-        st.html('<div class="moot-line q">There is no label. Add one on the Codebook page.</div>')
+        st.html('<div class="moot-line q">No labels yet. Add one on the Codebook page.</div>')
         return
     if state.lab.label not in names:
         LabState.label.reset()
@@ -99,7 +99,7 @@ def promote_button(session: ProjectSession) -> None:
     st.button(
         f"Promote {name}", type="primary", disabled=not now.dirty, key="lab-promote", on_click=_promoted,
         args=(session,),
-        help="New runs use it and name it" if now.dirty else "It is the project's default already",
+        help="Use it in new runs" if now.dirty else "This is already the project's default",
     )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def _promoted(session: ProjectSession) -> None:
         state.set_notice("error", error.message, error.remedy)
         return
     LabState.note.reset()
-    state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use them and name them.")
+    state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use this version.")
 
 
 def _restore(session: ProjectSession, trigger: str) -> None:

@@ -17,6 +17,7 @@ from app.widgets.layout import header
 from app.widgets.run_picker import run_words
 from core.debate import protocols
 from core.errors import MootError
+from core.formatting import format_count
 from core.runs import BUILTIN
 from core.services import templates
 from core.services.codebooks import codebook as codebooks
@@ -27,7 +28,7 @@ from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.services.templates import Slot
 
-SIZES = {size: f"{size} stratified" for size in samples.SIZES}
+SIZES = {size: f"Sample: {size}, stratified" for size in samples.SIZES}
 
 
 def main() -> None:
@@ -58,12 +59,16 @@ def main() -> None:
 def begun(session: ProjectSession) -> bool:
     """Whether there is something to try anything on; else the page says what is missing."""
     if not session.store.documents.count():
-        missing = ("No documents yet", "A change is tried on documents, best on ones with gold or review.", "Open Data")
+        missing = (
+            "No documents yet",
+            "A change is tested on documents, preferably with gold or reviewed labels.",
+            "Open Data",
+        )
     elif codebooks.current(session) is None:
-        missing = ("No codebook is saved yet", "Prompts are written around its definitions.", "Open Codebook")
+        missing = ("No codebook is saved yet", "Prompts contain its definitions. Save it first.", "Open Codebook")
     else:
         return True
-    header("Lab", "change a word, see what it does")
+    header("Lab", "test changes of prompts and definitions")
     head, text, button = missing
     if empty(head, text, [button], sign="lines", key="lab-none"):
         open_page("data" if button == "Open Data" else "codebook")
@@ -124,16 +129,16 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
                 key=with_default(LabState.protocol.key, plan.protocol), width=200,
             )  # fmt: skip
         st.selectbox(
-            "Tried on", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
-            key=with_default(LabState.sample_size.key, results.USUAL), width=150,
-            help="Wrong before, right before, contested and random, a quarter each; always the same for a seed",
+            "Sample", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
+            key=with_default(LabState.sample_size.key, results.USUAL), width=210,
+            help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
         )  # fmt: skip
-        with st.popover("Open a run", help="Edit with the prompts that a run was made with"):
+        with st.popover("Open a run", help="Load the prompts of a run into the editor"):
             open_run(session)
-        with st.popover("Try one"):
+        with st.popover("Test one document"):
             one(session, plan, slot)
         st.button(
-            "Try again" if session.store.lab.trials(trials.DEFINITIONS if slot is None else slot.slot) else "Try",
+            "Test again" if session.store.lab.trials(trials.DEFINITIONS if slot is None else slot.slot) else "Test",
             type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", key="lab-try",
             on_click=attempt, args=(session, plan, slot),
         )  # fmt: skip
@@ -141,15 +146,15 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """One document, live, beside what was said before."""
-    st.html('<div class="moot-line">One document, word by word, beside the answer before.</div>')
+    st.html('<div class="moot-line">Watch one document live, beside its result before the change.</div>')
     count = samples.count_visible(session)
     if not count:
-        st.html('<div class="moot-line">There is no document that may be looked at.</div>')
+        st.html('<div class="moot-line">All documents are held out.</div>')
         return
     number = st.number_input("Document", 1, count, key=with_default(LabState.single_position.key, 1))
     chosen = samples.visible_document(session, int(number))
     st.html(f'<div class="moot-line q">{prompt.document_words(session, chosen)}</div>')
-    if st.button("Try this one", type="primary", key="lab-one"):
+    if st.button("Test this document", type="primary", key="lab-one"):
         LabState.problem.reset()
         try:
             change = (
@@ -169,19 +174,23 @@ def open_run(session: ProjectSession) -> None:
     """Put the prompts of a run into the editor."""
     known = {row.run_id: row for row in reversed(session.store.runs.all())}
     if not known:
-        st.html('<div class="moot-line q">There is no run yet.</div>')
+        st.html('<div class="moot-line q">No runs yet.</div>')
         return
     chosen = st.selectbox("Run", list(known), format_func=lambda id: run_words(known[id]), key="lab-run")
     used = [template.name for template in known[chosen].settings.templates.values()]
     own = [name for name in used if name.startswith("own/")]
-    st.html(f'<div class="moot-line">{escape(", ".join(own) or "It used the shipped prompts.")}</div>')
-    if st.button("Edit with its prompts", key="lab-open-run"):
+    st.html(f'<div class="moot-line">{escape(", ".join(own) or "This run used the shipped prompts.")}</div>')
+    if st.button("Edit these prompts", key="lab-open-run"):
         changed = templates.load_run_prompts(session, known[chosen])
         state.lab.replace_editor_text()
         LabState.protocol.reset()
         state.lab.errors_run = chosen
         state.lab.run_protocol = known[chosen].settings.protocol
-        state.set_notice("ok", f"The prompts of {chosen} are in the editor", f"{changed} are other than they were.")
+        state.set_notice(
+            "ok",
+            f"The prompts of {chosen} are in the editor",
+            f"{format_count(changed, 'prompt')} changed in the editor.",
+        )
         st.rerun()
 
 
@@ -193,12 +202,12 @@ def subjects(slots: tuple[Slot, ...]) -> None:
     now = state.lab.subject
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
         chosen = st.segmented_control(
-            "What to change", list(names), format_func=names.__getitem__, label_visibility="collapsed",
+            "Edit", list(names), format_func=names.__getitem__, label_visibility="collapsed",
             default=now if now in names else None, key=f"lab-subject-{now}",
         )  # fmt: skip
         other = st.selectbox(
-            "Shared texts", list(shared), format_func=shared.__getitem__, label_visibility="collapsed",
-            index=list(shared).index(now) if now in shared else None, placeholder="Texts that all prompts share",
+            "Shared prompt parts", list(shared), format_func=shared.__getitem__, label_visibility="collapsed",
+            index=list(shared).index(now) if now in shared else None, placeholder="Shared prompt parts",
             key=f"lab-shared-{now}", width=250,
         )  # fmt: skip
     for wanted in (chosen, other):

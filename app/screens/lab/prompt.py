@@ -99,7 +99,7 @@ def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> Non
     known = {version.name: version for version in templates.versions(session, now.slot, plan.protocol)}
     names = list(known)
     against = st.selectbox(
-        "What changed since", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
+        "Compare with", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
         format_func=lambda name: f"{known[name].label}{f', {known[name].note}' if known[name].note else ''}",
     )  # fmt: skip
     components.text_diff(diff.compare_lines(known[against].text, now.text), key="lab-diff")
@@ -108,7 +108,7 @@ def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> Non
 def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     count = samples.count_visible(session)
     if not count:
-        st.html('<div class="moot-line q">There is no document that may be looked at.</div>')
+        st.html('<div class="moot-line q">All documents are held out.</div>')
         return
     key = with_default(LabState.preview_position.key, 1)
     number = st.number_input("Document", 1, count, key=key, width=140)
@@ -121,7 +121,7 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
         error_box(error)
         return
     if not asks:
-        st.html('<div class="moot-line q">No role is sent this on this document.</div>')
+        st.html('<div class="moot-line q">No role receives this part for this document.</div>')
         return
     role = "" if now.slot.shared else now.slot.key
     prompt_preview(
@@ -195,7 +195,7 @@ def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
 def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
     version = save(session, plan, slot)
     if version is not None:
-        state.set_notice("ok", f"Saved as {version.label}", "Promote it to have new runs use it.")
+        state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
 
 
 def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version | None:
@@ -237,4 +237,4 @@ def promote(session: ProjectSession, slot: Slot, version: templates.Version) -> 
     """Have new runs use a version."""
     templates.promote_version(session, version)
     state.lab.replace_editor_text()
-    state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use it and name it.")
+    state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")

@@ -38,13 +38,13 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
     subject = trying.DEFINITIONS if slot is None else slot.slot
     trial = _shown(session, subject)
     price = None if instant else _forecast(session, plan, slot)
-    with panel("What it did", _told(trial), key="lab-did") as head:
+    with panel("Results", _summary(trial), key="lab-did") as head:
         if price:
-            st.html(f'<div class="moot-line"><b>The next try:</b> {escape(price)}</div>')
+            st.html(f'<div class="moot-line"><b>Next test:</b> {escape(price)}</div>')
         if trial is None:
             empty(
-                "Nothing tried yet",
-                "Change something on the left and try it: what was fixed and what was broken shows here.",
+                "No tests yet",
+                "Edit the prompt or definition on the left and test it. The effect on each document is shown here.",
                 sign="lines", key="lab-untried",
             )  # fmt: skip
         elif trying.is_trial_active(session, trial):
@@ -56,7 +56,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
             _ended(session, tried, slot)
         if trial is not None:
             _debates(session, trial)
-        _guard(session, plan, slot)
+        _holdout(session, plan, slot)
 
 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
@@ -69,7 +69,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
         told = forecast_trial(session, change, sample)
     except MootError:
         return ""  # the editor says what is wrong
-    return f"at most {told.calls:,} calls, {format_price(told.cost_usd)}; {told.reused:,} turns come from the store"
+    return f"at most {told.calls:,} calls, {format_price(told.cost_usd)}; {told.reused:,} replies reused"
 
 
 def _shown(session: ProjectSession, subject: str) -> Trial | None:
@@ -78,21 +78,21 @@ def _shown(session: ProjectSession, subject: str) -> Trial | None:
     return next((trial for trial in trials if trial.trial == wanted), trials[-1] if trials else None)
 
 
-def _told(trial: Trial | None) -> str:
+def _summary(trial: Trial | None) -> str:
     if trial is None:
         return ""
     sample = trial.sample
     count = len(sample["strata"])
     documents = "1 document" if count == 1 else f"{count} documents"
     if trial.held_out:
-        return f"try {trial.trial}, {trial.after} against {trial.before} on the {documents} of the held-out split"
+        return f"test {trial.trial}, {trial.after} against {trial.before} on the held-out split ({documents})"
     how = f", seed {sample['seed']}" if count > 1 else ""
-    return f"try {trial.trial}, {trial.after} against {trial.before} on {documents}{how}"
+    return f"test {trial.trial}, {trial.after} against {trial.before} on {documents}{how}"
 
 
 def _cost(tried: TrialStatus) -> str:
     paid = f"{tried.calls:,} call{'' if tried.calls == 1 else 's'}"
-    return f"{paid}, {format_price(tried.cost_usd)}, {tried.reused:,} turns reused"
+    return f"{paid}, {format_price(tried.cost_usd)}, {tried.reused:,} replies reused"
 
 
 @st.fragment(run_every=0.5)
@@ -122,13 +122,13 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     ):
         notice(
             "info", "The built-in model does not read prompts",
-            "Only definitions change what it says. Seat a language model on Models to see what this prompt does.",
+            "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
         )  # fmt: skip
     documents = session.store.documents.load([one.document_id for one in found.documents], gold=False)
     words = {one.id: " ".join(one.text[: 2 * WORDS].split())[:WORDS] for one in documents}
     components.outcome(
         found, codebook, words,
-        told=_scores(found), measure="Change in the share of right values" if codebook.kind == "rating" else
+        scores=_scores(found), measure="Change in the share of correct values" if codebook.kind == "rating" else
         "Change in F1, points", few=_few(found), picked=state.lab.document, rows=not trial.held_out, key=TRIED,
         on_document=_picked,
     )  # fmt: skip
@@ -149,13 +149,13 @@ def _scores(found: TrialResult) -> str:
     span = (
         f", 95% interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points" if interval and moved else ""
     )
-    out = f"; {found.left_out} without a verdict left out" if found.left_out else ""
+    out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
     return f"{before:.3f} before, {after:.3f} after{span}{out}"
 
 
 def _few(found: TrialResult) -> str:
     if not found.n:
-        return "None of these documents has gold or review: read the changes, there is nothing to count."
+        return "None of these documents has gold or reviewed labels. Read the changed documents; there is no score."
     if found.few:
         documents = format_count(found.n, "labelled document")
         return f"{documents}: too few for a reliable score. Read them, or test at least {FEW_DOCUMENTS}."
@@ -168,8 +168,8 @@ def _why(tried: TrialStatus) -> None:
         return
     message = tried.after.message or tried.before.message
     notice(
-        "warn", f"The try is {tried.state} at {tried.ended} of {tried.after.documents}",
-        f"{message}\nWhat was paid for is kept: try again to go on.".strip(),
+        "warn", f"The test is {tried.state} at {tried.ended} of {tried.after.documents}",
+        f"{message}\nPaid replies are kept. Test again to continue.".strip(),
     )  # fmt: skip
 
 
@@ -200,11 +200,11 @@ def _debates(session: ProjectSession, trial: Trial) -> None:
             st.columns(2, gap="small"), (before, after), ("before", "after"), (trial.before, trial.after), strict=True
         ):
             with column:
-                _talk(session, run, document_id, name, version)
+                _transcript(session, run, document_id, name, version)
 
 
-def _talk(session: ProjectSession, run: RunRow, document_id: str, name: str, version: str) -> None:
-    components.talk(
+def _transcript(session: ProjectSession, run: RunRow, document_id: str, name: str, version: str) -> None:
+    components.transcript(
         context.live_name(session, run.run_id), document_id, run.settings.codebook, review.role_titles(run),
         head=f"{name.capitalize()}: {version}", note=f"run {run.run_id}", key=f"lab-talk-{name}",
         on_ended=lambda: None,
@@ -214,22 +214,20 @@ def _talk(session: ProjectSession, run: RunRow, document_id: str, name: str, ver
 # -- the guard and the default
 
 
-def _guard(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     split = samples.holdout_split(session)
     count = split.held_out
     times = "1 time" if split.looks == 1 else f"{split.looks} times"
-    words = (
-        f"Held-out split of {count}: looked at {times}" if count else "No held-out split: nothing has gold or review"
-    )
+    words = f"Held-out split of {count}: scored {times}" if count else "No held-out split: no labelled documents"
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-guard"):
         st.html(f'<div class="moot-line"><b>{escape(words)}</b></div>', width="stretch")
         with st.popover("Score held-out", disabled=not count):
             st.html(
-                '<div class="moot-line">The draft, or the version in the editor, against what stands before it, on '
-                "documents that nobody tuned on. Every look is counted: who looks often tunes on them after all.</div>"
+                '<div class="moot-line">Scores the draft, or the version in the editor, against the version before it, '
+                "on documents not used for tuning. Every score is counted: repeated looks amount to tuning.</div>"
             )
             st.button(
-                f"Look, for the {_nth(split.looks + 1)} time", type="primary", key="lab-look", on_click=_look,
+                f"Score ({_nth(split.looks + 1)} time)", type="primary", key="lab-look", on_click=_look,
                 args=(session, plan, slot),
             )  # fmt: skip
         _promote(session, plan, slot)
@@ -260,7 +258,7 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     standing = not now.changed and now.base.name == now.default.name
     st.button(
         f"Promote {what}", type="primary", disabled=standing or not now.usable, key="lab-promote",
-        help="It is the project's default already" if standing else "New runs of this project use it",
+        help="This is already the project's default" if standing else "Use it in new runs of this project",
         on_click=_promoted, args=(session, plan, slot),
     )  # fmt: skip
 

@@ -23,8 +23,8 @@ from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 
 PARTS = {
-    "keywords": "add the keyword", "include": "count as an example", "exclude": "does not count, as an example",
-    "less": "take out the keyword",
+    "keywords": "add keyword", "include": "include as an example", "exclude": "exclude as an example",
+    "less": "remove keyword",
 }  # fmt: skip
 
 
@@ -35,8 +35,8 @@ def suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> Non
     found = suggesting.suggest_changes(session, run_id)
     if not found:
         st.html(
-            '<div class="moot-line q">Nothing: try something on documents with gold or review first, or there are no '
-            "errors left that have something in common.</div>"
+            '<div class="moot-line q">No suggestions. Test a change on labelled documents first. Suggestions need '
+            "errors that have something in common.</div>"
         )
     for one in found:
         _suggestion(session, now, one)
@@ -53,7 +53,7 @@ def _errors_of(session: ProjectSession) -> str | None:
         LabState.errors_run.reset()
     return st.selectbox(
         "Errors of", [None, *known], key=with_default(LabState.errors_run.key, None), width=320,
-        format_func=lambda id: "The latest try or run" if id is None else run_words(known[id]),
+        format_func=lambda id: "Latest test or run" if id is None else run_words(known[id]),
     )  # fmt: skip
 
 
@@ -68,9 +68,9 @@ def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -
             f'<div class="moot-why">{escape(one.why)}</div></div>',
         )
     with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
-        st.button("Take", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))
+        st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))
         st.button(
-            "Leave", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(session, one)
+            "Dismiss", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(session, one)
         )
 
 
@@ -81,7 +81,7 @@ def _take(session: ProjectSession, one: Suggestion) -> None:
         state.set_notice("error", error.message, error.remedy)
         return
     except KeyError:
-        state.set_notice("warn", "That label is not there any more", "It was deleted in another tab.")
+        state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
         return
     state.codebook.note_draft_saved()
 
@@ -90,8 +90,8 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
     role_model = rewrite.rewrite_model(plan)
     if role_model is None:
         st.html(
-            '<div class="moot-line q">The built-in model cannot write. Seat a language model on the Models page, and '
-            "it can propose other words for a label.</div>"
+            '<div class="moot-line q">Choose a language model on the Models page to propose new definitions. '
+            "The built-in model cannot write them.</div>"
         )
         return
     names = {label.id: label.name for label in now.codebook.labels}
@@ -108,7 +108,7 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
         except MootError as error:
             error_box(error)
         except TimeoutError:
-            error_box(MootError(f"{role_model.spec} took longer than two minutes.", "Try again."))
+            error_box(MootError(f"{role_model.spec} did not answer within two minutes.", "Try again."))
     proposal: Proposal | None = state.lab.proposal
     if proposal is not None:
         _proposal(session, proposal)
@@ -116,21 +116,21 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
 
 def _proposal(session: ProjectSession, proposal: Proposal) -> None:
     changes = proposal.changes
-    cost = "from the store" if proposal.cached else format_price(proposal.cost_usd)
+    cost = "reused" if proposal.cached else format_price(proposal.cost_usd)
     st.html(
         f'<div class="moot-line"><b>{escape(proposal.before.name)}</b>, {escape(proposal.spec)}, {cost}'
         f'<div class="moot-why">{escape(proposal.why)}</div></div>'
     )
     if not changes:
-        st.html('<div class="moot-line q">Nothing left to decide.</div>')
+        st.html('<div class="moot-line q">All changes are decided.</div>')
     for part, change in changes.items():
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
             st.html(
                 f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}</dd></dl></div>'
             )
-            st.button("Take", key=f"lab-take-{part}", on_click=_decide, args=(session, proposal, part, True))
+            st.button("Accept", key=f"lab-take-{part}", on_click=_decide, args=(session, proposal, part, True))
             st.button(
-                "Leave",
+                "Dismiss",
                 key=f"lab-leave-{part}",
                 type="tertiary",
                 on_click=_decide,
@@ -145,6 +145,6 @@ def _decide(session: ProjectSession, proposal: Proposal, part: str, taken: bool)
     try:
         state.lab.proposal = rewrite.accept_field(session, proposal, part)
     except (MootError, KeyError) as error:
-        state.set_notice("error", "That could not be taken", str(error))
+        state.set_notice("error", "The change could not be applied", str(error))
         return
     state.codebook.note_draft_saved()

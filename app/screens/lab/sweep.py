@@ -40,7 +40,7 @@ def sweeps(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     """Draw the part of the page below what was tried."""
     rows = session.store.lab.sweeps()
     moving = any(is_sweep_active(session, row.sweep) for row in rows)
-    with st.expander("Sweep: many versions, models or parameters against each other", expanded=moving):
+    with st.expander("Sweep: compare many versions, models or parameters", expanded=moving):
         left, right = st.columns([1, 1.6], gap="medium")
         with left:
             _setup(session, plan, slots)
@@ -50,7 +50,7 @@ def sweeps(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             else:
                 st.html(
                     '<div class="moot-line q">All cells get a few documents, the better half gets twice as many, and '
-                    "so on: poor cells stop early. Nothing is asked twice, and a sweep goes on where it was.</div>"
+                    "so on: poor cells stop early. Replies are reused, and a sweep can be resumed.</div>"
                 )
 
 
@@ -70,11 +70,11 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
         dict.fromkeys([plan.default_model.spec, *(role_model.spec for role_model in plan.role_models.values())])
     )
     typed = st.multiselect(
-        "Models that sit everywhere", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
-        help="connection/model; type further ones",
+        "Models for all roles", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
+        help="connection/model. Type to add others.",
     )  # fmt: skip
     params = _params(plan)
-    size = st.select_slider("Documents for the last two", (8, 12, 20, 40, 80, 160), value=20, key="sweep-size")
+    size = st.select_slider("Final-round sample size", (8, 12, 20, 40, 80, 160), value=20, key="sweep-size")
     budget = st.number_input(
         "Budget in dollars", min_value=0.0, value=None, format="%.2f", key="sweep-budget", placeholder="none"
     )
@@ -88,8 +88,8 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
         st.html(f'<div class="moot-line q">{escape(error.message)} {escape(error.remedy)}</div>')
         return
     debates = count_debates(count, spec.size)
-    st.html(f'<div class="moot-line">{count} cells, {debates:,} debates at most instead of {count * spec.size:,}</div>')
-    if st.button("Start the sweep", icon=":material/grid_view:", key="sweep-start"):
+    st.html(f'<div class="moot-line">{count} cells, at most {debates:,} debates instead of {count * spec.size:,}</div>')
+    if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
         try:
             start_sweep(session, spec)
         except MootError as error:
@@ -142,16 +142,16 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
                 st.number_input(
                     "Budget of this sweep in dollars", min_value=budget, value=2 * budget, format="%.4f",
                     label_visibility="collapsed", key=f"sweep-raise-{row.sweep}", width=130,
-                    help="In all, with what is spent already",
+                    help="In total, including what is already spent",
                 )  # fmt: skip
-            st.button("Go on", key="sweep-go", on_click=_go_on, args=(session, row))
+            st.button("Resume", key="sweep-go", on_click=_resume, args=(session, row))
     _ranking(places)
     if row.state == "failed":
-        notice("error", "The sweep ended by an error", row.message)
+        notice("error", "The sweep failed", row.message)
 
 
-def _go_on(session: ProjectSession, row: SweepRow) -> None:
-    """Go on; where the budget was spent, with the one that stands in the field."""
+def _resume(session: ProjectSession, row: SweepRow) -> None:
+    """Resume a sweep, with the entered budget if the old one is spent."""
     budget = st.session_state.get(f"sweep-raise-{row.sweep}") if row.progress.get("spent") else None
     resume_sweep(session, row, budget_usd=budget)
     LabState.problem.reset()
