@@ -103,7 +103,7 @@ def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     planning.save_plan(session, resolve)
     at = screen()
     at.text_input(key="preset-name").set_value("final")
-    submit(at, "Save these seats")
+    submit(at, "Save preset")
     assert "final" in planning.model_presets()
     planning.save_plan(session, planning.Plan())
     at = screen()

@@ -44,15 +44,15 @@ STOPPING: dict[str, tuple[Behaviour, str]] = {
 """Kind -> behaviour and remedy, of what stops a run before it starts."""
 OF_THE_DOCUMENT: dict[str, tuple[Behaviour, str]] = {
     "context too long": (answer(400, "maximum context length is 9 tokens"), "on_long"),
-    "refused": (answer(400, "content_filter"), "Another model"),
+    "refused": (answer(400, "content_filter"), "another model"),
 }
 """The same of what one document meets and the next may not."""
 LASTING: dict[str, tuple[Behaviour, str]] = {
     "rate limited": (answer(429, "slow down", **{"retry-after": "0"}), "Lower the calls at once"),
     "quota spent": (answer(429, "You exceeded your current quota"), "Add credit"),
     "server fault": (answer(503, "busy"), "The server may recover"),
-    "bad request": (answer(418, "odd"), "parameter of the seat"),
-    "cut stream": (sending(HALF, drop=True), "closes connections"),
+    "bad request": (answer(418, "odd"), "parameter of the role"),
+    "cut stream": (sending(HALF, drop=True), "proxy with a time limit"),
     "malformed stream": (sending(HALF, b'data: {"cho\n\n'), "ends in /v1"),
     "empty reply": (sending(event(piece(finish="stop"))), "other sampling"),
     "timed out": (sending(hang=True), "silence"),

@@ -25,8 +25,8 @@ def headline() -> None:
     """Draw the headline and the introduction."""
     st.html(
         '<h1 class="moot-h1">Let models debate the label,<br>then decide for yourself.</h1>'
-        '<p class="moot-lead">Bring texts and say what to look for. An extractor claims, a critic objects, a judge '
-        "rules, each with quotes from the text. You correct what is wrong and see what it is worth.</p>"
+        '<p class="moot-lead">Import texts and define the labels. An extractor proposes labels, a critic objects, '
+        "and a judge decides, each with quotes from the text. You correct mistakes and measure accuracy.</p>"
     )
 
 
@@ -49,7 +49,7 @@ def example() -> None:
         + says("critic", "Critic", "Parking is a fee, not the room. Drop Price.")
         + says("judge", "Judge", f"Present are {tag_html('Service', 2)} {tag_html('Food', 5)}")
         + '</div><div class="foot">No key needed: the built-in model is a word-list baseline, not a '
-        "language model. Its labels without keywords stay unresolved.</div></div>"
+        "language model. Labels without keywords stay unresolved.</div></div>"
     )
 
 

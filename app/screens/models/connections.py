@@ -164,7 +164,11 @@ def _told(workspace: Workspace, place: ConnectionEntry, told: Tested) -> None:
     if listed.error is not None:
         error_box(listed.error)
     elif not listed.cards:
-        notice("warn", f"{place.name} answers, but lists no model", "Load one there, or type a model's name on a seat.")
+        notice(
+            "warn",
+            f"{place.name} answers, but lists no model",
+            "Load a model there, or type its name in the table of roles.",
+        )
     if told.probe is not None:
         probe_notice(told.probe)
         known = models.known(workspace, told.probe.role_model)
@@ -189,14 +193,14 @@ def _told(workspace: Workspace, place: ConnectionEntry, told: Tested) -> None:
             label_visibility="collapsed",
             width=230,
         )
-        if st.button("Ask it for one line", key=f"ask-{place.name}", disabled=not chosen) and chosen:
+        if st.button("Test model", key=f"ask-{place.name}", disabled=not chosen) and chosen:
             with st.spinner(f"Asking {chosen} …"):
                 probe = _probe(workspace, place, chosen)
             state.models.set_test(place.name, Tested(listed, chosen, probe))
             st.rerun()
         if (
             st.button(
-                "Examine it",
+                "Detect capabilities",
                 key=f"examine-{place.name}",
                 disabled=not chosen,
                 help="Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context",
@@ -239,7 +243,7 @@ def add_form(workspace: Workspace) -> None:
         except UsageError as error:
             state.set_notice("error", error.message, error.remedy)
         else:
-            state.set_notice("ok", f"{name} was added", "Test it, then choose it on a seat.")
+            state.set_notice("ok", f"{name} was added", "Test it, then choose it for a role.")
             st.session_state[name_key] = st.session_state[url_key] = ""
 
     with st.form("add-connection", border=False):

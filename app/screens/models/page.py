@@ -37,12 +37,12 @@ def refresh() -> None:
         models.forget_listing(name)
 
 
-with header("Models", "who sits on which role, and where the models are"):
+with header("Models", "models per role, and connections to model servers"):
     saved(state.models.plan_saved_at)
 
 with st.container(border=True, key="role_models"):
     with st.container(horizontal=True, vertical_alignment="center"):
-        heading("Seats")
+        heading("Model per role")
         st.segmented_control(
             "Protocol",
             list(protocols.PROTOCOLS),
@@ -85,7 +85,7 @@ with right:
         heading("The built-in model")
         line(
             "builtin/lexical is a word-list baseline, not a language model. It looks for the keywords of each label, "
-            "its name and the words of its description, and says so in the form of a debate. It costs nothing, sends "
+            "its name and the words of its description, and replies in the form of a debate. It costs nothing, sends "
             "nothing anywhere and gives the same answer every time: a floor that a language model has to beat."
         )
         st.number_input(
@@ -95,12 +95,12 @@ with right:
             step=10,
             key=with_value("pace", round(plan.pace)),
             on_change=lambda: save(replace(plan, pace=float(st.session_state["pace"]))),
-            help="How fast the built-in model speaks in the studio, so that a debate can be followed. 0 is instant.",
+            help="Speed of the built-in model in the studio, so that you can follow a debate. 0 is instant.",
         )
         line("Instant." if plan.pace == 0 else "So that a debate can be followed. 0 is instant.", "q xs")
     with st.container(border=True, key="add"):
         heading("Add a connection")
-        line("Any server that speaks the OpenAI chat API, or Ollama.", "q")
+        line("Any server with the OpenAI chat API, or Ollama.", "q")
         add_form(workspace)
     with st.container(border=True, key="prices"):
         heading("Prices of your own")

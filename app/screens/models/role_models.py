@@ -47,11 +47,11 @@ def advice(plan: Plan, known: Sequence[ModelRecord], roles: Sequence[Role], save
         fits = all(plan.role_model(one.role.name).spec == one.record.spec for one in given)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
-                "Seat them so",
+                "Use these models",
                 key="take-advice",
                 disabled=fits,
                 on_click=lambda: save(model_recommendations.apply_recommendations(plan, given)),
-                help="Moves the models; how each seat samples stays",
+                help="Changes the models; the sampling settings stay",
             )
             line("They sit so already." if fits else "Advice from your own gold, on your own texts.", "q xs")
 
@@ -66,7 +66,7 @@ def _words(one: RoleRecommendation) -> str:
 
 def _why_none(known: Sequence[ModelRecord], roles: Sequence[Role]) -> str:
     if len(roles) < 2:
-        return "One seat is for the model that does best."
+        return "This role should have the best model."
     if len(known) < 2:
         return "One model has spoken first so far. Let another do so, on its own or as extractor, to compare them."
     return f"Advice needs two models with {model_recommendations.MIN_DOCUMENTS} documents with gold each."
@@ -84,14 +84,16 @@ def _table(known: Sequence[ModelRecord]) -> str:
 
 def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], None]) -> None:
     """Draw the popover with the saved presets and the form that saves another one."""
-    with st.popover("Presets", icon=":material/bookmark:", key="presets", help="Who sits where, by a name of yours"):
+    with st.popover(
+        "Presets", icon=":material/bookmark:", key="presets", help="Saved models and settings of all roles"
+    ):
         if not known:
-            line("None yet. A preset keeps who sits on which role and how they sample, for all your projects.", "q")
+            line("No presets yet. A preset saves the model and settings of each role for all projects.", "q")
         for name, kept in known.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                if st.button(name, key=f"preset-{name}", help=f"Seat everybody as in {name}", width="stretch"):
+                if st.button(name, key=f"preset-{name}", help=f"Use the models of {name}", width="stretch"):
                     save(planning.apply_preset(plan, kept))
-                    state.set_notice("ok", f"Seated as in {name}", _who(kept))
+                    state.set_notice("ok", f"Preset {name} is in use", _who(kept))
                     st.rerun()
                 if st.button(
                     "", icon=":material/delete:", key=f"unpreset-{name}", help=f"Delete {name}", type="tertiary"
@@ -100,7 +102,7 @@ def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], Non
                     st.rerun()
         with st.form("save-preset", border=False, clear_on_submit=True):
             name = st.text_input("Name", placeholder="cheap, local, final, …", key="preset-name", width=260)
-            if st.form_submit_button("Save these seats", type="primary"):
+            if st.form_submit_button("Save preset", type="primary"):
                 try:
                     kept_as = planning.save_preset(name, plan)
                 except UsageError as error:
@@ -257,9 +259,9 @@ def _row(
     )
     if not alone:
         columns[9].button(
-            "Everywhere",
+            "All roles",
             key=key("everywhere"),
-            help=f"Same model everywhere: put the {role.title}'s model and sampling on every role",
+            help=f"Use the model and sampling settings of {role.title} for all roles",
             on_click=lambda: save(plan.with_same_model(role_model)),
             type="tertiary",
         )
@@ -272,7 +274,7 @@ def _note(role_model: RoleModel, places: Sequence[ConnectionEntry], offers: Offe
         gone = f"There is no connection {escape(role_model.connection)} any more. Choose another."
         return _line(f'<span class="bad">{gone}</span>')
     if place.name == BUILTIN:
-        return _line("A word-list baseline, no language model. Free, nothing leaves this machine.")
+        return _line("A word-list baseline, not a language model. Free; nothing leaves this machine.")
     listed = offers.listing(role_model.connection)
     parts = []
     if listed.pending:
