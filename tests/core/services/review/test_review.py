@@ -157,12 +157,12 @@ def test_history_names_who_did_what(session, run):
     ]
 
 
-def test_values_that_do_not_fit(session, run):
+def test_refuses_values_that_an_item_cannot_have(session, run):
     with pytest.raises(UsageError, match="Alpha cannot have the value 3"):
         review.edit(session, run.run_id, "d0", "a", 3)
     with pytest.raises(UsageError, match="no item 'zz'"):
         review.edit(session, run.run_id, "d0", "zz", True)
-    with pytest.raises(UsageError, match="no run 'r9'"):
+    with pytest.raises(UsageError, match="Run 'r9' does not exist"):
         review.edit(session, "r9", "d0", "a", True)
 
 
