@@ -27,10 +27,13 @@ def prefetch_evaluation(session: ProjectSession) -> None:
 
     def compute() -> None:
         from app.screens.evaluate import charts
-        from core.services.evaluation import evaluated
+        from core.services.evaluation.debate_effect import debate_effect
+        from core.services.evaluation.prefetch import prefetch_scores
+        from core.services.evaluation.scores import role_scores
 
-        found = evaluated.first(session)
+        found = prefetch_scores(session)
         if found is not None:
-            charts.spec(found)
+            roles = role_scores(session, found.run, found.reference)
+            charts.preload(found, roles, debate_effect(session, found.run, found.reference))
 
     session.prefetcher.work(compute)

@@ -14,6 +14,10 @@ NEAR = 1
 VERDICT = "verdict"
 """The annotator of verdicts; a role's own decisions are annotated under the role's name."""
 
+Reference: TypeAlias = str
+"""What annotations are compared with, by name: ``gold``, ``gold@RATER``, ``author``, ``reviewed``, ``reviewed@PERSON``,
+``run:ID`` or ``run:ID/ROLE`` (see ``core.store.annotators``)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Annotation:

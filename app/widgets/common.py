@@ -34,3 +34,9 @@ def line(text: str, tone: str = "") -> None:
 def heading(text: str) -> None:
     """Draw the heading of a card."""
     st.html(f'<h2 class="moot-h2">{escape(text)}</h2>')
+
+
+def facts(rows: list[tuple[str, str]]) -> None:
+    """Draw names and values, a line each."""
+    lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows)
+    st.html(f'<table class="moot-facts">{lines}</table>')

@@ -1,4 +1,4 @@
-"""The cells of confusion matrices: a click opens their documents, another one of these."""
+"""Confusion matrices with the documents in their cells, and one of these documents."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import streamlit as st
 from app.pages import open_page
 from app.state import EvaluateState, state
 from app.widgets import confusion, debate_flow, highlighted_text, layout, plots, transcript
+from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation import coverage, references, scoring
-from core.services.evaluation.debate_effect import noun
-from core.services.evaluation.scoring import Evaluation
+from core.services.evaluation import coverage, scores
+from core.services.evaluation.debate_effect import DebateEffect, noun
+from core.services.evaluation.reference import reference_names
+from core.services.evaluation.scores import EvaluationReport
 from core.services.review import review
 from core.services.session import ProjectSession
 
@@ -18,34 +20,34 @@ SHOWN = 50  # documents that a cell lists at a time
 
 
 @st.fragment
-def behind(session: ProjectSession, found: Evaluation) -> None:
-    """Draw the matrices, the documents behind a cell, and one of them."""
+def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
+    """Draw the matrices, the documents in the selected cell, and the selected document."""
     codebook = found.run.settings.codebook
-    reference = references.of(found.reference).noun
+    reference = reference_names(found.reference).noun
     with layout.panel(
-        "Confusion",
-        f"rows are the {reference}, columns the verdict; shares are of the row",
+        "Confusion matrix",
+        f"rows: {reference}, columns: verdict; shares of the row",
         note="click a cell to read its documents",
-        counted=coverage.words(coverage.of_run(session, found.run, found.reference), found.reference),
+        counted=coverage.describe(found.coverage, found.reference),
         key="evaluate-confusion",
     ):
         if codebook.kind == "choice":
-            _choices(found, reference)
+            _choice_matrix(found, reference)
         else:
             confusion.confusion(
-                found.counts,
+                found.scores.counts,
                 codebook,
                 reference=reference,
                 picked=state.evaluate.cell,
                 key="evaluate-cells",
                 on_cell=_cell_clicked,
             )
-        left, right = st.columns([1, 1.15], gap="medium") if found.flip_table is not None else (None, st.container())
-        if left is not None and found.flip_table is not None:
+        left, right = st.columns([1, 1.15], gap="medium") if debate.flip_table is not None else (None, st.container())
+        if left is not None and debate.flip_table is not None:
             with left:
-                debate_flow.changes(found.flip_table, codebook, found.titles, noun(found.run), key="evaluate-changes")
+                debate_flow.changes(debate.flip_table, codebook, debate.titles, noun(found.run), key="evaluate-changes")
         with right:
-            _cases(session, found)
+            _cases(session, found, debate)
     shown = state.evaluate.document
     if shown is not None:
         case(session, found.run, shown)
@@ -63,79 +65,67 @@ def _case_clicked() -> None:
         state.evaluate.document = str(clicked)
 
 
-def _choices(found: Evaluation, reference: str) -> None:
-    """The matrix of all labels; a click picks the cell."""
-    labels = {label.name: label.id for label in found.labels}
-    rows = [
-        {
-            "row": name,
-            "column": other,
-            "count": count,
-            "share": count / sum(line) if sum(line) else 0.0,
-            "words": f"{count:,}" if count else "",
-        }
-        for name, line in zip(labels, found.confusion, strict=True)
-        for other, count in zip(labels, line, strict=True)
-    ]
-    names = list(labels)
-    true, said = plots.heat(
-        rows, names, names, key="evaluate-matrix", x_title="verdict", y_title=reference, slanted=len(names) > 6
+def _choice_matrix(found: EvaluationReport, reference: str) -> None:
+    """Draw the matrix of all labels; a click selects the cell."""
+    labels = {label.name: label.id for label in found.run.settings.codebook.labels}
+    true, said = plots.confusion_heatmap(
+        found.scores.confusion, list(labels), key="evaluate-matrix", x_title="verdict", y_title=reference
     )
     if true and said and state.evaluate.cell != (labels[true], labels[said]):
         state.evaluate.select_cell((labels[true], labels[said]))
 
 
-def _picked(found: Evaluation) -> tuple[str, str] | None:
+def _picked(found: EvaluationReport) -> tuple[str, str] | None:
     """The cell to list: the one picked, else the one with most errors; None when there is nothing wrong."""
-    labels = {label.id: label for label in found.labels}
+    labels = {label.id: label for label in found.run.settings.codebook.labels}
     cell = state.evaluate.cell
     choice = found.run.settings.codebook.kind == "choice"
-    if cell is not None and cell[0] in labels and (cell[1] in labels if choice else cell[1] in scoring.CELLS):
+    if cell is not None and cell[0] in labels and (cell[1] in labels if choice else cell[1] in scores.CELLS):
         return cell
     ids = list(labels)
     if choice:
         wrong = [
             (count, ids[true], ids[said])
-            for true, line in enumerate(found.confusion)
+            for true, line in enumerate(found.scores.confusion)
             for said, count in enumerate(line)
             if true != said and count
         ]
         return max(wrong)[1:] if wrong else None
-    worst = max(found.labels, key=lambda label: label.counts.wrong)
-    if not worst.counts.wrong:
+    counts = found.scores.counts
+    worst = max(labels.values(), key=lambda label: counts[label.name].wrong)
+    if not counts[worst.name].wrong:
         return None
-    return worst.id, "fn" if worst.counts.fn >= worst.counts.fp else "fp"
+    return worst.id, "fn" if counts[worst.name].fn >= counts[worst.name].fp else "fp"
 
 
-def _cases(session: ProjectSession, found: Evaluation) -> None:
+def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
     cell = _picked(found)
     if cell is None:
-        st.caption("Every label agrees. Click a cell to read its documents.")
+        st.caption("There are no errors. Click a cell to read its documents.")
         return
-    labels = {label.id: label for label in found.labels}
+    labels = {label.id: label for label in found.run.settings.codebook.labels}
     label = labels[cell[0]]
-    says = references.of(found.reference).says
+    says = reference_names(found.reference).says
     if found.run.settings.codebook.kind == "choice":
         ids = list(labels)
-        total = found.confusion[ids.index(cell[0])][ids.index(cell[1])]
+        total = found.scores.confusion[ids.index(cell[0])][ids.index(cell[1])]
         said_true, said = label.name, labels[cell[1]].name
         head = said_true if said_true == said else f"{said_true} as {said}"
     else:
-        total = getattr(label.counts, cell[1])
+        total = getattr(found.scores.counts[label.name], cell[1])
         said_true, said = confusion.WORDS[cell[1]]
         head = f"{label.name}, {cell[1].upper()}"
     pages = max(1, -(-total // SHOWN))
     number = st.pagination(pages, key="evaluate-case-page") if pages > 1 else 1
-    rows = scoring.cases(
-        session, found.run.run_id, *cell, reference=found.reference, offset=(number - 1) * SHOWN, limit=SHOWN
+    rows = scores.cell_documents(
+        session, found.run, *cell, reference=found.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )
     confusion.cases(
-        [{"id": row.document_id, "excerpt": confusion.excerpt(row.text), "role": row.lost_by} for row in rows],
+        [{"id": row.document_id, "excerpt": confusion.excerpt(row.text), "role": row.error_by} for row in rows],
         head=head,
-        told=f"{total:,} {'document' if total == 1 else 'documents'} where {says} {said_true} "
-        f"and the verdict says {said}",
-        by="lost by" if any(row.lost_by for row in rows) else "",
-        roles=found.titles,
+        told=f"{format_count(total, 'document')} where {says} {said_true} and the verdict says {said}",
+        by="error introduced by" if any(row.error_by for row in rows) else "",
+        roles=debate.titles,
         picked=state.evaluate.document,
         key="evaluate-cases",
         on_document=_case_clicked,

@@ -1,4 +1,4 @@
-"""Key numbers with their intervals, side by side."""
+"""Scores: key numbers with their intervals side by side, and tables of every metric."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.components import component
+from core.formatting import format_interval
 from core.stats.intervals import Estimate
+from core.stats.metrics import Metric as ScoreMetric
+from core.stats.metrics import Scores, metrics
 
 _NUMBERS = component("metrics")
 
@@ -43,14 +46,49 @@ class Metric:
         }
 
 
-def numbers(figures: Iterable[Metric], *, key: str = "numbers") -> None:
-    """Draw the strip of numbers."""
+def metric_strip(figures: Iterable[Metric], *, key: str = "numbers") -> None:
+    """Draw key numbers side by side."""
     _NUMBERS(key=key, data={"metrics": [figure.data() for figure in figures]})
 
 
 def interval_words(share: Estimate | None, *, named: bool = False) -> str:
-    """The interval as "0.864 to 0.907", empty when there is none."""
+    """Return the interval as "0.864 to 0.907"; empty without one."""
     if share is None or share.interval is None:
         return ""
-    words = f"{share.interval.low:.3f} to {share.interval.high:.3f}"
-    return f"{share.interval.level:.0%} interval {words}" if named else words
+    return format_interval(share.interval.low, share.interval.high, level=share.interval.level if named else None)
+
+
+def score_metric(metric: ScoreMetric, estimate: Estimate, note: str = "") -> Metric:
+    """Return a score as a key number: a share on a bar if it has an interval, else as text."""
+    lines = [part for part in (note, interval_words(estimate, named=not note)) if part]
+    if metric.interval is None or metric.kinds == ("rating",):
+        return Metric(metric.name, text=metric.format(estimate.value), lines=tuple(map(MetricNote, lines)))
+    return Metric(metric.name, estimate, lines=(MetricNote(", ".join(lines)),))
+
+
+def score_tables(scores: Scores, *, key: str) -> None:
+    """Draw every metric, over all labels and per label, in an expander."""
+    import pandas as pd
+    import streamlit as st
+
+    each = metrics(scores.kind, per_label=True)
+    with st.expander("All metrics", key=key):
+        left, right = st.columns([1, 2.2], gap="small")
+        overall = [
+            {"metric": metric.name, "value": _cell(metric, scores[metric.key])} for metric in metrics(scores.kind)
+        ]
+        left.dataframe(pd.DataFrame(overall), hide_index=True, height="content", key=f"{key}-overall")
+        rows = [
+            {
+                "dimension" if scores.kind == "rating" else "label": name,
+                "n": label.n,
+                **{metric.name: _cell(metric, label[metric.key]) for metric in each},
+            }
+            for name, label in scores.labels.items()
+        ]
+        right.dataframe(pd.DataFrame(rows), hide_index=True, height="content", key=f"{key}-labels")
+
+
+def _cell(metric: ScoreMetric, estimate: Estimate) -> str:
+    interval = interval_words(estimate)
+    return metric.format(estimate.value) + (f" ({interval})" if interval else "")

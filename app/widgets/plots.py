@@ -218,6 +218,27 @@ def _standings(rows: Rows) -> Spec:
     return finished(chart, ROW * len(names) + 70)
 
 
+def confusion_heatmap(
+    matrix: Sequence[Sequence[int]], names: Sequence[str], *, key: str, x_title: str, y_title: str
+) -> tuple[str, str]:
+    """Draw a confusion matrix ``[row][column]``, shaded by the share of the row.
+
+    Returns the selected (row, column), both empty before a click.
+    """
+    rows = [
+        {
+            "row": name,
+            "column": other,
+            "count": count,
+            "share": count / sum(line) if sum(line) else 0.0,
+            "words": f"{count:,}" if count else "",
+        }
+        for name, line in zip(names, matrix, strict=True)
+        for other, count in zip(names, line, strict=True)
+    ]
+    return heat(rows, names, names, key=key, x_title=x_title, y_title=y_title, slanted=len(names) > 6)
+
+
 def heat(
     rows: Rows,
     names: Sequence[str],

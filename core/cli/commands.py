@@ -62,7 +62,7 @@ def demo(as_json: bool) -> None:
     from core.cli.annotate import annotate_file
     from core.services.codebooks.codebook import read_codebook
     from core.services.data.importing import ImportOptions
-    from core.services.evaluation import evaluate
+    from core.services.evaluation import scores
     from core.services.runs import planning
 
     samples = resources.folder("sample_data")
@@ -71,7 +71,7 @@ def demo(as_json: bool) -> None:
         codebook = read_codebook(samples / "hotel_aspects.yaml")
         with open_workspace() as workspace:
             outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
-            report = evaluate.report(outcome.session, outcome.rows[0].run_id)
+            report = scores.to_json(scores.evaluate(outcome.session, outcome.rows[0]))
     result = outcome.result | {"evaluation": report}
     if as_json:
         print_json(result)

@@ -56,21 +56,23 @@ def evaluate_command(
     as_json: bool,
 ) -> None:
     """Score runs against reference labels: metrics per label, effect of the debate, stability."""
-    from core.services.evaluation import ambiguity, evaluate, html_report, reports
+    from core.services.evaluation import ambiguity, html_report
+    from core.services.evaluation.reference import check_annotator
+    from core.services.evaluation.report import full_report, role_models
     from core.services.pipeline import known_run
 
     with open_session(project) as session:
         chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
-        evaluate.require_annotator(session, chosen, annotator)
-        found = [reports.full(session, row.run_id, reference, annotator, errors=errors) for row in chosen]
+        check_annotator(session, chosen, annotator)
+        found = [full_report(session, row, reference, annotator, errors=errors) for row in chosen]
         for report in found if prepass is not None else ():
             report["ambiguity"] = ambiguity.apart(session, report["run_id"], str(prepass), theta, annotator, reference)
-        role_models = reports.role_models(session, chosen, reference)
+        recommended = role_models(session, chosen, reference)
         if page is not None and chosen:
-            html_report.save(session, chosen[-1].run_id, page, reference)
+            html_report.save_html_report(session, chosen[-1], page, reference)
             print_message(f"moot: report written to {page}")
     if as_json:
-        print_json({"runs": found, "role_models": role_models})
+        print_json({"runs": found, "role_models": recommended})
         return
     for report in found:
         click.echo(f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}")
@@ -106,10 +108,10 @@ def _format_errors(label: Mapping[str, Any]) -> str:
 @json_option
 def compare_command(project: Path, runs: tuple[str, ...], reference: str, as_json: bool) -> None:
     """Compare runs with the first one on their common documents: differences, significance, cost."""
-    from core.services.evaluation.run_diff import told
+    from core.services.evaluation.run_diff import comparison_report
 
     with open_session(project) as session:
-        result = told(session, runs, reference)
+        result = comparison_report(session, runs, reference)
     if as_json:
         print_json(result)
         return

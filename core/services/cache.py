@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar, cast
+from functools import wraps
+from inspect import signature
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from core.services.session import ProjectSession
 
+P = ParamSpec("P")
 T = TypeVar("T")
 KEPT = 100
 
@@ -69,3 +72,44 @@ def kept(session: ProjectSession, make: Callable[[], T], *what: Hashable, basis:
             with _guard:
                 _making.pop(key, None)
     return made
+
+
+def cached_scores(
+    function: Callable[Concatenate[ProjectSession, P], T],
+) -> Callable[Concatenate[ProjectSession, P], T]:
+    """Cache a function until scores against its argument ``reference`` (default gold) may change.
+
+    Decisions in Review leave scores against gold as they are. Other arguments must be hashable; a run counts by its id.
+    """
+    return _cached(function, lambda session, make, key, of: measured(session, of, make, *key))
+
+
+def cached_until_commit(
+    function: Callable[Concatenate[ProjectSession, P], T],
+) -> Callable[Concatenate[ProjectSession, P], T]:
+    """Cache a function until something is committed to the project. Arguments as of ``cached_scores``."""
+    return _cached(function, lambda session, make, key, _: remembered(session, make, *key))
+
+
+def _cached(
+    function: Callable[Concatenate[ProjectSession, P], T], look_up: Callable[..., T]
+) -> Callable[Concatenate[ProjectSession, P], T]:
+    parameters = signature(function)
+
+    @wraps(function)
+    def cached(session: ProjectSession, /, *args: P.args, **options: P.kwargs) -> T:
+        bound = parameters.bind(session, *args, **options)
+        bound.apply_defaults()
+        _, *values = bound.arguments.values()
+        key = (function.__module__, function.__qualname__, *map(_identity, values))
+        of = bound.arguments.get("reference", "gold")
+        return look_up(session, lambda: function(session, *args, **options), key, of)
+
+    return cached
+
+
+def _identity(value: Any) -> Hashable:
+    """Return a hashable argument; of a run its id."""
+    if isinstance(value, tuple):
+        return tuple(map(_identity, value))
+    return cast(Hashable, getattr(value, "run_id", value))

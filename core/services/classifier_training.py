@@ -21,7 +21,7 @@ from core.codebook import Codebook
 from core.documents import Document, Value
 from core.hashing import digest
 from core.runs import BUILTIN, RunSettings
-from core.stats import arrays, bootstrap
+from core.stats import metrics
 from core.stats.intervals import Estimate, ends, wilson
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.store import Store
@@ -329,17 +329,12 @@ def cross_validated_scores(codebook: Codebook, reference: npt.ArrayLike, held_ou
         return {"n": 0, "measure": "macro F1", "value": None, "interval": None, "labels": {}}
     if codebook.kind == "rating":
         return _rating_scores(codebook, gold, predicted)
-    if codebook.kind == "choice":
-        count = len(codebook.labels)
-        own, its = (arrays.one_hot(arrays.codes(side[:, 0]), count) for side in (gold, predicted))
-        drawn = bootstrap.scores(own, its, codebook.names)
-    else:
-        drawn = bootstrap.scores(gold, predicted, codebook.names)
+    drawn = metrics.score(codebook.kind, gold, predicted, codebook.names)
     return {
         "n": drawn.n,
         "measure": "macro F1",
-        **_plain(drawn.macro.f1),
-        "labels": {name: summary.f1.value for name, summary in drawn.labels.items()},
+        **_plain(drawn["macro_f1"]),
+        "labels": {name: label["f1"].value for name, label in drawn.labels.items()},
     }
 
 

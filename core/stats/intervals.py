@@ -61,6 +61,11 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval | None:
     return Interval(low, high, level)
 
 
+def accuracy_interval(counts: Counts, level: float = 0.95) -> Interval | None:
+    """Return Wilson's interval of (tp + tn) / n; None without documents."""
+    return wilson(counts.tp + counts.tn, counts.n, level)
+
+
 def precision_interval(counts: Counts, level: float = 0.95) -> Interval | None:
     """Wilson's interval of tp / (tp + fp); None when nothing was predicted."""
     return wilson(counts.tp, counts.predicted, level)

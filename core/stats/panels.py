@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.stats.agreement import krippendorff_alpha
 from core.stats.arrays import Ratings, ratings
-from core.stats.rating import kendall, pearson, spearman
+from core.stats.correlation import kendall, pearson, spearman
 
 
 @dataclass(frozen=True, slots=True)

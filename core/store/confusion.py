@@ -1,4 +1,4 @@
-"""Counts against the reference, made in the file: how often each annotator said what, and on which documents."""
+"""ItemCounts against the reference, made in the file: how often each annotator said what, and on which documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class ItemCounts:
-    """A label against the reference: present and rightly so, wrongly, missed, rightly absent."""
+    """True positives, false positives, false negatives and true negatives of one item."""
 
     tp: int = 0
     fp: int = 0
@@ -39,12 +39,12 @@ class ItemCounts:
 
     @property
     def n(self) -> int:
-        """Documents counted for this label."""
+        """Documents counted for this item."""
         return self.tp + self.fp + self.fn + self.tn
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class AnnotatorCounts:
     """``n`` documents of the run have an item that the reference and this annotator give a value, and a verdict;
     ``excluded`` have reference and lack one of the others. ``cells`` count the items that both give a value."""
 
@@ -126,7 +126,7 @@ class ConfusionCounts:
         )
         return [name for (name,) in rows]
 
-    def counts(self, run_id: str, annotator: str = VERDICT, *, reference: str = GOLD) -> Counts:
+    def counts(self, run_id: str, annotator: str = VERDICT, *, reference: str = GOLD) -> AnnotatorCounts:
         """An annotator against the reference, on the documents of the run.
 
         ``annotator`` is a role of the run, its ``verdict``, or like ``reference`` the name of a source
@@ -142,25 +142,7 @@ class ConfusionCounts:
         cells = tuple(
             Cell(item, load(true), load(value), count) for item, true, value, count in rows if item is not None
         )
-        return Counts(annotator, n, known - n, cells, exact)
-
-    def cells(self, run_id: str, *, reference: str = GOLD) -> dict[str, tuple[Cell, ...]]:
-        """The cells of ``counts`` of all annotators of the run, in one pass."""
-        judged, known = select(source_of(reference), "reference", raters=len(self.raters()))
-        rows = self._connection.rows(
-            f"""WITH reference AS MATERIALIZED (
-                SELECT document_id, item, value FROM ({judged})
-                ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id) {_DECIDED}
-            )
-            SELECT annotator, item, reference.value, said.value, count(*)
-            FROM reference JOIN (SELECT * FROM run_values WHERE run_id = $run) AS said USING (document_id, item)
-            GROUP BY ALL ORDER BY ALL""",
-            {"run": run_id, **known},
-        )
-        found: dict[str, list[Cell]] = {}
-        for annotator, item, true, value, count in rows:
-            found.setdefault(annotator, []).append(Cell(item, load(true), load(value), count))
-        return {annotator: tuple(cells) for annotator, cells in found.items()}
+        return AnnotatorCounts(annotator, n, known - n, cells, exact)
 
     def cell(
         self,

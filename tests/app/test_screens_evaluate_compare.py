@@ -88,10 +88,10 @@ def two_runs(project):
 @pytest.mark.parametrize(
     ("view", "words"),
     [
-        ("debate", ["What each step is worth", "The critic", "What was there to be had"]),
-        ("errors", ["Cue words", "By length", "By number of labels", "None of them is tagged yet"]),
-        ("stability", ["One iteration", "Can the votes be believed?", "3 or more iterations"]),
-        ("models", ["Who suits which seat", "at least three people", "Drift"]),
+        ("debate", ["Contribution by step", "Critic", "Upper bound"]),
+        ("errors", ["Cue words", "By length", "By number of labels", "No error is tagged yet"]),
+        ("stability", ["One iteration", "Calibration of the votes", "3 or more iterations"]),
+        ("models", ["Model per role", "at least three people", "Drift"]),
     ],
 )
 def test_views_of_a_multilabel_run(session, project, view, words):
@@ -114,7 +114,23 @@ def test_views_of_the_other_kinds(session, project, view, kind):
         debates(project, RATING, gold, said)
     shown = texts(draw(session, "evaluate", evaluate_tab=view))
     if view == "scores":
-        assert ("Confusion" if kind == "choice" else "Where they meet") in shown
+        assert "Confusion matrix" in shown
+
+
+def test_key_numbers_are_those_of_the_report(session, project):
+    run_id, _ = two_runs(project)
+    app = draw(session, "evaluate", run_id=run_id)
+    strip = next(
+        json.loads(element.proto.json)
+        for element in app.get("bidi_component")
+        if element.proto.component_name == "moot_metrics"
+    )
+    report = sample_world.report(session, run_id)
+    shown = {figure["name"]: figure.get("value") for figure in strip["metrics"]}
+    assert shown["Macro F1"] == report["macro"]["f1"]
+    assert shown["Micro F1"] == report["micro"]["f1"]
+    assert shown["Label accuracy"] == report["accuracy"]
+    assert shown["Exact match"] == report["subset_accuracy"]
 
 
 def test_a_run_without_a_single_verdict_says_what_it_lacks(session, project):
@@ -132,8 +148,8 @@ def test_compare_shows_what_was_fixed_and_broken(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))
     shown = texts(app)
-    assert f"{second} and {first} may be equally good on 4 shared documents" in shown
-    for head in ("Side by side", "Cost against quality", "Document by document", "How sure"):
+    assert f"No significant difference between {second} and {first} on 4 shared documents" in shown
+    for head in ("Scores", "Cost and quality", "Documents", "Significance"):
         assert head in shown
     listed = next(
         json.loads(element.proto.json)

@@ -94,21 +94,21 @@ def test_no_reference_to_compare_with(screen, project, session):
     run_id = sample_world.build(project)
     project.store.documents.replace_gold({})
     app = screen("evaluate")
-    assert "No truth to compare with" in texts(app)
+    assert "No reference to compare with" in texts(app)
     assert [button.label for button in app.button] == ["Review 30", "Map a gold column"]
     review.submit(session, run_id, ["d0"])
-    assert "No truth to compare with" not in texts(screen("evaluate"))
+    assert "No reference to compare with" not in texts(screen("evaluate"))
 
 
 def test_evaluate_draws_all_its_parts(screen, project):
     sample_world.build(project)
     app = screen("evaluate")
     shown = texts(app)
-    for head in ("Per label", "What did the debate change?", "Confusion"):
+    for head in ("Scores per label", "Effect of the debate", "Confusion matrix"):
         assert head in shown
     drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
     assert [figure["name"] for figure in drawn["moot_metrics"]["figures"]] == [
-        "Macro F1", "Micro F1", "Label accuracy", "All 2 right", "Left out",
+        "Macro F1", "Micro F1", "Label accuracy", "Exact match", "Left out",
     ]  # fmt: skip
     alpha = drawn["moot_confusion_matrix"]["labels"][0]
     assert (alpha["tp"], alpha["fn"], alpha["fp"], alpha["tn"]) == (1, 1, 1, 1)

@@ -23,10 +23,12 @@ from core.llm.connections import connection
 from core.runs import RoleModel
 from core.services import pipeline
 from core.services.data.importing import ImportOptions, preview_file
+from core.services.evaluation.scores import evaluate as evaluate_run
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project
 from core.store.rows import insert
+from tests.core.services.sample_world import session_on
 from tests.servers.running import mock_llm
 
 LABELS = ("Service", "Cleanliness", "Location", "Rooms", "Food", "Value", "Noise", "Facilities")
@@ -143,10 +145,11 @@ def evaluate(folder: Path, count: int) -> None:
         verdicts = [("r0001", one, "verdict", "{}", "{}", 0.0) for one in ids]
         columns = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
         writer.do(lambda cursor: insert(cursor, "verdicts", columns, verdicts))
+        session = session_on(project)
         project.store.evaluations.counts("r0001")  # the first reads the file
-        with timed(f"count {count * len(items):,} annotations against gold", 1):
-            counts = project.store.evaluations.counts("r0001").multilabel()
-        check(counts, items, values, count)
+        with timed(f"score {count * len(items):,} annotations against gold", 1):
+            scores = evaluate_run(session, run, intervals=False).scores
+        check(dict(zip(items, scores.counts.values(), strict=True)), items, values, count)
 
 
 def check(counts: object, items: tuple[str, ...], values: np.ndarray, count: int) -> None:

@@ -15,11 +15,12 @@ from app.state import state
 from app.widgets import confusion, confusion_drilldown, empty_state, layout
 from app.widgets.run_picker import run_words
 from core import csv_text
+from core.annotations import Reference
 from core.runs import RunRow
 from core.services.cache import remembered
-from core.services.evaluation import compare, coverage, drift, evaluate, references, run_diff
+from core.services.evaluation import compare, coverage, drift, run_diff
 from core.services.evaluation.compare import Comparison, Pair
-from core.services.evaluation.grids import Reference
+from core.services.evaluation.reference import available_references, default_reference, reference_names
 from core.services.evaluation.run_diff import OUTCOMES, Outcome, Outcomes
 from core.services.session import ProjectSession
 
@@ -94,11 +95,11 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
 
 def _reference(session: ProjectSession, first: RunRow) -> Reference:
     known = {
-        name: count for name, count in evaluate.references(session, first.run_id).items() if not name.startswith("run:")
+        name: count
+        for name, count in available_references(session, first.run_id).items()
+        if not name.startswith("run:")
     }
-    wanted = state.evaluate.reference
-    if not known.get(wanted):
-        wanted = next((name for name, count in known.items() if count), "gold")
+    wanted = default_reference(known, state.evaluate.reference)
     if sum(bool(count) for count in known.values()) < 2:
         return wanted
     names = list(known)
@@ -106,7 +107,7 @@ def _reference(session: ProjectSession, first: RunRow) -> Reference:
         "against",
         names,
         default=wanted,
-        format_func=lambda name: f"{references.of(name).title} {known[name]:,}",
+        format_func=lambda name: f"{reference_names(name).title} {known[name]:,}",
         required=True,
         label_visibility="collapsed",
         key="compare-truth",
@@ -120,7 +121,7 @@ def _downloads(session: ProjectSession, ids: Sequence[str], reference: Reference
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         st.download_button(
             "JSON",
-            lambda: json.dumps(run_diff.told(session, ids, reference), indent=2, ensure_ascii=False),
+            lambda: json.dumps(run_diff.comparison_report(session, ids, reference), indent=2, ensure_ascii=False),
             f"{session.name}-{'-'.join(ids)}.json",
             "application/json",
             on_click="ignore",
@@ -162,7 +163,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
     one, two = pair.first, pair.second
     each = remembered(session, lambda: run_diff.outcomes(session, one, two, reference), "outcomes", one, two, reference)
     runs = [row for id in (one, two) if (row := session.store.runs.get(id)) is not None]
-    on = coverage.words(coverage.shared(session, runs, reference), reference)
+    on = coverage.describe(coverage.shared(session, runs, reference), reference)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         label = sections.labels(pair, first.settings.codebook.kind, on)
@@ -182,7 +183,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
     """How many documents each of the runs has, in words; once when they all have the same."""
-    said = {run.run_id: coverage.words(coverage.of_run(session, run, reference), reference) for run in runs}
+    said = {run.run_id: coverage.describe(coverage.of_run(session, run, reference), reference) for run in runs}
     words = set(said.values())
     return f"each run: {words.pop()}" if len(words) == 1 else ". ".join(f"{id}: {own}" for id, own in said.items())
 
@@ -190,7 +191,7 @@ def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference)
 def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:
     counts = each.counts
     words = f"on {label}" if label in each.names else ""
-    with layout.panel("Document by document", words, counted=on, key="compare-documents"):
+    with layout.panel("Documents", words, counted=on, key="compare-documents"):
         kinds = st.pills(
             "outcome",
             list(OUTCOMES),
@@ -216,7 +217,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
                 for row in rows
             ],
             head="Documents",
-            told=f"{total:,}{more}; + mended, − broken",
+            told=f"{total:,}{more}; + corrected, − regressed",
             picked=state.evaluate.document,
             key="compare-cases",
             on_document=_clicked,

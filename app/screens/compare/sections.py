@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from app.screens.evaluate.debate_effect import facts
 from app.widgets import layout, plots
+from app.widgets.common import facts
+from core.formatting import MISSING, format_number, format_p_value, format_points, format_price
 from core.services.evaluation.compare import Comparison, Pair
 from core.services.evaluation.run_diff import Outcome
+from core.stats.metrics import MAIN, metrics
 from core.stats.significance import McNemar
 
+DOCUMENTS = "documents"
+COSTS = {
+    "cost per document": "usd_per_document",
+    "tokens per document": "tokens_per_document",
+    "seconds per document": "seconds_per_document",
+}
+
 WORDS: dict[Outcome, str] = {
-    "broken": "Broken",
-    "mixed": "Mixed",
-    "fixed": "Fixed",
+    "broken": "Regressed",
+    "mixed": "Both",
+    "fixed": "Corrected",
     "wrong": "Still wrong",
     "right": "Still right",
-}
-NAMES = {
-    "macro_f1": "Macro F1",
-    "macro_precision": "Macro precision",
-    "macro_recall": "Macro recall",
-    "micro_f1": "Micro F1",
-    "weighted_f1": "Weighted F1",
-    "accuracy": "Accuracy",
-    "subset_accuracy": "All labels right",
-    "hamming_loss": "Hamming loss",
-    "mcc": "Matthews",
-    "kappa": "Cohen's kappa",
-    "macro_spearman": "Mean Spearman",
-    "macro_kendall": "Mean Kendall",
-    "macro_mae": "Mean absolute error",
-    "macro_alpha": "Mean alpha",
 }
 
 
@@ -47,30 +41,34 @@ def sentences(found: Comparison) -> None:
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:
-    """Measures as rows, runs as columns."""
-    names = [name for name in NAMES if any(column.scores.get(name) is not None for column in found.columns)]
+    """Return the table: metrics as rows, runs as columns."""
+    columns = {column.run.run_id: column for column in found.columns}
+    kind = found.columns[0].scores.kind
     table: list[dict[str, Any]] = [
-        {"measure": NAMES[name], **{column.run.run_id: column.scores.get(name) for column in found.columns}}
-        for name in names
+        {"metric": metric.name, **{id: column.scores[metric.key].value for id, column in columns.items()}}
+        for metric in metrics(kind)
+        if any(column.scores[metric.key].value is not None for column in columns.values())
     ]
-    further: dict[str, dict[str, float | None]] = {
-        "documents": {column.run.run_id: float(column.n) for column in found.columns},
-        "left out": {column.run.run_id: float(column.excluded) for column in found.columns},
-        "$ a verdict": {column.run.run_id: column.usd_per_verdict for column in found.columns},
-        "tokens a verdict": {column.run.run_id: column.tokens_per_verdict for column in found.columns},
-        "seconds a verdict": {column.run.run_id: column.seconds_per_verdict for column in found.columns},
-    }
-    table += [{"measure": words, **values} for words, values in further.items()]
-    return table
+    table.append({"metric": DOCUMENTS, **{id: column.scores.n for id, column in columns.items()}})
+    return table + [
+        {"metric": name, **{id: column.cost[key] for id, column in columns.items()}} for name, key in COSTS.items()
+    ]
 
 
 def columns(found: Comparison) -> None:
-    """The table of measures, with what the first of the others differs by."""
+    """Draw the table of metrics."""
     import pandas as pd
 
-    with layout.panel("Side by side", "each run on its own documents with truth", key="compare-columns"):
+    formats = {metric.name: metric.format for metric in metrics(found.columns[0].scores.kind)}
+    own: dict[str, Callable[[float | None], str]] = {
+        DOCUMENTS: lambda value: f"{value or 0:,.0f}",
+        "cost per document": format_price,
+        "tokens per document": lambda value: MISSING if value is None else f"{value:,.0f}",
+        "seconds per document": lambda value: format_number(value, 2),
+    }
+    with layout.panel("Scores", "on the same documents for every run", key="compare-columns"):
         shown = [
-            {"measure": row["measure"], **{id: _figure(row["measure"], row[id]) for id in row if id != "measure"}}
+            {name: value if name == "metric" else (own | formats)[row["metric"]](value) for name, value in row.items()}
             for row in rows(found)
         ]
         st.dataframe(
@@ -78,32 +76,31 @@ def columns(found: Comparison) -> None:
             hide_index=True,
             key="compare-table",
             height="content",
-            column_config={
-                id: st.column_config.TextColumn(id, alignment="right") for id in shown[0] if id != "measure"
-            },
+            column_config={id: st.column_config.TextColumn(id, alignment="right") for id in shown[0] if id != "metric"},
         )
 
 
 def cost(found: Comparison, on: str) -> None:
-    """Cost against quality; ``on`` says how many documents each run has."""
+    """Draw cost and quality; ``on`` says how many documents each run has."""
     unit = found.columns[0].unit
-    measure = "mean Spearman" if "macro_spearman" in found.columns[0].scores else "macro F1"
-    sub = "green: no other is as good for less"
-    with layout.panel("Cost against quality", sub, counted=on, key="compare-cost"):
+    kind = found.columns[0].scores.kind
+    main = next(metric for metric in metrics(kind) if metric.key == MAIN[kind])
+    sub = "green: no other run is as good at a lower cost"
+    with layout.panel("Cost and quality", sub, counted=on, key="compare-cost"):
         plots.frontier(
             [
                 {
                     "name": column.run.run_id,
-                    "cost": column.usd_per_verdict if unit == "usd" else column.tokens_per_verdict,
-                    "quality": column.main,
+                    "cost": column.cost[f"{unit}_per_document"],
+                    "quality": column.scores.main.value,
                     "efficient": column.efficient,
                     "words": column.run.settings.protocol,
                 }
                 for column in found.columns
             ],
             key="compare-frontier",
-            cost="$ a verdict" if unit == "usd" else "tokens a verdict",
-            quality=measure,
+            cost="$ per document" if unit == "usd" else "tokens per document",
+            quality=main.name,
         )
 
 
@@ -122,7 +119,7 @@ def labels(pair: Pair, kind: str, on: str) -> str:
                 "value": value,
                 "low": interval.low if interval else value,
                 "high": interval.high if interval else value,
-                "words": f"{_points(value)}{_stars(test.adjusted)}",
+                "words": f"{format_points(value)}{_stars(test.adjusted)}",
                 "tone": tone,
             }
         )
@@ -130,7 +127,7 @@ def labels(pair: Pair, kind: str, on: str) -> str:
     sub = f"difference in {measure}, 95% interval"
     with layout.panel(title, sub, note="click a label", counted=on, key="compare-labels"):
         if not drawn:
-            st.caption("No label is present in the truth of the shared documents.")
+            st.caption("No label is present in the reference of the shared documents.")
             return ""
         picked = plots.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}", select=True)
         st.caption("An asterisk: p under 0.05 by McNemar's test, after Holm's correction over the labels.")
@@ -141,47 +138,34 @@ def tests(pair: Pair) -> None:
     """What the tests say of the whole runs."""
     gained, lost = pair.documents.only_second, pair.documents.only_first
     found = [
-        ("Shared documents with truth", f"{pair.n:,}" + (f", {pair.excluded:,} left out" if pair.excluded else "")),
-        ("Wholly right with one alone", f"{gained:,} gained, {lost:,} lost"),
+        (
+            "Shared documents with a reference",
+            f"{pair.n:,}" + (f", {pair.excluded:,} left out" if pair.excluded else ""),
+        ),
+        ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", mcnemar_words(pair.documents)),
     ]
     if pair.discordance.odds_ratio is not None:
-        found.append(("Gained for each one lost", f"{pair.discordance.odds_ratio:.2f}"))
+        found.append(("Gained per lost document", f"{pair.discordance.odds_ratio:.2f}"))
     over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
     found += [("Over iterations, in points", words) for words in over]
     if pair.size is not None:
         found.append(("Hedges' g over iterations", f"{pair.size:.2f}"))
-    with layout.panel("How sure", "", key="compare-tests"):
+    with layout.panel("Significance", "", key="compare-tests"):
         facts(found)
         if pair.welch is not None:
-            st.caption("Nothing ties an iteration to one of another run: where the t-tests differ, trust Welch's.")
+            st.caption("Iterations of different runs are independent: if the t-tests differ, use Welch's.")
         else:
-            st.caption("With two or more iterations of each, t-tests over them are shown too.")
+            st.caption("Runs with two or more iterations also have t-tests over iterations.")
 
 
 def mcnemar_words(test: McNemar) -> str:
     """The test in words."""
     if test.p is None:
         return "no document to compare"
-    p = "p < 0.001" if test.p < 0.001 else f"p = {test.p:.3f}"
     how = "exact" if test.exact else f"χ² = {test.statistic:.2f}"
     verdict = f"a significant {test.direction}" if test.significant() else "not significant"
-    return f"{p} ({how}): {verdict}"
-
-
-def _figure(measure: str, value: float | None) -> str:
-    if value is None:
-        return "–"
-    if measure in ("documents", "left out", "tokens a verdict"):
-        return f"{value:,.0f}"
-    if measure == "$ a verdict":
-        return f"{value:.4f}" if value else "free"
-    return f"{value:.2f}" if measure == "seconds a verdict" else f"{value:.3f}"
-
-
-def _points(value: float) -> str:
-    shown = f"{100 * abs(value):.1f}"
-    return shown if float(shown) == 0 else f"{'+' if value > 0 else '−'}{shown}"
+    return f"{format_p_value(test.p)} ({how}): {verdict}"
 
 
 def _stars(p: float | None) -> str:

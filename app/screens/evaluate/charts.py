@@ -8,10 +8,14 @@ from typing import Any
 
 from app.widgets import palette
 from app.widgets.charts import Spec, draw, finished, kept, table
-from core.services.evaluation.scoring import Evaluation, RoleResult
+from core.formatting import format_count, format_number
+from core.services.evaluation.debate_effect import DebateEffect
+from core.services.evaluation.scores import EvaluationReport
 from core.stats.intervals import Estimate
+from core.stats.metrics import Scores
 
 MEASURES = ("Precision", "Recall", "F1")
+KEYS = ("precision", "recall", "f1")
 _APART = 1.5
 """Width of a panel in units of its own 0 to 1 scale; three of them share one x axis, so that the chart can stretch."""
 _NAMES = 1.12
@@ -26,48 +30,40 @@ class ScoreRow:
     name: str
     note: str
     colour: int
-    scores: tuple[Estimate, Estimate, Estimate]
-    roles: Mapping[str, tuple[float | None, float | None, float | None]]
+    scores: tuple[Estimate, ...]
+    roles: Mapping[str, tuple[float | None, ...]]
 
 
-def score_bars(found: Evaluation, *, key: str) -> None:
+def score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect, *, key: str) -> None:
     """Small multiples: a row for each label; the mark is the value, the light part its interval, triangles are the
     other roles."""
-    draw(spec(found), _numbers(_rows(found), found.titles), key=key)
+    rows = _rows(found, other_roles(roles, debate))
+    draw(_score_bars(rows, debate.titles), _numbers(rows, debate.titles), key=key)
 
 
-def spec(found: Evaluation) -> Spec:
-    """What ``score_bars`` draws."""
-    return _score_bars(_rows(found), found.titles)
+def preload(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
+    """Make the chart that ``score_bars`` will draw."""
+    _score_bars(_rows(found, other_roles(roles, debate)), debate.titles)
 
 
-def others(found: Evaluation) -> list[RoleResult]:
-    """The roles beside the one that decides, whose lists are the verdict's; none where nobody changes anything."""
-    return [role for role in found.roles if role.role != found.flip_table.roles[-1]] if found.flip_table else []
+def other_roles(roles: Mapping[str, Scores], debate: DebateEffect) -> dict[str, Scores]:
+    """Return the scores of the roles other than the deciding one; empty for a run without a debate."""
+    if debate.flip_table is None:
+        return {}
+    return {role: scores for role, scores in roles.items() if role != debate.flip_table.roles[-1]}
 
 
-def _rows(found: Evaluation) -> list[ScoreRow]:
-    beside = others(found)
-    rows = [
-        ScoreRow(
-            label.name,
-            f"{label.counts.positives:,} present",
-            label.colour,
-            (label.scores.precision, label.scores.recall, label.scores.f1),
-            {role.role: (own.precision, own.recall, own.f1) for role in beside if (own := role.counts[label.name])},
-        )
-        for label in found.labels
-    ]
-    scored = sum(label.counts.positives > 0 for label in found.labels)
-    means = {role.role: (macro.precision, macro.recall, macro.f1) for role in beside if (macro := role.macro)}
-    mean = ScoreRow(
-        "Macro",
-        f"{scored} label{'' if scored == 1 else 's'}",
-        0,
-        (found.macro.precision, found.macro.recall, found.macro.f1),
-        means,
-    )
-    return [*rows, mean]
+def _rows(found: EvaluationReport, roles: Mapping[str, Scores]) -> list[ScoreRow]:
+    labels = {label.name: label.colour for label in found.run.settings.codebook.labels}
+    rows = []
+    for name, label in found.scores.labels.items():
+        positives = label.counts.positives if label.counts else 0
+        each = {role: tuple(scores.labels[name][key].value for key in KEYS) for role, scores in roles.items()}
+        rows.append(ScoreRow(name, f"{positives:,} present", labels[name], tuple(label[key] for key in KEYS), each))
+    scored = sum(counts.positives > 0 for counts in found.scores.counts.values())
+    means = {role: tuple(scores[f"macro_{key}"].value for key in KEYS) for role, scores in roles.items()}
+    macro = tuple(found.scores[f"macro_{key}"] for key in KEYS)
+    return [*rows, ScoreRow("Macro", format_count(scored, "label"), 0, macro, means)]
 
 
 def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -116,7 +112,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
                     "from": interval.low if interval else None,
                     "to": interval.high if interval else None,
                     "words_at": left + 1.05,
-                    "words": "–" if value is None else f"{value:.3f}",
+                    "words": format_number(value),
                     "colour": shade[f"l{row.colour}"] if row.colour else shade["tx"],
                 }
             )

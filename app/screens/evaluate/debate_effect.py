@@ -1,9 +1,8 @@
-"""Does the debate help: what each step is worth and costs, the critic, the rounds, and what was there to be had."""
+"""The tab Debate: contribution and cost of each step, the critic, the rounds, and the upper bound."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -11,47 +10,60 @@ import streamlit as st
 
 from app.pages import open_page
 from app.widgets import empty_state, layout, plots
-from core.services.evaluation.debate_effect import DebateEffect
+from app.widgets.common import facts
+from core.annotations import Reference
+from core.formatting import (
+    MISSING,
+    format_count,
+    format_interval,
+    format_money,
+    format_percent,
+    format_price,
+    format_signed,
+    format_tokens,
+)
+from core.runs import RunRow
+from core.services.evaluation import coverage
+from core.services.evaluation.debate_effect import DebateEffect, noun
+from core.services.evaluation.debate_effect import debate_effect as effect_of
+from core.services.session import ProjectSession
 from core.stats.intervals import Estimate
 from core.stats.rounds import Bound, Round
 
 SERIES = {"vote": "bar", "mean of the agents": "tx3", "some agent is right": "right", "all agree": "unres"}
 
 
-@dataclass(frozen=True, slots=True)
-class CountedOn:
-    """On how many documents each part stands, in words: all of the run, those of its steps, those of its rounds."""
-
-    run: str
-    debate: str
-    rounds: str
-
-
-def worth(told: DebateEffect, noun: str, agents: Mapping[str, str], on: CountedOn) -> None:
-    """Draw all that there is; ``noun`` is what a cell of the ledger is, ``agents`` the roles' titles."""
+def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
+    """Draw the tab."""
+    told = effect_of(session, run, reference)
+    unit = noun(run)
+    on_run, on_debate, on_rounds = (
+        coverage.describe(count(session, run, reference), reference)
+        for count in (coverage.of_run, coverage.of_debate, coverage.of_rounds)
+    )
     if told.flip_table is None and not told.rounds and not told.panels:
-        _nobody_answered()
+        _no_debate()
         return
     if told.flip_table is None:
-        st.caption("All was said side by side and nobody changed a word, so no step mended or broke anything.")
+        st.caption("All agents answered independently, so there are no corrections or regressions.")
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         if told.flip_table is not None:
-            _steps(told, noun, on.debate)
-        _rounds(told.rounds, agents, on.rounds)
+            _steps(told, unit, on_debate)
+        _rounds(told.rounds, told.titles, on_rounds)
         if told.critic is not None and not told.rounds:  # beside the bound it would leave the left side empty
             _critic(told)
     with right:
-        _bound(told.bound, noun, on.run)
+        _bound(told.bound, on_run)
         if told.critic is not None and told.rounds:
             _critic(told)
-    _panels(told, on.rounds)
+    _panels(told, on_rounds)
 
 
-def _nobody_answered() -> None:
+def _no_debate() -> None:
     if empty_state.empty(
-        "No debate to judge",
-        "One agent spoke and nobody answered. Compare this run with one that debates to see what that is worth.",
+        "No debate in this run",
+        "A single agent answered. Compare this run with one that debates to see the effect of a debate.",
         ["Open Compare"],
         key="worth-none",
     ):
@@ -61,25 +73,25 @@ def _nobody_answered() -> None:
 def _steps(told: DebateEffect, noun: str, on: str) -> None:
     flip_table = told.flip_table
     assert flip_table is not None
-    sub = f"{flip_table.cells:,} {noun}s with truth"
-    with layout.panel("What each step is worth", sub, counted=on, key="worth-steps"):
+    sub = f"{format_count(flip_table.cells, noun)} with a reference"
+    with layout.panel("Contribution by step", sub, counted=on, key="worth-steps"):
         import pandas as pd
 
-        rows = [{"step": told.titles[flip_table.roles[0]], "right": _percent(flip_table.shares[0], 1)}]
+        rows = [{"step": told.titles[flip_table.roles[0]], "right": format_percent(flip_table.shares[0], 1)}]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
             price = told.prices[step.role]
             rows.append(
                 {
                     "step": told.titles[step.role],
-                    "right": _percent(share, 1),
-                    "mended": f"{step.total.mended:,}",
-                    "broken": f"{step.total.broken:,}",
-                    "net": f"{step.total.net:+,}".replace("-", "−") if step.total.net else "0",
-                    "cost": _dollars(price.cost_usd),
-                    f"$ a {noun} gained": _dollars(price.per_label),
-                    f"tokens a {noun} gained": "–"
+                    "right": format_percent(share, 1),
+                    "corrected": f"{step.total.mended:,}",
+                    "introduced errors": f"{step.total.broken:,}",
+                    "net": format_signed(step.total.net, 0),
+                    "cost": format_price(price.cost_usd),
+                    f"cost per {noun} gained": MISSING if price.per_label is None else format_money(price.per_label),
+                    f"tokens per {noun} gained": MISSING
                     if price.tokens_per_label is None
-                    else f"{price.tokens_per_label:,.0f}",
+                    else format_tokens(price.tokens_per_label),
                 }
             )
         numbers = [name for name in rows[-1] if name != "step"]
@@ -91,13 +103,9 @@ def _steps(told: DebateEffect, noun: str, on: str) -> None:
         )
         whole = told.prices["whole"]
         if whole.cost_usd is None:
-            st.caption("A model without a known price took part: prices are left out, tokens stand in for them.")
+            st.caption("The price of a model is unknown, so costs are given in tokens.")
         elif whole.net <= 0:
-            st.caption("The debate gained nothing on these documents, so there is no price for a gain.")
-
-
-def _dollars(price: float | None) -> str:
-    return "–" if price is None else f"${price:.4f}" if price else "free"
+            st.caption("The debate gained nothing on these documents, so there is no cost per gain.")
 
 
 def _critic(told: DebateEffect) -> None:
@@ -106,34 +114,34 @@ def _critic(told: DebateEffect) -> None:
     rows = [
         ("objections", f"{critic.raised:,} of {critic.cells:,}"),
         ("justified", _share(critic.precision)),
-        ("wrong claims it objected to", _share(critic.recall)),
+        ("wrong claims with an objection", _share(critic.recall)),
         ("followed by the verdict", _share(critic.heard)),
-        ("mended by following it", f"{critic.followed_rightly:,}"),
-        ("broken by following it", f"{critic.followed_wrongly:,}"),
+        ("corrected by following it", f"{critic.followed_rightly:,}"),
+        ("errors introduced by following it", f"{critic.followed_wrongly:,}"),
     ]
-    with layout.panel("The critic", "where it says otherwise than the claim", key="worth-critic"):
+    with layout.panel("Critic", "objections to the claim", key="worth-critic"):
         facts(rows)
 
 
-def _bound(bound: Bound, noun: str, on: str) -> None:
-    with layout.panel("What was there to be had", f"{bound.cells:,} {noun}s", counted=on, key="worth-bound"):
+def _bound(bound: Bound, on: str) -> None:
+    with layout.panel("Upper bound", "best score any agent reached", counted=on, key="worth-bound"):
         if bound.at_first is None or bound.reached is None or bound.ever is None:
-            st.caption("Nothing to tell: no agent gave a list of its own on a document with truth.")
+            st.caption("No agent gave a list of its own on a document with a reference.")
             return
         rows = [
             {"name": name, "value": value, "words": f"{value:.1%}", "colour": colour}
             for name, value, colour in (
-                ("some agent at first", bound.at_first, "tx3"),
-                ("some agent ever", bound.ever, "tx3"),
+                ("an agent in the first step", bound.at_first, "tx3"),
+                ("an agent in any step", bound.ever, "tx3"),
                 ("the verdict", bound.reached, "bar"),
             )
         ]
         plots.bars(rows, key="worth-bound-chart", unit="right")
         gap = bound.gap or 0.0
         st.caption(
-            f"{abs(gap):.1%} more could be right if the verdict always sided with whoever was right at first."
+            f"{format_percent(gap, 1)} more would be right if the verdict always followed the right first answer."
             if gap > 0
-            else "The verdict is at least as right as the best choice among what was said first."
+            else "The verdict is at least as good as the best choice among the first answers."
         )
 
 
@@ -167,9 +175,9 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             column_config={"accuracy": st.column_config.NumberColumn(format="percent")},
         )
         said = [
-            f"{one.name}: {_percent(one.with_majority)} of the agents side with the majority"
+            f"{one.name}: {format_percent(one.with_majority)} of the agents side with the majority"
             + "".join(
-                f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {_percent(share)}"
+                f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {format_percent(share)}"
                 for a, b, share in one.consecutive
             )
             for one in found
@@ -200,18 +208,9 @@ def _panels(told: DebateEffect, on: str) -> None:
             st.dataframe(pd.DataFrame(rows), hide_index=True, key=f"worth-panel-table-{family}")
 
 
-def facts(rows: list[tuple[str, str]]) -> None:
-    """Names and values, a line each."""
-    lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows)
-    st.html(f'<table class="moot-facts">{lines}</table>')
-
-
 def _share(found: Estimate) -> str:
     if found.value is None:
         return "none"
-    span = f" ({found.interval.low:.0%} to {found.interval.high:.0%})" if found.interval else ""
-    return f"{found.value:.0%}{span}"
-
-
-def _percent(share: float | None, digits: int = 0) -> str:
-    return "–" if share is None else f"{share:.{digits}%}"
+    interval = found.interval
+    span = f" ({format_interval(interval.low, interval.high, style='percent')})" if interval else ""
+    return f"{format_percent(found.value)}{span}"

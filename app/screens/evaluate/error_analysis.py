@@ -1,4 +1,4 @@
-"""Where a label goes wrong: again and again, by words, by length, by tags."""
+"""The tab Errors: the errors of one label by cue words, length, number of labels and tags, and their documents."""
 
 from __future__ import annotations
 
@@ -6,27 +6,96 @@ from typing import cast
 
 import streamlit as st
 
-from app.screens.evaluate import debate_effect
-from app.widgets import layout, plots
+from app.pages import open_page
+from app.state import state
+from app.widgets import confusion, confusion_drilldown, layout, plots
+from app.widgets.common import facts
+from app.widgets.labels import pick
+from core.annotations import Reference
+from core.formatting import format_count
+from core.runs import RunRow
 from core.services.evaluation import coverage
-from core.services.evaluation.error_analysis import LabelErrors, Side, told_sides
-from core.services.evaluation.grids import Reference
+from core.services.evaluation.error_analysis import LabelErrors, Mistake, Side, documents, of_label, told_sides
+from core.services.session import ProjectSession
 from core.stats.error_analysis import Band
 
+SHOWN = 50  # documents that are listed at a time
+ALL, CONSISTENT = "All", "In every iteration"
 NAMES: dict[bool, dict[Side, str]] = {
-    False: {"missed": "Missed", "invented": "Invented"},
+    False: {"missed": "False negatives", "invented": "False positives"},
     True: {"missed": "Too low", "invented": "Too high"},
 }
 """Both ways to be wrong, by whether it is a rating."""
 
 
-def findings(told: LabelErrors, kind: str, reference: Reference) -> tuple[Side | None, str]:
-    """Draw them. Gives the side and the cue word that were picked to filter the documents by."""
+@st.fragment
+def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
+    """Draw the errors of one label, the documents with them, and the selected document."""
+    codebook = run.settings.codebook
+    labels = {label.id: label.name for label in codebook.labels}
+    chosen = pick(codebook, key="errors-label")
+    found = of_label(session, run, chosen, reference)
+    side, word = _findings(found, codebook.kind, reference)
+    on = coverage.describe(found.counted, reference)
+    containing = f"containing “{word}”" if word else ""
+    with layout.panel("Documents", containing, counted=on, key="errors-documents") as head:
+        with head:
+            only = ALL
+            if found.iterations > 1:
+                only = st.segmented_control(
+                    "filter",
+                    [ALL, CONSISTENT],
+                    default=ALL,
+                    required=True,
+                    label_visibility="collapsed",
+                    key="errors-only",
+                )
+            if st.button("Edit the definition", key="errors-define", icon=":material/edit:", type="tertiary"):
+                state.codebook.select_label(chosen)
+                open_page("codebook")
+        rows, total = documents(
+            session, run, chosen, reference, side=side, consistent=only == CONSISTENT, word=word, limit=SHOWN
+        )
+        if not rows:
+            st.caption(f"No such errors on {labels[chosen]}.")
+            return
+        more = f", the first {SHOWN} shown" if total > SHOWN else ""
+        confusion.cases(
+            [_line(row) for row in rows],
+            head=labels[chosen],
+            told=f"{format_count(total, 'document')}, most frequent errors first{more}",
+            picked=state.evaluate.document,
+            key="errors-cases",
+            on_document=_clicked,
+        )
+    shown = state.evaluate.document
+    if shown is not None:
+        confusion_drilldown.case(session, run, shown)
+
+
+def _line(row: Mistake) -> dict[str, str]:
+    words = [*(f"[{tag}]" for tag in row.tags), confusion.excerpt(row.text)]
+    return {"id": row.document_id, "excerpt": " ".join(words)}
+
+
+def _clicked() -> None:
+    clicked = st.session_state["errors-cases"]["document"]
+    if clicked:
+        state.evaluate.document = str(clicked)
+
+
+def _findings(told: LabelErrors, kind: str, reference: Reference) -> tuple[Side | None, str]:
+    """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
     side: Side | None = None
     word = ""
-    on = coverage.words(told.counted, reference)
+    on = coverage.describe(told.counted, reference)
     left, right = st.columns([1.2, 1], gap="small")
-    with left, layout.panel("Cue words", "stand in these errors more than in the hits", counted=on, key="errors-cues"):
+    with (
+        left,
+        layout.panel(
+            "Cue words", "more frequent in these errors than in correct documents", counted=on, key="errors-cues"
+        ),
+    ):
         sides = dict(told_sides(kind))
         counts = {one.side: one for one in told.sides}
         chosen = st.segmented_control(
@@ -46,38 +115,39 @@ def findings(told: LabelErrors, kind: str, reference: Reference) -> tuple[Side |
                 {
                     "name": cue.word,
                     "value": cue.weight,
-                    "words": f"{cue.errors} error{'' if cue.errors == 1 else 's'}, {cue.hits} hit"
-                    f"{'' if cue.hits == 1 else 's'}",
+                    "words": f"{format_count(cue.errors, 'error')}, {format_count(cue.hits, 'hit')}",
                     "colour": "wrong",
                 }
                 for cue in found.cues
             ]
-            word = plots.bars(rows, key=f"errors-words-{side}", unit="TF-IDF lead", share=False, select=True)
+            word = plots.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
         else:
-            st.caption("No word stands in two of these errors and in a larger share of them than of the hits.")
+            st.caption(
+                "No word occurs in two of these errors and in a larger share of them than of the correct documents."
+            )
     with right:
-        with layout.panel("By length", "share wrong by words of the text", counted=on, key="errors-length"):
+        with layout.panel("By length", "error rate by number of words", counted=on, key="errors-length"):
             _bands(told.by_length, "words", key="errors-length-chart")
         if told.by_labels:
-            with layout.panel("By number of labels", "present in the truth", counted=on, key="errors-labels"):
+            with layout.panel("By number of labels", "present in the reference", counted=on, key="errors-labels"):
                 _bands(told.by_labels, "labels", key="errors-labels-chart")
-        with layout.panel("By tag", "as people tagged the wrong documents", counted=on, key="errors-tags"):
+        with layout.panel("By tag", "error tags from Review", counted=on, key="errors-tags"):
             if told.tags:
-                debate_effect.facts([(tag, f"{count:,}") for tag, count in told.tags.items()])
+                facts([(tag, f"{count:,}") for tag, count in told.tags.items()])
             else:
-                st.caption("None of them is tagged yet. Review offers error tags for each document.")
+                st.caption("No error is tagged yet. Add error tags in Review.")
     return side, word
 
 
 def _again(told: LabelErrors, consistent: int) -> str:
     if told.iterations < 2:
-        return " With one iteration nothing tells a steady error from a slip."
+        return " Repeat the run to see which errors are consistent."
     return f" {consistent:,} of them in all {told.iterations} iterations."
 
 
 def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
     if not bands:
-        st.caption("No document has truth and a verdict.")
+        st.caption("No document has a reference and a verdict.")
         return
     rows = [
         {
@@ -90,4 +160,4 @@ def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
         }
         for band in bands
     ]
-    plots.bars(rows, key=key, unit=f"share wrong, by {unit}")
+    plots.bars(rows, key=key, unit=f"error rate, by {unit}")

@@ -1,4 +1,4 @@
-"""Evaluate: a run against gold or against what people settled."""
+"""Evaluate: the scores of a run against a reference, and the analyses behind them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,35 @@ import streamlit as st
 
 from app import context
 from app.pages import open_page
-from app.screens.evaluate import by_ambiguity, charts, debate_effect, deeper, panel_ablation, ratings
+from app.screens.evaluate import annotators, charts, debate_effect, error_analysis, panel_ablation, ratings, stability
 from app.state import EvaluateState, state
 from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
-from app.widgets.metrics import Metric, MetricNote, interval_words, numbers
+from app.widgets.metrics import Metric, MetricNote, metric_strip, score_metric, score_tables
 from app.widgets.run_picker import run_date, run_picker, selected_run
+from core.annotations import Reference
+from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation import coverage, drift, evaluate, evaluated, html_report, references, reports, stages
-from core.services.evaluation import debate_effect as worth
-from core.services.evaluation.grids import Reference
-from core.services.evaluation.scoring import Evaluation
+from core.services.evaluation import coverage, drift, html_report, report
+from core.services.evaluation.debate_effect import DebateEffect, noun, summary
+from core.services.evaluation.debate_effect import debate_effect as effect_of
+from core.services.evaluation.prefetch import prefetch_tabs
+from core.services.evaluation.reference import available_references, default_reference, reference_names
+from core.services.evaluation.scores import EvaluationReport, evaluate, role_scores
 from core.services.session import ProjectSession
+from core.stats.metrics import metrics
 
-AT_A_GLANCE = 3  # truths that are shown side by side; more go into a list
+MOST_SIDE_BY_SIDE = 3  # references; more go into a list
 
 
 def main() -> None:
-    """Draw the screen."""
+    """Draw the page."""
     session = context.current_project()
     runs = drift.ranked_runs(session) if session is not None else []
     if session is None or not runs:
         layout.header("Evaluate")
         if empty_state.empty(
             "No run to evaluate",
-            "When a run has verdicts, this page says how right they are and what the debate changed.",
+            "When a run has verdicts, this page shows its scores and the effect of the debate.",
             ["Open Run"],
             sign="bars",
             key="evaluate-none",
@@ -43,25 +48,21 @@ def main() -> None:
     right = layout.header("Evaluate", f"{session.run_name(run.run_id)}{version}, {run_date(run)}", key="evaluate-head")
     with right:
         run_picker(runs, key="evaluate-run")
-    known = evaluate.references(session, run.run_id)
+    known = available_references(session, run.run_id)
     with right:
-        reference = _reference_switch(known)
+        reference = _select_reference(known)
     if not known[reference]:
-        _no_reference(session, known)
+        _no_reference(known)
         return
     with right:
-        _report(session, run, reference)
-    rating = run.settings.codebook.kind == "rating"
-    if rating:
-        ratings.key_numbers(session, run, reference)
-    else:
-        scores = evaluated.evaluation(session, run, reference)
-        _numbers(scores)
-        if not scores.n:
-            _nothing_counts(scores)
-            return
-    view = st.segmented_control(
-        "what to look at",
+        _downloads(session, run, reference)
+    found = evaluate(session, run, reference)
+    _key_numbers(found)
+    if not found.n:
+        _no_scored_documents(found)
+        return
+    tab = st.segmented_control(
+        "analysis",
         list(EvaluateState.TABS),
         default="scores",
         format_func=EvaluateState.TABS.__getitem__,
@@ -70,70 +71,64 @@ def main() -> None:
         key=EvaluateState.tab.key,
         persist_state="session",
     )
-    layout.write_url(tab=view)
-    match view:
+    layout.write_url(tab=tab)
+    match tab:
         case "debate":
-            told = evaluated.debate(session, run, reference)
             panel_ablation.groups(session, run, reference)
-            debate_effect.worth(told, worth.noun(run), stages.role_titles(run), _counted(session, run, reference))
+            debate_effect.draw(session, run, reference)
         case "errors":
-            deeper.errors(session, run, reference, confusion_drilldown.case)
+            error_analysis.draw(session, run, reference)
         case "stability":
-            deeper.repeated(session, run, reference)
-            by_ambiguity.apart(session, run, reference)
+            stability.draw(session, run, reference)
         case "models":
-            deeper.role_models_and_people(session, run, reference)
-        case _ if rating:
-            ratings.dimensions(session, run, reference)
+            annotators.draw(session, run, reference)
+        case _ if run.settings.codebook.kind == "rating":
+            ratings.draw(session, found)
         case _:
-            found = evaluated.evaluation(session, run, reference)
-            _bars_and_flow(session, found)
-            confusion_drilldown.behind(session, found)
-    session.prefetcher.work(lambda: evaluated.rest(session, run, reference))
+            _scores(session, found)
+    session.prefetcher.work(lambda: prefetch_tabs(session, run, reference))
 
 
-def _reference_switch(known: dict[Reference, int]) -> Reference:
-    wanted = evaluated.usual(known, state.evaluate.reference)
+def _select_reference(known: dict[Reference, int]) -> Reference:
+    wanted = default_reference(known, state.evaluate.reference)
     names = list(known)
 
-    def words(name: Reference) -> str:
-        return f"{references.of(name).title} {known[name]:,}"
+    def title(name: Reference) -> str:
+        return f"{reference_names(name).title} {known[name]:,}"
 
-    if len(names) <= AT_A_GLANCE:
+    if len(names) <= MOST_SIDE_BY_SIDE:
         chosen = st.segmented_control(
-            "against",
+            "reference",
             names,
             default=wanted,
-            format_func=words,
+            format_func=title,
             label_visibility="collapsed",
             required=True,
-            key="evaluate-truth",
+            key="evaluate-reference",
         )
     else:
         chosen = st.selectbox(
-            "against",
+            "reference",
             names,
             index=names.index(wanted),
-            format_func=lambda name: f"against {words(name)}",
+            format_func=lambda name: f"against {title(name)}",
             label_visibility="collapsed",
             width=230,
-            key="evaluate-truth-list",
+            key="evaluate-reference-list",
         )
     state.evaluate.reference = chosen
     layout.write_url(reference=chosen)
     return chosen
 
 
-def _no_reference(session: ProjectSession, known: dict[Reference, int]) -> None:
-    del session
-    other = "nothing is reviewed yet" if not known["reviewed"] else "this run's documents are not among the reviewed"
+def _no_reference(known: dict[Reference, int]) -> None:
+    other = "nothing is reviewed yet" if not known["reviewed"] else "none of this run's documents is reviewed"
     pressed = empty_state.empty(
-        "No truth to compare with",
-        f"The file has no gold column for these documents and {other}. "
-        "About 30 reviewed documents give a first figure.",
+        "No reference to compare with",
+        f"The file has no gold column for these documents and {other}. About 30 reviewed documents give first scores.",
         ["Review 30", "Map a gold column"],
         sign="bars",
-        key="evaluate-no-truth",
+        key="evaluate-no-reference",
     )
     if pressed == "Review 30":
         open_page("review")
@@ -141,13 +136,13 @@ def _no_reference(session: ProjectSession, known: dict[Reference, int]) -> None:
         open_page("data")
 
 
-def _nothing_counts(found: Evaluation) -> None:
-    """No document has both a verdict and truth: every chart would be empty."""
-    noun = references.of(found.reference).noun
+def _no_scored_documents(found: EvaluationReport) -> None:
+    """No document has both a verdict and a reference: every chart would be empty."""
+    noun = reference_names(found.reference).noun
     pressed = empty_state.empty(
         "No verdict to score",
-        f"No document of this run has both a verdict and {noun}. What is unresolved can be decided in Review; a run "
-        "with other seats or definitions may resolve it.",
+        f"No document of this run has both a verdict and {noun}. Decide unresolved documents in Review, or start a run "
+        "with other models or definitions.",
         ["Open Review", "Open Run"],
         sign="bars",
         key="evaluate-nothing",
@@ -156,101 +151,88 @@ def _nothing_counts(found: Evaluation) -> None:
         open_page("review" if pressed == "Open Review" else "run")
 
 
-def _report(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Download the numbers. The file is made when it is asked for."""
-    with st.popover("Report", icon=":material/download:"):
-        name = f"{session.name}-{run.run_id}-{reference}"
-        st.download_button(
-            "JSON",
-            lambda: json.dumps(reports.full(session, run.run_id, reference, errors=True), indent=2, ensure_ascii=False),
-            f"{name}.json",
+def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:
+    """Download the report. Each file is made on request."""
+    name = f"{session.name}-{run.run_id}-{reference}"
+    files = {
+        "JSON": (
+            lambda: json.dumps(report.full_report(session, run, reference, errors=True), indent=2, ensure_ascii=False),
+            "json",
             "application/json",
-            on_click="ignore",
-            width="stretch",
-        )
-        st.download_button(
-            "CSV",
-            lambda: evaluate.as_csv(reports.scored(session, run.run_id, reference)),
-            f"{name}.csv",
-            "text/csv",
-            on_click="ignore",
-            width="stretch",
-        )
-        st.download_button(
-            "A page to print",
-            lambda: html_report.page(session, run.run_id, reference),
-            f"{name}.html",
-            "text/html",
-            on_click="ignore",
-            width="stretch",
-        )
-
-
-def _numbers(found: Evaluation) -> None:
-    out = found.left_out
-    reference = references.of(found.reference).noun
-    reasons = [
-        MetricNote("by the debate", f"{out.unresolved:,} unresolved", "unres") if out.unresolved else None,
-        MetricNote("at the provider", f"{out.failed:,} failed", "wrong") if out.failed else None,
-        MetricNote("for their debate", f"{out.waiting:,} wait") if out.waiting else None,
-        MetricNote("words to the codebook", f"{out.examples:,} lent") if out.examples else None,
-        MetricNote(f"{_documents(out.without_reference)} no {reference}") if out.without_reference else None,
-    ]
-    lines = tuple(line for line in reasons if line is not None)
-    right = _joined(f"{found.exact_count:,} of {found.n:,}", interval_words(found.exact))
-    figures = [
-        Metric("Macro F1", found.macro.f1, lines=(MetricNote(interval_words(found.macro.f1, named=True)),)),
-        Metric("Micro F1", found.micro.f1, lines=(MetricNote(interval_words(found.micro.f1)),)),
-        Metric(
-            "Label accuracy",
-            found.accuracy,
-            lines=(MetricNote(_joined(interval_words(found.accuracy), f"{found.cells:,} labels")),),
         ),
-        Metric(f"All {len(found.labels)} right", found.exact, lines=(MetricNote(right),)),
+        "CSV": (lambda: report.to_table(evaluate(session, run, reference)), "csv", "text/csv"),
+        "Printable report": (lambda: html_report.html_report(session, run, reference), "html", "text/html"),
+    }
+    with st.popover("Report", icon=":material/download:"):
+        for label, (make, ending, mime) in files.items():
+            st.download_button(label, make, f"{name}.{ending}", mime, on_click="ignore", width="stretch")
+
+
+def _key_numbers(found: EvaluationReport) -> None:
+    scores = found.scores
+    notes = {"subset_accuracy": f"{{right}} of {found.n:,}", "accuracy": f"{scores.cells:,} labels"}
+    if scores.kind == "choice":
+        notes = {"accuracy": f"{{right}} of {found.n:,}"}
+    numbers = []
+    for metric in metrics(scores.kind):
+        if metric.headline:
+            right = round((scores[metric.key].value or 0.0) * found.n)
+            note = notes.get(metric.key, "").format(right=f"{right:,}")
+            numbers.append(score_metric(metric, scores[metric.key], note))
+    counted = found.coverage
+    missing = reference_names(found.reference).missing
+    reasons: list[tuple[str, coverage.Reason, str, str]] = [
+        ("by the debate", "unresolved", "unresolved", "unres"),
+        ("by the provider", "failed", "failed", "wrong"),
+        ("for their debate", "waiting", "waiting", ""),
+        ("as examples", "used_as_example", "used", ""),
     ]
-    if found.run.settings.codebook.kind == "choice":
-        figures = [Metric("Accuracy", found.exact, lines=(MetricNote(right),)), figures[0]]
-    left = Metric(
-        "Left out", text=f"{out.excluded + out.examples:,}", lines=lines or (MetricNote("Every document counts."),)
+    lines = [
+        MetricNote(text, f"{counted.left_out[reason]:,} {strong}", tone)
+        for text, reason, strong, tone in reasons
+        if reason in counted.left_out
+    ]
+    if without := counted.count("no_reference"):
+        lines.append(MetricNote(f"{format_count(without, 'document')} without {missing}"))
+    excluded = sum(counted.left_out.values()) - without
+    left_out = Metric(
+        "Left out", text=f"{excluded:,}", lines=tuple(lines) or (MetricNote("All documents are scored."),)
     )
-    numbers([*figures, left], key="evaluate-numbers")
+    metric_strip([*numbers, left_out], key="evaluate-numbers")
 
 
-def _documents(count: int) -> str:
-    return "1 document has" if count == 1 else f"{count:,} documents have"
-
-
-def _joined(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
-
-
-def _counted(session: ProjectSession, run: RunRow, reference: Reference) -> debate_effect.CountedOn:
-    return debate_effect.CountedOn(
-        *(
-            coverage.words(of(session, run, reference), reference)
-            for of in (coverage.of_run, coverage.of_debate, coverage.of_rounds)
-        )
-    )
-
-
-def _bars_and_flow(session: ProjectSession, found: Evaluation) -> None:
-    if found.flip_table is not None:
-        left, right = st.columns([1.06, 1], gap="small")
-    else:
-        left, right = st.container(), None
-    told = "the mark is the value, the light part its 95% interval"
-    on = coverage.words(coverage.of_run(session, found.run, found.reference), found.reference)
-    with left, layout.panel("Per label", told, counted=on, key="evaluate-bars") as head:
+def _scores(session: ProjectSession, found: EvaluationReport) -> None:
+    run, reference = found.run, found.reference
+    debate = effect_of(session, run, reference)
+    roles = role_scores(session, run, reference)
+    left, right = st.columns([1.06, 1], gap="small") if debate.flip_table is not None else (st.container(), None)
+    on = coverage.describe(found.coverage, reference)
+    with (
+        left,
+        layout.panel(
+            "Scores per label", "line: value, light bar: 95% interval", counted=on, key="evaluate-bars"
+        ) as head,
+    ):
         with head:
-            layout.role_legend({role.role: role.title for role in charts.others(found)})
-        charts.score_bars(found, key="evaluate-scores")
-    if found.flip_table is not None and right is not None:
-        cells_in = f"{found.flip_table.cells:,} {worth.noun(found.run)}s"
-        on = coverage.words(coverage.of_debate(session, found.run, found.reference), found.reference)
-        with right, layout.panel("What did the debate change?", cells_in, counted=on, key="evaluate-flow"):
-            # As high as the bars beside it, but for the sentence, where these are not endless.
-            height = min(480, max(190, charts.ROW * (len(found.labels) + 2) - 66))
-            debate_flow.flow(found.flip_table, found.titles, found.told, height=height, key="evaluate-ribbons")
+            layout.role_legend({role: debate.titles.get(role, role) for role in charts.other_roles(roles, debate)})
+        charts.score_bars(found, roles, debate, key="evaluate-scores")
+    if right is not None:
+        with right:
+            _flow(session, found, debate)
+    score_tables(found.scores, key="evaluate-tables")
+    confusion_drilldown.confusion_panel(session, found, debate)
+
+
+def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
+    flip_table = debate.flip_table
+    assert flip_table is not None
+    cells = format_count(flip_table.cells, noun(found.run))
+    on = coverage.describe(coverage.of_debate(session, found.run, found.reference), found.reference)
+    with layout.panel("Effect of the debate", cells, counted=on, key="evaluate-flow"):
+        # As high as the bars beside it, within limits.
+        height = min(480, max(190, charts.ROW * (len(found.scores.labels) + 2) - 66))
+        text = summary(debate, noun(found.run))
+        debate_flow.flow(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
 
 
 main()

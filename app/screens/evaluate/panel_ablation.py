@@ -10,10 +10,10 @@ import streamlit as st
 from app.widgets import layout, palette
 from app.widgets.charts import Spec, draw, finished, kept, table
 from app.widgets.labels import pick
+from core.annotations import Reference
 from core.runs import RunRow
 from core.services.cache import measured
 from core.services.evaluation import coverage, panel_ablation
-from core.services.evaluation.grids import Reference
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.session import ProjectSession
 from core.stats.groups import MEASURES
@@ -49,7 +49,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         )
         if told is None:
             return
-        layout.counted(coverage.words(told.counted, reference))
+        layout.counted(coverage.describe(told.counted, reference))
         rows = [_row(one, told, measure) for one in told.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
             _chart(rows, measure)

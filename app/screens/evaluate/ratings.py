@@ -1,79 +1,80 @@
-"""A run that rates: its key numbers, its dimensions, and where ratings and truth meet."""
+"""The tab Scores of a run that rates: dimensions, confusion matrix, raters and ROUGE-L."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
+
 import streamlit as st
 
-from app.screens.evaluate.rater_comparison import beside
 from app.widgets import layout, plots
 from app.widgets.labels import pick
-from app.widgets.metrics import Metric, MetricNote, numbers
-from core.runs import RunRow
-from core.services.cache import remembered
-from core.services.evaluation import coverage, evaluate, scoring
-from core.services.evaluation.grids import Reference
+from app.widgets.metrics import score_tables
+from core.formatting import format_number
+from core.services.evaluation import coverage
+from core.services.evaluation.reference import reference_names
+from core.services.evaluation.scores import EvaluationReport, rating_confusion
 from core.services.session import ProjectSession
 
-TITLES = {
-    "pearson": "Pearson",
-    "spearman": "Spearman",
-    "kendall": "Kendall",
-    "mae": "mean abs. error",
-    "exact": "exactly right",
-    "alpha": "Krippendorff's α",
-}
-"""What columns are called that are not called what they are."""
+
+def draw(session: ProjectSession, found: EvaluationReport) -> None:
+    """Draw the tab."""
+    on = coverage.describe(found.coverage, found.reference)
+    with layout.panel("Scores per dimension", "bias above 0 is lenient", counted=on, key="evaluate-table"):
+        score_tables(found.scores, key="evaluate-tables")
+    _confusion(session, found)
+    if found.median is not None:
+        with layout.panel("Scores per rater", "Spearman's correlation", key="evaluate-raters"):
+            _raters(found)
+    if found.overlap:
+        with layout.panel("ROUGE-L baseline", "word overlap, Spearman's correlation", key="evaluate-overlap"):
+            _overlap(found)
 
 
-def key_numbers(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """The means over dimensions."""
-    report = remembered(
-        session, lambda: evaluate.report(session, run.run_id, reference), "report", run.run_id, reference
-    )
-    macro = report["macro"]
-    out = scoring.not_counted(session, run, reference)
-
-    def shown(name: str) -> str:
-        return "–" if macro[name] is None else f"{macro[name]:.3f}".replace("-", "−")
-
-    numbers(
-        [
-            Metric("Mean Spearman", text=shown("spearman"), lines=(MetricNote("rank correlation, over dimensions"),)),
-            Metric("Mean Kendall", text=shown("kendall"), lines=(MetricNote("tau-b, over dimensions"),)),
-            Metric("Mean absolute error", text=shown("mae"), lines=(MetricNote("in points of the scale"),)),
-            Metric("Mean alpha", text=shown("alpha"), lines=(MetricNote("Krippendorff's, ordinal"),)),
-            Metric(
-                "Left out",
-                text=f"{out.excluded + out.examples:,}",
-                lines=(
-                    MetricNote(f"{report['n']:,} documents count"),
-                    MetricNote(f"{out.without_reference:,} have no truth"),
-                ),
-            ),
-        ],
-        key="evaluate-numbers",
-    )
-
-
-def dimensions(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Each dimension's scores, and how ratings and truth meet on one of them."""
-    import pandas as pd
-
-    report = remembered(
-        session, lambda: evaluate.report(session, run.run_id, reference), "report", run.run_id, reference
-    )
-    on = coverage.words(coverage.of_run(session, run, reference), reference)
-    with layout.panel("Dimensions", "bias above 0 is lenient", counted=on, key="evaluate-table"):
-        frame = pd.DataFrame([{"dimension": name, **scores} for name, scores in report["labels"].items()])
-        shown = {
-            name: st.column_config.NumberColumn(TITLES.get(name, name), format="%.3f")
-            for name in frame.columns
-            if name not in ("dimension", "n")
-        }
-        st.dataframe(frame, hide_index=True, key="evaluate-frame", column_config=shown)
-    with layout.panel("Where they meet", "rows are the truth rounded, columns the verdict", key="evaluate-meet"):
+def _confusion(session: ProjectSession, found: EvaluationReport) -> None:
+    run, reference = found.run, found.reference
+    noun = reference_names(reference).noun
+    scale = run.settings.codebook.scale
+    assert scale is not None
+    with layout.panel("Confusion matrix", f"rows: {noun}, rounded; columns: verdict", key="evaluate-meet"):
         chosen = pick(run.settings.codebook, key="evaluate-dimension")
-        rows, points = scoring.meeting(session, run, chosen, reference)
-        layout.counted(coverage.words(coverage.on_item(session, run, chosen, reference), reference))
-        plots.heat(rows, points, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title="truth")
-    beside(report)
+        points = [str(point) for point in range(scale.min, scale.max + 1)]
+        matrix = rating_confusion(session, run, chosen, reference)
+        layout.counted(coverage.describe(coverage.on_item(session, run, chosen, reference), reference))
+        plots.confusion_heatmap(matrix, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title=noun)
+
+
+def _raters(found: EvaluationReport) -> None:
+    """Draw each rater, the mean and the median of them, and their agreement, by dimension."""
+    assert found.median is not None
+    sides = {**found.raters, "mean": found.scores, "median": found.median}
+    rows = [
+        [
+            escape(name),
+            *(format_number(side.labels[name]["spearman"].value) for side in sides.values()),
+            format_number(found.agreement[name]),
+        ]
+        for name in found.scores.labels
+    ]
+    _table(["Dimension", *map(escape, sides), "agreement of the raters (alpha)"], rows)
+
+
+def _overlap(found: EvaluationReport) -> None:
+    fields = found.overlap
+    rows = [
+        [
+            escape(name),
+            *(format_number(own.labels[name]["spearman"]) for own in fields.values()),
+            format_number(found.scores.labels[name]["spearman"].value),
+        ]
+        for name in found.scores.labels
+    ]
+    heads = [f"with {escape(field)} (mean F1 {format_number(own.mean)})" for field, own in fields.items()]
+    _table(["Dimension", *heads, "this run"], rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of cells that are html already."""
+    head = "".join(f"<th>{cell}</th>" for cell in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    st.html(f'<div class="moot-scroll"><table class="moot-table"><tr>{head}</tr>{body}</table></div>')

@@ -1,4 +1,4 @@
-"""How sure are we: iterations, documents that waver, and whether votes can be believed."""
+"""The tab Stability: scores over iterations, consistency of documents, calibration, and scores by ambiguity."""
 
 from __future__ import annotations
 
@@ -6,60 +6,60 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app.screens.evaluate import by_ambiguity
 from app.widgets import layout, plots
+from core.annotations import Reference
 from core.codebook import Codebook
+from core.formatting import MISSING, format_interval
+from core.runs import RunRow
 from core.services.evaluation import coverage
-from core.services.evaluation.calibration import Certainty, Kind
-from core.services.evaluation.grids import Reference
-from core.services.evaluation.repeated_runs import RepeatedRuns
+from core.services.evaluation.calibration import Certainty, Kind, certainty
+from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
+from core.services.session import ProjectSession
 from core.stats.iterations import Repeated
+from core.stats.metrics import MAIN_PER_LABEL, Metric, metrics
 
-TITLES: dict[Kind, str] = {"votes": "Can the votes be believed?", "student": "Can the student's certainty be believed?"}
+TITLES: dict[Kind, str] = {"votes": "Calibration of the votes", "student": "Calibration of the classifier"}
 AXES: dict[Kind, str] = {"votes": "certainty: share of votes", "student": "certainty: the student's own"}
 HONEST: dict[Kind, str] = {"votes": "a share of votes", "student": "its certainty"}
 RUNS = 6  # iterations whose own scores are shown
-NAMES = {
-    "macro_f1": "Macro F1",
-    "micro_f1": "Micro F1",
-    "accuracy": "Accuracy",
-    "subset_accuracy": "All labels right",
-    "macro_precision": "Macro precision",
-    "macro_recall": "Macro recall",
-    "mcc": "Matthews",
-    "macro_spearman": "Mean Spearman",
-    "macro_kendall": "Mean Kendall",
-    "macro_mae": "Mean absolute error",
-    "macro_alpha": "Mean alpha",
-}
 
 
-def stability(told: RepeatedRuns, sure: Certainty, codebook: Codebook, on: str, reference: Reference) -> None:
-    """Draw what the iterations tell; ``on`` says how many documents the scores stand on."""
+def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
+    """Draw the tab."""
+    repeated = repeats(session, run, reference)
+    if repeated is None:
+        st.caption("No iteration has a verdict yet.")
+        return
+    each = [coverage.of_run(session, row, reference) for row in siblings(session, run)]
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(told, on)
-        _documents(told, codebook, reference)
+        _measures(repeated, run.settings.codebook, coverage.describe(coverage.merge_coverage(each), reference))
+        _documents(repeated, run.settings.codebook, reference)
     with right:
-        _certainty(sure, reference)
+        _certainty(certainty(session, run, reference), reference)
+    by_ambiguity.draw(session, run, reference)
 
 
-def _measures(told: RepeatedRuns, on: str) -> None:
+def _measures(told: RepeatedRuns, codebook: Codebook, on: str) -> None:
     import pandas as pd
 
     n = len(told.runs)
     title = "One iteration" if n == 1 else f"{n} iterations"
     with layout.panel(title, ", ".join(told.runs), counted=on, key="stability-measures"):
         rows = [
-            _row(NAMES[name], one, [told.by_run[run].get(name) for run in told.runs], told.runs)
-            for name, one in told.measures.items()
-            if name in NAMES and one.n
+            _row(metric, metric.name, one, [told.by_run[run].get(metric.key) for run in told.runs], told.runs)
+            for metric in metrics(codebook.kind)
+            if (one := told.measures[metric.key]).n
         ]
-        score = "F1" if "macro_f1" in told.measures else "Spearman"
+        main = next(
+            metric for metric in metrics(codebook.kind, per_label=True) if metric.key == MAIN_PER_LABEL[codebook.kind]
+        )
         rows += [
-            _row(f"{score} {label}", one, [told.by_label[label][run] for run in told.runs], told.runs)
+            _row(main, f"{main.name} {label}", one, [told.by_label[label][run] for run in told.runs], told.runs)
             for label, one in told.labels.items()
         ]
-        numbers = [name for name in rows[0] if name != "measure"]
+        numbers = [name for name in rows[0] if name != "metric"]
         st.dataframe(
             pd.DataFrame(rows),
             hide_index=True,
@@ -68,26 +68,22 @@ def _measures(told: RepeatedRuns, on: str) -> None:
             column_config={name: st.column_config.TextColumn(name, alignment="right") for name in numbers},
         )
         if n == 1:
-            st.caption(
-                "Models answer differently when asked again. Run with 3 or more iterations for sd and intervals."
-            )
+            st.caption("Models can answer differently each time. Run 3 or more iterations for intervals.")
         else:
             st.caption("Intervals are 95%, Student's t over iterations.")
 
 
-def _row(name: str, one: Repeated, scores: Sequence[float | None], runs: Sequence[str]) -> dict[str, str]:
+def _row(
+    metric: Metric, name: str, one: Repeated, scores: Sequence[float | None], runs: Sequence[str]
+) -> dict[str, str]:
     span = one.interval
     return {
-        "measure": name,
-        "mean": _figure(one.mean),
-        "sd": _figure(one.sd),
-        "95% interval": f"{span.low:.3f} to {span.high:.3f}" if span else "–",
-        **{run: _figure(score) for run, score in list(zip(runs, scores, strict=True))[:RUNS]},
+        "metric": name,
+        "mean": metric.format(one.mean),
+        "sd": metric.format(one.sd),
+        "95% interval": format_interval(span.low, span.high) if span else MISSING,
+        **{run: metric.format(score) for run, score in list(zip(runs, scores, strict=True))[:RUNS]},
     }
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _documents(told: RepeatedRuns, codebook: Codebook, reference: Reference) -> None:
@@ -99,14 +95,14 @@ def _documents(told: RepeatedRuns, codebook: Codebook, reference: Reference) -> 
         for label, own in told.stability.labels.items():
             rows += [{"name": label, "standing": name, "count": count} for name, count in own.items()]
     words = f"{counts['wavering']:,} of {sum(counts.values()):,} documents waver"
-    on = coverage.words(told.counted, reference)
+    on = coverage.describe(told.counted, reference)
     with layout.panel("In every iteration right, or wrong", words, counted=on, key="stability-documents"):
         plots.standings(rows, key="stability-standings")
 
 
 def _certainty(told: Certainty, reference: Reference) -> None:
     found = told.calibration
-    on = coverage.words(told.counted, reference) if told.counted is not None else ""
+    on = coverage.describe(told.counted, reference) if told.counted is not None else ""
     with layout.panel(TITLES[told.kind], told.whose, counted=on, key="stability-certainty"):
         if found is None or not found.n:
             st.caption(told.why_not)

@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from app.widgets.labels import swatch_html
-from app.widgets.metrics import Metric, MetricNote, interval_words, numbers
+from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.codebook import Kind
 from core.services.classifier import ClassifierStatus
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
@@ -38,7 +38,7 @@ def line(found: AccuracyEstimate) -> None:
 
 def details(found: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
-    numbers(_figures(found), key="proof-numbers")
+    metric_strip(_figures(found), key="proof-numbers")
     if not found.known:
         st.html(f'<div class="moot-proof">{sentence(found)}</div>')
         return

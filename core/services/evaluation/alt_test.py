@@ -9,7 +9,8 @@ import numpy as np
 
 from core.annotations import VERDICT
 from core.runs import RunRow
-from core.services.evaluation import coverage, grids
+from core.services.cache import cached_until_commit
+from core.services.evaluation import arrays, coverage
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, People, alternative_test
@@ -22,6 +23,7 @@ EPSILON_WORDS = (
 )
 
 
+@cached_until_commit
 def may_replace(session: ProjectSession, run: RunRow, people: People = "trained") -> Alternative:
     """The test of the run's verdicts against the raters of the gold, or, when those are fewer than three, against those
     who reviewed. With fewer of both it says why there is none."""
@@ -34,7 +36,7 @@ def may_replace(session: ProjectSession, run: RunRow, people: People = "trained"
     )
 
 
-def _loaded(session: ProjectSession, run: RunRow) -> tuple[grids.Grids, list[str]]:
+def _loaded(session: ProjectSession, run: RunRow) -> tuple[arrays.AnnotationArrays, list[str]]:
     """The verdicts and what each of the people says, and the names of their sources. A document that lent its words to
     the run's codebook is no test and has no verdict here."""
     sources = session.store.evaluations.sources(run.run_id)
@@ -44,10 +46,10 @@ def _loaded(session: ProjectSession, run: RunRow) -> tuple[grids.Grids, list[str
     chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not chosen:
         chosen = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
-    loaded = grids.load(session.store, run.run_id, run.settings.codebook, [VERDICT, *chosen])
-    fit = grids.tests(session.store, run.run_id, loaded.documents)[:, None]
+    loaded = arrays.load_arrays(session.store, run.run_id, run.settings.codebook, [VERDICT, *chosen])
+    fit = arrays.test_documents(session.store, run.run_id, loaded.documents)[:, None]
     verdicts = {VERDICT: np.where(fit, loaded.of(VERDICT), np.nan)}
-    return replace(loaded, said={**loaded.said, **verdicts}), chosen
+    return replace(loaded, annotations={**loaded.annotations, **verdicts}), chosen
 
 
 def counted_by(session: ProjectSession, run: RunRow) -> Coverage:

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, Reference
 from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow, RunSettings
-from core.services.evaluation import common_cells, coverage, looked, raters
+from core.services.evaluation import arrays, coverage
+from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
-from core.services.evaluation.grids import Grid, Reference
+from core.services.evaluation.scores import score
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
+from core.stats import metrics
 from core.stats.ambiguity import THETA, Ambiguity, K, of_document
 
 SAMPLED = ("vote", "self_consistency")
@@ -34,7 +36,9 @@ def is_prepass(settings: RunSettings) -> bool:
 
 def prepasses(session: ProjectSession) -> list[str]:
     """The finished pre-passes of the project, the latest first."""
-    return [row.run_id for row in reversed(looked.runs(session)) if row.state == "done" and is_prepass(row.settings)]
+    return [
+        row.run_id for row in reversed(arrays.all_runs(session)) if row.state == "done" and is_prepass(row.settings)
+    ]
 
 
 def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:
@@ -97,8 +101,8 @@ def apart(
     if run is None:
         raise NoSuchRun(run_id)
     known = document_ambiguity(session, prepass_id)
-    documents = looked.verdicts(session, run, reference).documents
-    sides = common_cells.pair(session, run, annotator, reference)
+    documents = arrays.verdict_arrays(session, run, reference).documents
+    sides = arrays.paired_arrays(session, run, annotator, reference)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
     told = np.array([document in known for document in documents])
     return {
@@ -112,15 +116,15 @@ def apart(
 def counted_apart(session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold") -> Coverage:
     """The documents that the scores of both parts stand on, and why the run's others are left out."""
     known = document_ambiguity(session, prepass_id)
-    loaded = looked.verdicts(session, run, reference)
+    loaded = arrays.verdict_arrays(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.of(VERDICT)).any(axis=1)
-    return coverage.among(session, run, reference, scored, {"unasked": ~asked})
+    return coverage.among(session, run, reference, scored, {"not_voted_on": ~asked})
 
 
 def _part(run: RunRow, reference: Grid, said: Grid, rows: Any, known: int) -> dict[str, Any]:
     count = int(rows.sum())
-    scores = raters.scores(run, reference[rows], said[rows]) if count else None
+    scores = metrics.to_json(score(run.settings.codebook, reference[rows], said[rows])) if count else None
     return {"documents": count, "share": count / known if known else None, "scores": scores}
 
 

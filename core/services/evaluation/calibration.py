@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, Reference
 from core.baseline.classifier_model import NAME
 from core.runs import BUILTIN, RunRow
-from core.services.evaluation import coverage, looked, repeated_runs, stages
+from core.services.cache import cached_until_commit
+from core.services.evaluation import arrays, coverage, repeated_runs, stages
+from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage, Reason
-from core.services.evaluation.grids import Grid, Reference
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
@@ -38,6 +39,7 @@ class Certainty:
     why_not: str
 
 
+@cached_until_commit
 def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Certainty:
     """Calibration of the verdicts' values. Where the student decides, of the certainty it gives its values; else of the
     share of votes: of the iterations when there are three or more, else of the agents who spoke side by side last."""
@@ -47,11 +49,11 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     if hash := _student(run):
         return _of_student(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)
-    own = looked.verdicts(session, run, reference)
+    own = arrays.verdict_arrays(session, run, reference)
     if len(rows) >= LEAST_VOTES:
-        _, voters = repeated_runs.aligned([own, *(looked.verdicts(session, row, reference) for row in rows)])
+        _, voters = repeated_runs.aligned([own, *(arrays.verdict_arrays(session, row, reference) for row in rows)])
         return _told(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
-    panels = [stage for stage in looked.steps(session, run) if len(stage.members) >= LEAST_VOTES]
+    panels = [stage for stage in stages.stages(session, run) if len(stage.members) >= LEAST_VOTES]
     if panels:
         members = list(panels[-1].members.values())
         return _told(session, run, reference, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members))
@@ -106,7 +108,7 @@ def _student(run: RunRow) -> str:
 
 def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash: str) -> Certainty:
     """The student is asked again (it says the same), on documents that it had not been taught when it was made."""
-    loaded = looked.verdicts(session, run, reference)
+    loaded = arrays.verdict_arrays(session, run, reference)
     gold, said = loaded.reference, loaded.of(VERDICT)
     known = session.store.classifiers.training_documents(hash)
     taught = np.array([document in known for document in loaded.documents], dtype=np.bool_)
@@ -125,7 +127,7 @@ def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash
     undrawn = np.zeros_like(taught)
     undrawn[fit] = True
     undrawn[asked] = False
-    reasons: dict[Reason, Mask] = {"undrawn": undrawn, "taught": taught}
+    reasons: dict[Reason, Mask] = {"not_sampled": undrawn, "training_example": taught}
     return _told(session, run, reference, "student", "on documents that it was not taught", said, sure, reasons)
 
 
@@ -139,7 +141,7 @@ def _told(
     sure: Grid,
     further: Mapping[Reason, Mask] | None = None,
 ) -> Certainty:
-    gold = looked.verdicts(session, run, reference).reference
+    gold = arrays.verdict_arrays(session, run, reference).reference
     right = np.where(np.isnan(gold) | np.isnan(said), -1, said == gold)
     drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
     found = calibration(sure, right)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.errors import UsageError
+from core.formatting import format_count, format_interval, format_points
 from core.runs import RunRow
-from core.services.evaluation import evaluate, looked, repeated_runs, reports, scoring, stages
-from core.services.evaluation.grids import Grid, Reference
+from core.services.evaluation import arrays, repeated_runs, stages
+from core.services.evaluation.arrays import Grid
+from core.services.evaluation.reference import check_reference
+from core.services.evaluation.scores import cost_per_document, evaluate, score
 from core.services.session import ProjectSession
-from core.stats import effects, flips
-from core.stats.bootstrap import BootstrapScores, difference
+from core.stats import effects, flips, metrics
 from core.stats.flips import FlipTable
 from core.stats.frontier import efficient
-from core.stats.intervals import Estimate, Interval
+from core.stats.intervals import Estimate
+from core.stats.metrics import Scores
 from core.stats.multiple_tests import CochranQ, cochrans_q, holm
 from core.stats.significance import McNemar, TTest, mcnemar_of, paired_t, welch_t
 
@@ -47,12 +50,11 @@ class Pair:
     first: str
     second: str
     n: int
-    """documents with truth and a full verdict in both"""
+    """documents with a reference and a complete verdict in all compared runs"""
     excluded: int
-    """shared documents with truth that one of them left without"""
-    macro: Estimate
-    micro: Estimate
-    accuracy: Estimate
+    """shared documents with a reference that one of the runs has no verdict on"""
+    scores: Scores
+    """the difference of every metric, on the documents of the comparison"""
     labels: tuple[LabelTest, ...]
     documents: McNemar
     """on whole documents: right in every label"""
@@ -72,14 +74,10 @@ class Column:
     """One run of a comparison."""
 
     run: RunRow
-    scores: dict[str, float | None]
-    main: float | None
-    """macro F1; of ratings the mean Spearman correlation"""
-    n: int
-    excluded: int
-    usd_per_verdict: float | None
-    tokens_per_verdict: float | None
-    seconds_per_verdict: float | None
+    scores: Scores
+    """on the documents of the comparison, so that a difference is the difference of two columns"""
+    cost: Mapping[str, float | None]
+    """``cost_per_document``"""
     efficient: bool
     """no other of the runs is as good for less, nor better for the same"""
     unit: str
@@ -104,7 +102,7 @@ def comparison(session: ProjectSession, run_ids: Sequence[str], reference: Refer
 
     UsageError for an unknown run, one named twice, codebooks that differ, and runs without a document in common.
     """
-    runs = [evaluate.known(session, id) for id in run_ids]
+    runs = [arrays.get_run(session, id) for id in run_ids]
     if len(runs) < 2 or len(set(run_ids)) < len(runs):
         raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
     first = runs[0]
@@ -114,14 +112,17 @@ def comparison(session: ProjectSession, run_ids: Sequence[str], reference: Refer
             raise UsageError(
                 f"{first.run_id} and {other.run_id} do not label the same things.", "Choose runs of one codebook."
             )
-    checked = evaluate.checked(session, reference)
-    columns = _columns(session, runs, checked)
-    pairs = tuple(_pair(session, first, other, checked) for other in runs[1:])
+    check_reference(session, reference)
+    gold, verdicts = _common(session, runs, reference)
+    pairs = tuple(
+        _pair(session, first, other, gold, verdicts[0], own, reference)
+        for other, own in zip(runs[1:], verdicts[1:], strict=True)
+    )
     return Comparison(
-        columns=columns,
+        columns=_columns(runs, gold, verdicts),
         pairs=pairs,
         adjusted=holm([pair.documents.p for pair in pairs]),
-        several=_several(session, runs, checked) if len(runs) > 2 else None,
+        several=_several(runs, gold, verdicts) if len(runs) > 2 else None,
     )
 
 
@@ -134,7 +135,7 @@ def aligned(
     session: ProjectSession, runs: Sequence[RunRow], reference: Reference
 ) -> tuple[tuple[str, ...], Grid, list[Grid]]:
     """The documents that all runs share, in the order of the first, with the truth and each run's verdicts."""
-    loaded = [looked.verdicts(session, run, reference) for run in runs]
+    loaded = [arrays.verdict_arrays(session, run, reference) for run in runs]
     places = [{document: row for row, document in enumerate(one.documents)} for one in loaded]
     shared = [document for document in loaded[0].documents if all(document in place for place in places)]
     if not shared:
@@ -147,59 +148,48 @@ def aligned(
     return tuple(shared), gold, [one.of(VERDICT)[own] for one, own in zip(loaded, rows, strict=True)]
 
 
-def _columns(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> tuple[Column, ...]:
-    told = [evaluate.report(session, run.run_id, reference) for run in runs]
-    spent = [reports.spent(run) for run in runs]
-    dollars = [one["usd_per_verdict"] for one in spent]
+def _common(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> tuple[Grid, list[Grid]]:
+    """Return the reference and the verdicts on the shared documents; no verdicts where any run lacks one."""
+    _, gold, verdicts = aligned(session, runs, reference)
+    lacking = np.logical_or.reduce([np.isnan(one).any(axis=1) for one in verdicts])
+    return gold, [np.where(lacking[:, None], np.nan, one) for one in verdicts]
+
+
+def _columns(runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]) -> tuple[Column, ...]:
+    costs = [cost_per_document(run) for run in runs]
+    dollars = [one["usd_per_document"] for one in costs]
     unit = "usd" if None not in dollars and any(dollars) else "tokens"
-    costs = [one[f"{unit}_per_verdict"] for one in spent]
-    main = [repeated_runs.main_score(report) for report in told]
-    front = efficient(list(zip(costs, main, strict=True)))
-    return tuple(
-        Column(
-            run=run,
-            scores=repeated_runs.headline(report),
-            main=score,
-            n=report["n"],
-            excluded=report["excluded"],
-            usd_per_verdict=took["usd_per_verdict"],
-            tokens_per_verdict=took["tokens_per_verdict"],
-            seconds_per_verdict=took["seconds_per_verdict"],
-            efficient=best,
-            unit=unit,
-        )
-        for run, report, took, score, best in zip(runs, told, spent, main, front, strict=True)
-    )
+    scored = [score(run.settings.codebook, gold, own) for run, own in zip(runs, verdicts, strict=True)]
+    points = [(cost[f"{unit}_per_document"], scores.main.value) for cost, scores in zip(costs, scored, strict=True)]
+    each = zip(runs, scored, costs, efficient(points), strict=True)
+    return tuple(Column(run, scores, cost, best, unit) for run, scores, cost, best in each)
 
 
-def _pair(session: ProjectSession, one: RunRow, two: RunRow, reference: Reference) -> Pair:
+def _pair(
+    session: ProjectSession, one: RunRow, two: RunRow, gold: Grid, first: Grid, second: Grid, reference: Reference
+) -> Pair:
     codebook = one.settings.codebook
-    measured = codebook.kind == "rating"
-    _, gold, (first, second) = aligned(session, (one, two), reference)
+    rating = codebook.kind == "rating"
     names = codebook.names
-    coded_gold = stages.reference_codes(gold, measured=measured)
-    coded = [stages.as_codes(gold, grid, measured=measured) for grid in (first, second)]
+    coded_gold = stages.reference_codes(gold, measured=rating)
+    coded = [stages.as_codes(gold, grid, measured=rating) for grid in (first, second)]
     items = codebook.names if codebook.kind != "choice" else codebook.items
-    drawn = _drawn(codebook, gold, first, second, coded_gold, coded)
+    scores = metrics.difference(codebook.kind, gold, first, second, names)
     changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items)
     tests = [_label_test(codebook, coded_gold, coded, place) for place in range(len(names))]
     corrected = holm([test.p for test in tests])
-    f1 = {name: drawn.labels[name].f1 if not measured else changes.whole.label_gains[name] for name in names}
-    measure = "points within one of the truth" if measured else "points F1"
+    f1 = {name: scores.labels[name]["f1"] if not rating else changes.whole.label_gains[name] for name in names}
+    measure = "points within one of the reference" if rating else "points F1"
     documents = mcnemar_of(*_whole(coded_gold, *coded))
     ours, theirs = (_over_iterations(session, run, reference) for run in (one, two))
-    scores = [list(values.values()) for values in (ours, theirs)]
-    several = all(np.count_nonzero(~np.isnan(values)) > 1 for values in scores)
-    paired = paired_t(*scores) if several and ours.keys() == theirs.keys() else None
-    welch = welch_t(*scores) if several else None
+    values = [list(each.values()) for each in (ours, theirs)]
+    several = all(np.count_nonzero(~np.isnan(each)) > 1 for each in values)
     return Pair(
         first=one.run_id,
         second=two.run_id,
-        n=drawn.n,
-        excluded=drawn.excluded,
-        macro=drawn.macro.f1 if not measured else drawn.accuracy,
-        micro=drawn.micro.f1 if not measured else drawn.accuracy,
-        accuracy=drawn.accuracy,
+        n=scores.n,
+        excluded=scores.excluded,
+        scores=scores,
         labels=tuple(
             LabelTest(
                 label.id,
@@ -208,27 +198,18 @@ def _pair(session: ProjectSession, one: RunRow, two: RunRow, reference: Referenc
                 f1[label.name],
                 test,
                 p,
-                told_difference(one.run_id, two.run_id, f1[label.name], f" on {label.name}", measure),
+                describe_difference(one.run_id, two.run_id, f1[label.name], f" on {label.name}", measure),
             )
             for label, test, p in zip(codebook.labels, tests, corrected, strict=True)
         ),
         documents=documents,
         discordance=effects.discordance(documents),
-        paired=paired,
-        welch=welch,
-        size=effects.independent_d(*scores) if several else None,
+        paired=paired_t(*values) if several and ours.keys() == theirs.keys() else None,
+        welch=welch_t(*values) if several else None,
+        size=effects.independent_d(*values) if several else None,
         flip_table=changes,
-        sentence=_sentence(one.run_id, two.run_id, drawn, measured),
+        sentence=_sentence(one.run_id, two.run_id, scores),
     )
-
-
-def _drawn(
-    codebook: Codebook, gold: Grid, first: Grid, second: Grid, coded_gold: Any, coded: Sequence[Any]
-) -> BootstrapScores:
-    if codebook.kind == "rating":  # right or not, which is all that a share within a point asks
-        return difference(coded_gold, coded[0], coded[1], codebook.names)
-    reference, one, two = (scoring.present(codebook, grid) for grid in (gold, first, second))
-    return difference(reference, one, two, codebook.names)
 
 
 def _label_test(codebook: Codebook, gold: Any, coded: Sequence[Any], place: int) -> McNemar:
@@ -249,54 +230,43 @@ def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
     return tuple(cases)
 
 
-def _several(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> CochranQ:
-    measured = runs[0].settings.codebook.kind == "rating"
-    _, gold, said = aligned(session, runs, reference)
-    coded = [stages.as_codes(gold, grid, measured=measured) for grid in said]
-    known, *cases = _whole(stages.reference_codes(gold, measured=measured), *coded)
+def _several(runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]) -> CochranQ:
+    rating = runs[0].settings.codebook.kind == "rating"
+    coded = [stages.as_codes(gold, grid, measured=rating) for grid in verdicts]
+    known, *cases = _whole(stages.reference_codes(gold, measured=rating), *coded)
     return cochrans_q(known, dict(zip([run.run_id for run in runs], cases, strict=True)))
 
 
 def _over_iterations(session: ProjectSession, run: RunRow, reference: Reference) -> dict[int, float]:
-    """The main score of each iteration in points (0 to 100) by its number, in that order; NaN where it has none."""
+    """Return the main score of each iteration in points (0 to 100) by its number; NaN where it is undefined."""
     values = {}
     for row in repeated_runs.siblings(session, run):
-        score = repeated_runs.main_score(evaluate.report(session, row.run_id, reference))
-        values[row.settings.iteration] = math.nan if score is None else 100 * score
+        main = evaluate(session, row, reference, intervals=False).scores.main.value
+        values[row.settings.iteration] = math.nan if main is None else 100 * main
     return values
 
 
-def told_difference(first: str, second: str, found: Estimate, where: str = "", measure: str = "points F1") -> str:
-    """A difference in plain words: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
+def describe_difference(first: str, second: str, found: Estimate, where: str = "", measure: str = "points F1") -> str:
+    """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
     if found.value is None:
-        return f"{first} and {second} cannot be compared{where}: the truth never has it."
-    points = f"{_signed(100 * found.value)} {measure}"
+        return f"{first} and {second} cannot be compared{where}: the reference has no positives."
+    points = f"{format_points(found.value)} {measure}"
     if found.interval is None:
         return f"{second} against {first}{where}: {points}; too few documents for an interval."
-    span = f"{found.interval.level:.0%} interval {_span(found.interval)}"
+    span = format_interval(found.interval.low, found.interval.high, style="points", level=found.interval.level)
     if found.value == 0 and found.interval.low == found.interval.high:
-        return f"{second} and {first} do the same{where}: not one document tells them apart."
+        return f"{second} and {first} are equal{where}: no document differs."
     if not found.clear:
-        return f"{second} and {first} may be equally good{where}: {points}, {span}."
+        return f"No significant difference between {second} and {first}{where}: {points}, {span}."
     return f"{second} is {'better' if found.value > 0 else 'worse'}{where}: {points}, {span}."
 
 
-def _sentence(first: str, second: str, drawn: BootstrapScores, measured: bool) -> str:
-    on = f" on {drawn.n} shared document{'' if drawn.n == 1 else 's'}"
-    if not drawn.n:
-        return f"{first} and {second} cannot be compared: no shared document has truth and a verdict in both."
-    if measured:
-        return told_difference(first, second, drawn.accuracy, on, "points within one of the truth")
-    if drawn.macro.f1.value is None:
-        return f"{first} and {second} cannot be compared: no label is present in the truth of the{on[3:]}."
-    return told_difference(first, second, drawn.macro.f1, on, "points macro F1")
-
-
-def _signed(value: float) -> str:
-    shown = f"{abs(value):.1f}"
-    return shown if float(shown) == 0 else f"{'+' if value > 0 else '−'}{shown}"
-
-
-def _span(interval: Interval) -> str:
-    low, high = (round(100 * end, 1) + 0.0 for end in (interval.low, interval.high))
-    return f"{low:.1f} to {high:.1f}".replace("-", "−")
+def _sentence(first: str, second: str, scores: Scores) -> str:
+    on = f" on {format_count(scores.n, 'shared document')}"
+    if not scores.n:
+        return f"{first} and {second} cannot be compared: no shared document has a reference and a verdict in both."
+    if scores.kind == "rating":
+        return describe_difference(first, second, scores["near"], on, "points within one of the reference")
+    if scores["macro_f1"].value is None:
+        return f"{first} and {second} cannot be compared: no label is present in the reference of the{on[3:]}."
+    return describe_difference(first, second, scores["macro_f1"], on, "points macro F1")

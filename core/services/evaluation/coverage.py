@@ -10,28 +10,39 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, Reference
+from core.formatting import format_count
 from core.runs import RunRow
-from core.services.cache import measured
-from core.services.evaluation import looked, references
-from core.services.evaluation.grids import Grids, Reference
+from core.services.cache import cached_scores
+from core.services.evaluation import arrays, stages
+from core.services.evaluation.arrays import AnnotationArrays
+from core.services.evaluation.reference import reference_names
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 
 Reason: TypeAlias = Literal[
-    "unresolved", "failed", "waiting", "silent", "alone", "undrawn", "unasked", "taught", "truthless", "lent"
+    "unresolved",
+    "failed",
+    "waiting",
+    "incomplete",
+    "one_run_only",
+    "not_sampled",
+    "not_voted_on",
+    "training_example",
+    "no_reference",
+    "used_as_example",
 ]
 REASONS: Mapping[Reason, str] = {
     "unresolved": "unresolved",
     "failed": "failed",
     "waiting": "not debated yet",
-    "silent": "without all the values compared",
-    "alone": "in one run only",
-    "undrawn": "not drawn",
-    "unasked": "not asked about in the vote",
-    "taught": "taught to the student",
-    "truthless": "without {reference}",
-    "lent": "used as examples",
+    "incomplete": "without all the values compared",
+    "one_run_only": "in one run only",
+    "not_sampled": "not sampled",
+    "not_voted_on": "not in the vote",
+    "training_example": "used to train the classifier",
+    "no_reference": "without {reference}",
+    "used_as_example": "used as examples",
 }
 """In the order in which they are told; of two reasons the one further down holds (what has no truth is not missed)."""
 _ORDER: tuple[Reason, ...] = tuple(REASONS)
@@ -42,22 +53,24 @@ _Places: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many documents a chart is drawn from, and how many it leaves out by reason (reasons without any are absent).
-    ``runs`` is over how many runs both are summed."""
+    """The documents that a score or a chart is based on, and the others by the reason why they are left out."""
 
     n: int
     left_out: Mapping[Reason, int]
+    """reasons without a document are absent"""
     runs: int = 1
+    """over how many runs both are summed"""
+
+    def count(self, *reasons: Reason) -> int:
+        """Return how many documents are left out for one of these reasons."""
+        return sum(self.left_out.get(reason, 0) for reason in reasons)
 
 
+@cached_scores
 def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """The documents that every score of the run stands on: with truth and a verdict with a value for every item."""
-
-    def count() -> Coverage:
-        said = looked.verdicts(session, run, reference).of(VERDICT)
-        return _summed(_reasons(session, run, reference, np.any(~np.isnan(said), axis=1)))
-
-    return measured(session, reference, count, "counted of run", run.run_id)
+    said = arrays.verdict_arrays(session, run, reference).of(VERDICT)
+    return _summed(_reasons(session, run, reference, np.any(~np.isnan(said), axis=1)))
 
 
 def among(
@@ -75,38 +88,29 @@ def among(
     return _summed(np.where(drawn, _COUNTS, places))
 
 
+@cached_scores
 def on_item(session: ProjectSession, run: RunRow, item: str, reference: Reference = "gold") -> Coverage:
     """For a chart of one item (of a label, a dimension): both the truth and the verdict have a value there."""
-
-    def count() -> Coverage:
-        loaded, column = looked.verdicts(session, run, reference), run.settings.codebook.items.index(item)
-        return among(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.of(VERDICT)[:, column]))
-
-    return measured(session, reference, count, "counted on item", run.run_id, item)
+    loaded, column = arrays.verdict_arrays(session, run, reference), run.settings.codebook.items.index(item)
+    return among(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.of(VERDICT)[:, column]))
 
 
+@cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """For what the steps of a debate are compared by: the first step and the verdict gave every value."""
-
-    def count() -> Coverage:
-        found = looked.steps(session, run)
-        ends = [looked.verdicts(session, run, reference).of(VERDICT), *(stage.said for stage in found[:1])]
-        return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
-
-    return measured(session, reference, count, "counted of debate", run.run_id)
+    found = stages.stages(session, run)
+    ends = [arrays.verdict_arrays(session, run, reference).of(VERDICT), *(stage.said for stage in found[:1])]
+    return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
+@cached_scores
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """For what is told of agents side by side: the truth and one of them gave a value."""
-
-    def count() -> Coverage:
-        gold = looked.verdicts(session, run, reference).reference
-        several = [stage for stage in looked.steps(session, run) if len(stage.members) > 1]
-        members = [grid for stage in several for grid in stage.members.values()]
-        spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
-        return among(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
-
-    return measured(session, reference, count, "counted of rounds", run.run_id)
+    gold = arrays.verdict_arrays(session, run, reference).reference
+    several = [stage for stage in stages.stages(session, run) if len(stage.members) > 1]
+    members = [grid for stage in several for grid in stage.members.values()]
+    spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
+    return among(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)
 
 
 def shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference = "gold") -> Coverage:
@@ -115,32 +119,34 @@ def shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference
     worst: dict[str, int] = {}
     seen: Counter[str] = Counter()
     for run in runs:
-        loaded = looked.verdicts(session, run, reference)
+        loaded = arrays.verdict_arrays(session, run, reference)
         places = _reasons(session, run, reference, np.all(~np.isnan(loaded.of(VERDICT)), axis=1))
         seen.update(loaded.documents)
         for document, place in zip(loaded.documents, places.tolist(), strict=True):
             worst[document] = max(place, worst.get(document, _COUNTS))
-    alone = _ORDER.index("alone")
+    alone = _ORDER.index("one_run_only")
     return _summed(np.array([alone if seen[one] < len(runs) else place for one, place in worst.items()], dtype=int))
 
 
-def again(session: ProjectSession, run: RunRow, later: RunRow, before: Grids, now: Grids) -> Coverage:
+def of_rerun(
+    session: ProjectSession, run: RunRow, later: RunRow, before: AnnotationArrays, now: AnnotationArrays
+) -> Coverage:
     """For what a later run on some of a run's documents says otherwise, ``before`` and ``now``: documents with a full
     verdict in both. No truth is asked for; what the later run did not draw is left out, and what either left open."""
     known = {document: row for row, document in enumerate(now.documents)}
     rows = np.array([known.get(document, _COUNTS) for document in before.documents], dtype=np.int64)
     drawn = rows >= 0
-    places = np.where(drawn, _COUNTS, _ORDER.index("undrawn"))
+    places = np.where(drawn, _COUNTS, _ORDER.index("not_sampled"))
     for of, loaded, own in ((run, before, np.flatnonzero(drawn)), (later, now, rows[drawn])):
-        open_, ended = np.isnan(loaded.of(VERDICT)[own]).any(axis=1), looked.endings(session, of)[own]
-        found = np.where(open_, _ORDER.index("silent"), _COUNTS)
+        open_, ended = np.isnan(loaded.of(VERDICT)[own]).any(axis=1), arrays.debate_statuses(session, of)[own]
+        found = np.where(open_, _ORDER.index("incomplete"), _COUNTS)
         for name in ("unresolved", "failed", "waiting"):
             found[open_ & (ended == name)] = _ORDER.index(name)
         places[drawn] = np.maximum(places[drawn], found)
     return _summed(places)
 
 
-def together(each: Sequence[Coverage]) -> Coverage:
+def merge_coverage(each: Sequence[Coverage]) -> Coverage:
     """For a chart that pools runs: a document counts as often as there are runs that hold it."""
     totals: Counter[Reason] = Counter()
     for one in each:
@@ -152,34 +158,36 @@ def together(each: Sequence[Coverage]) -> Coverage:
     )
 
 
-def beyond(found: Coverage, alone: int) -> Coverage:
+def with_unshared(found: Coverage, alone: int) -> Coverage:
     """For a chart over two runs that was counted in one of them: ``alone`` documents are in the other only."""
     totals: Counter[Reason] = Counter(found.left_out)
-    totals["alone"] += alone
+    totals["one_run_only"] += alone
     return Coverage(found.n, {name: totals[name] for name in _ORDER if totals[name]}, found.runs)
 
 
-def words(counted: Coverage, reference: Reference = "gold") -> str:
-    """ "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half alone when nothing is left out."""
+def describe(counted: Coverage, reference: Reference = "gold") -> str:
+    """Return "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half if nothing is left out."""
     over = f" in {counted.runs:,} runs" if counted.runs > 1 else ""
-    said = f"n = {counted.n:,} document{'' if counted.n == 1 else 's'}{over}"
-    missing = references.of(reference).missing
+    text = f"n = {format_count(counted.n, 'document')}{over}"
+    missing = reference_names(reference).missing
     out = [f"{count:,} {REASONS[name].format(reference=missing)}" for name, count in counted.left_out.items()]
-    return f"{said}; left out: {', '.join(out)}" if out else said
+    return f"{text}; left out: {', '.join(out)}" if out else text
 
 
 def _reasons(session: ProjectSession, run: RunRow, reference: Reference, said: Mask) -> _Places:
     """For each document of the run the place of the reason for which it does not count, ``_COUNTS`` where it does:
     ``said`` is where all that is compared has a value."""
-    ended = looked.endings(session, run)
-    loaded = looked.verdicts(session, run, reference)
-    places = np.where(said, _COUNTS, _ORDER.index("silent"))
+    ended = arrays.debate_statuses(session, run)
+    loaded = arrays.verdict_arrays(session, run, reference)
+    places = np.where(said, _COUNTS, _ORDER.index("incomplete"))
     for name in ("unresolved", "failed", "waiting"):
         places[ended == name] = _ORDER.index(name)
-    places[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("truthless")
+    places[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
     guarded = set(session.store.evaluations.guarded(run.run_id))
     if guarded:
-        places[[row for row, document in enumerate(loaded.documents) if document in guarded]] = _ORDER.index("lent")
+        places[[row for row, document in enumerate(loaded.documents) if document in guarded]] = _ORDER.index(
+            "used_as_example"
+        )
     return places
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, Reference
 from core.debate.protocols import family
+from core.formatting import format_money
 from core.runs import RunRow
-from core.services.evaluation import looked, stages
-from core.services.evaluation.grids import Grid, Reference
+from core.services.cache import cached_scores
+from core.services.evaluation import arrays, stages
+from core.services.evaluation.arrays import Grid
 from core.services.evaluation.stages import Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
@@ -52,7 +54,7 @@ class DebateEffect:
     flip_table: FlipTable | None
     """None when there was one step only. Of a choice, a label's cells are the documents that truly have it"""
     titles: Mapping[str, str]
-    """of the ledger's steps"""
+    """of roles and of the steps of the flip table"""
     prices: Mapping[str, Price]
     """of each step of the ledger after the first, by its name, and of all of them as ``whole``"""
     critic: Objections | None
@@ -64,19 +66,20 @@ class DebateEffect:
     """of ratings, for each family that rated in several rounds: dimension -> before and after"""
 
 
-def worth(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> DebateEffect:
-    """Everything that tells whether the debate was worth it, for any protocol and kind of label."""
+@cached_scores
+def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> DebateEffect:
+    """Return what the debates of a run changed, for any protocol and kind of label. Cached."""
     codebook = run.settings.codebook
-    measured = codebook.kind == "rating"
-    found = looked.steps(session, run)
-    loaded = looked.verdicts(session, run, reference)
+    rating = codebook.kind == "rating"
+    found = stages.stages(session, run)
+    loaded = arrays.verdict_arrays(session, run, reference)
     gold, said = loaded.reference, loaded.of(VERDICT)
     verdict = np.where(np.isnan(said).any(axis=1, keepdims=True), np.nan, said)  # what is half read ended in nothing
     way = stages.steps(run, found, verdict)
     flip_table = None
     if len(way) > 1:
-        true = stages.reference_codes(gold, measured=measured)
-        coded = [(name, stages.as_codes(gold, said, measured=measured)) for name, _, said in way]
+        true = stages.reference_codes(gold, measured=rating)
+        coded = [(name, stages.as_codes(gold, said, measured=rating)) for name, _, said in way]
         if codebook.kind == "choice":
             labels = len(codebook.labels)
             coded = [(name, np.broadcast_to(said, (len(said), labels))) for name, said in coded]
@@ -84,12 +87,12 @@ def worth(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
         flip_table = flips.flip_table(true, coded, codebook.names)
     return DebateEffect(
         flip_table=flip_table,
-        titles={name: title for name, title, _ in way},
+        titles={**stages.role_titles(run), **{name: title for name, title, _ in way}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
-        critic=_critic(gold, found, verdict, measured),
-        rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=measured),
-        bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=measured),
-        panels=_panels(run, found, gold) if measured else {},
+        critic=_critic(gold, found, verdict, rating),
+        rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
+        bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=rating),
+        panels=_panels(run, found, gold) if rating else {},
     )
 
 
@@ -104,6 +107,31 @@ def told_in_words(flip_table: FlipTable, titles: Mapping[str, str], noun: str = 
     said = flips.sentence(flip_table.whole, who="The debate", than=than, noun=noun)
     changes = [step.total.mended + step.total.broken for step in (*flip_table.steps, flip_table.whole)]
     return f"{said} What one step changed, a later one took back." if any(changes) and not changes[-1] else said
+
+
+def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool], ...]:
+    """Return what the debate changed, its cost, and the step with most of the gain.
+
+    The text is in pieces, each with whether to emphasise it; empty without a flip table.
+    """
+    flip_table, titles = debate.flip_table, debate.titles
+    if flip_table is None:
+        return ()
+    text = told_in_words(flip_table, titles, noun)
+    head, colon, rest = text.partition(": ")
+    outcome, bracket, tail = rest.partition(" (")
+    pieces: list[tuple[str, bool]] = [(text, False)]
+    if colon and bracket:
+        pieces = [(f"{head}: ", False), (outcome, True), (f" ({tail}", False)]
+    per_label = debate.prices["whole"].per_label
+    if per_label:
+        pieces.append((f" Each {noun} gained cost {format_money(per_label)}.", False))
+    best = max(flip_table.steps, key=lambda step: step.total.net)
+    if len(flip_table.steps) > 1 and best.total.net > 0 and flip_table.whole.total.net > 0:
+        gains = sorted(((tally.net, name) for name, tally in best.labels.items() if tally.net > 0), reverse=True)[:2]
+        on = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
+        pieces.append((f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on}.", False))
+    return tuple(pieces)
 
 
 def to_json(told: DebateEffect, noun: str = "label") -> dict[str, Any]:
@@ -149,9 +177,9 @@ def _price(spent: list[Spent], net: int) -> Price:
     )
 
 
-def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, measured: bool) -> Objections | None:
+def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, rating: bool) -> Objections | None:
     place = next((at for at, stage in enumerate(found) if stage.family == "critic" and at), None)
-    if place is None or measured:
+    if place is None or rating:
         return None
     claim, critic = found[place - 1].said, found[place].said
     coded = (stages.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict))

@@ -12,7 +12,7 @@ import numpy as np
 from core.annotations import VERDICT
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.evaluation import coverage, grids, looked, repeated_runs
+from core.services.evaluation import arrays, coverage, repeated_runs
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
@@ -87,13 +87,13 @@ def is_canary(run: RunRow) -> bool:
 
 def ranked_runs(session: ProjectSession) -> list[RunRow]:
     """Return the runs to choose from: finished ones first, canary runs last, each the latest first."""
-    latest_first = looked.runs(session)[::-1]
+    latest_first = arrays.all_runs(session)[::-1]
     return sorted(latest_first, key=lambda row: (row.state != "done", is_canary(row)))
 
 
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """The canary runs of a run, oldest first."""
-    return [row for row in looked.runs(session) if row.experiment_id == f"{PREFIX}{run.run_id}"]
+    return [row for row in arrays.all_runs(session) if row.experiment_id == f"{PREFIX}{run.run_id}"]
 
 
 def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
@@ -101,7 +101,7 @@ def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
     later = canary_runs(session, run)
     if not later:
         return ()
-    first = looked.verdicts(session, run)
+    first = arrays.verdict_arrays(session, run)
     chance = _chance(session, run)
     return tuple(_drift(session, run, row, first, chance) for row in later)
 
@@ -123,8 +123,10 @@ def to_json(found: Sequence[Drift]) -> list[dict[str, Any]]:
     ]
 
 
-def _drift(session: ProjectSession, run: RunRow, later: RunRow, first: grids.Grids, chance: float | None) -> Drift:
-    now = looked.verdicts(session, later)
+def _drift(
+    session: ProjectSession, run: RunRow, later: RunRow, first: arrays.AnnotationArrays, chance: float | None
+) -> Drift:
+    now = arrays.verdict_arrays(session, later)
     places = {document: row for row, document in enumerate(first.documents)}
     rows = [places[document] for document in now.documents if document in places]
     before, after = first.of(VERDICT)[rows], now.of(VERDICT)
@@ -141,7 +143,7 @@ def _drift(session: ProjectSession, run: RunRow, later: RunRow, first: grids.Gri
         changed=changed,
         share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
         chance=chance,
-        counted=coverage.again(session, run, later, first, now),
+        counted=coverage.of_rerun(session, run, later, first, now),
         models=_renamed(session.store.transcripts.served(run.run_id), session.store.transcripts.served(later.run_id)),
     )
 
@@ -159,7 +161,7 @@ def _chance(session: ProjectSession, run: RunRow) -> float | None:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
         return None
-    loaded = [looked.verdicts(session, row) for row in rows[:2]]
+    loaded = [arrays.verdict_arrays(session, row) for row in rows[:2]]
     _, (one, two) = repeated_runs.aligned(loaded)
     whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     return float((one[whole] != two[whole]).any(axis=1).mean()) if whole.any() else None

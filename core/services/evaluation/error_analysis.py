@@ -10,11 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from core.annotations import Reference
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.evaluation import coverage, looked, repeated_runs
+from core.services.cache import cached_until_commit
+from core.services.evaluation import arrays, coverage, repeated_runs
+from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
-from core.services.evaluation.grids import Grid, Reference
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes, Mask
 from core.stats.error_analysis import Band, Cue, by_number, cues
@@ -90,6 +92,7 @@ class _Judged:
     iterations: int
 
 
+@cached_until_commit
 def of_label(
     session: ProjectSession, run: RunRow, label_id: str, reference: Reference = "gold", *, words: bool = True
 ) -> LabelErrors:
@@ -195,7 +198,7 @@ def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Refe
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else place
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
-    gold, said = repeated_runs.aligned([looked.verdicts(session, row, reference) for row in rows])
+    gold, said = repeated_runs.aligned([arrays.verdict_arrays(session, row, reference) for row in rows])
     true, first = gold[:, column], said[0][:, column]
     judged: Mask = ~np.isnan(true) & ~np.isnan(first)
     each = [_sides(codebook.kind, true, grid[:, column], place) for grid in said]

@@ -1,4 +1,4 @@
-"""An evaluation on one page to print: plain HTML that needs nothing beside itself. All words are escaped."""
+"""The printable report: an evaluation as one self-contained HTML page. All text is escaped."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from core.annotations import Reference
 from core.codebook import Codebook
 from core.export import replacing
-from core.services.evaluation import debate_effect, evaluate, references, reports
-from core.services.evaluation.grids import Reference
+from core.formatting import MISSING, format_interval, format_money, format_number, format_timestamp, format_tokens
+from core.runs import RunRow
+from core.services.evaluation import coverage, debate_effect
+from core.services.evaluation.reference import reference_names
+from core.services.evaluation.report import full_report
+from core.services.evaluation.scores import EvaluationReport, cost_per_document, evaluate
 from core.services.session import ProjectSession, check_output_path
+from core.stats.intervals import Estimate
+from core.stats.metrics import Metric, Scores, metrics
 
 _STYLE = """
 @page { size: A4; margin: 14mm; }
@@ -31,110 +38,102 @@ svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-u
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
 
 
-def save(session: ProjectSession, run_id: str, path: Path, reference: Reference = "gold") -> Path:
-    """Write the page to a file. UsageError as of ``page``, ExportError when the file cannot be written."""
-    text = page(session, run_id, reference)
+def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference: Reference = "gold") -> Path:
+    """Write the report to a file. Raises UsageError as ``html_report``, ExportError if the file cannot be written."""
+    text = html_report(session, run, reference)
     with replacing(check_output_path(session.path, path)) as file:
         file.write(text.encode())
     return path
 
 
-def page(session: ProjectSession, run_id: str, reference: Reference = "gold") -> str:
-    """The page. UsageError for an unknown run or truth."""
-    run = evaluate.known(session, run_id)
-    told = reports.full(session, run_id, reference)
+def html_report(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> str:
+    """Return the report as HTML. Raises UsageError for an unknown reference."""
+    found = evaluate(session, run, reference)
+    scores, full = found.scores, full_report(session, run, reference)
     codebook = run.settings.codebook
     parts = [
-        f"<h1>{escape(codebook.name)}: {escape(session.run_name(run_id))}</h1>",
-        f'<p class="q">{escape(_about(told))}. Codebook version {run.settings.codebook_version}, '
-        f"printed {time.strftime('%d %b %Y %H:%M')}.</p>",
-        _key(told),
-        _left_out(told),
+        f"<h1>{escape(codebook.name)}: {escape(session.run_name(run.run_id))}</h1>",
+        f'<p class="q">{escape(_about(full))}. Codebook version {run.settings.codebook_version}, '
+        f"printed {format_timestamp(time.time())}.</p>",
+        _key_numbers(found),
+        f'<p class="q">{escape(coverage.describe(found.coverage, reference))}.</p>',
         f"<h2>Per {'dimension' if codebook.kind == 'rating' else 'label'}</h2>",
-        _bars(told, codebook),
-        _labels(told),
-        *_debate(told, debate_effect.noun(run)),
-        *_iterations(told),
-        "<h2>May the model replace the people?</h2>",
-        f"<p>{escape(told['replace_people']['sentence'])}</p>",
-        '<p class="q">Intervals are 95%: of shares of documents (precision, recall and F1 of a label, all labels '
-        "right, the accuracy of a choice) by Wilson, of the others by bootstrap over documents. A dash is a score that "
-        "is not defined: a label without positives has no recall and no F1 and is left out of the macro mean.</p>",
+        _bars(scores, codebook) if codebook.kind != "rating" else "",
+        _labels(scores),
+        "<h2>All scores</h2>",
+        _overall(scores),
+        *_debate(full, debate_effect.noun(run)),
+        *_iterations(full),
+        "<h2>Alternative annotator test</h2>",
+        f"<p>{escape(full['alternative_test']['sentence'])}</p>",
+        '<p class="q">Intervals are 95%: of shares of documents (accuracy, precision, recall and F1 of a label, exact '
+        "match) by Wilson, of the others by bootstrap over documents. A dash is an undefined score: a label without "
+        "positives has no recall and no F1 and is left out of the macro mean.</p>",
     ]
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(codebook.name)} {escape(run_id)}</title>'
-        f"<style>{_STYLE}</style><body>{''.join(parts)}</body></html>"
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(codebook.name)} {escape(run.run_id)}'
+        f"</title><style>{_STYLE}</style><body>{''.join(parts)}</body></html>"
     )
 
 
-def _about(told: Mapping[str, Any]) -> str:
-    role_models = ", ".join(f"{role} {spec}" for role, spec in told["roles"].items())
-    return f"Protocol {told['protocol']} ({role_models}) against {references.of(told['reference']).noun}"
+def _about(full: Mapping[str, Any]) -> str:
+    role_models = ", ".join(f"{role} {spec}" for role, spec in full["roles"].items())
+    return f"Protocol {full['protocol']} ({role_models}) against {reference_names(full['reference']).noun}"
 
 
-def _key(told: Mapping[str, Any]) -> str:
-    names = {"macro": "Macro F1", "micro": "Micro F1", "accuracy": "Accuracy", "subset_accuracy": "All labels right"}
-    spans = told.get("intervals", {})
+def _key_numbers(found: EvaluationReport) -> str:
     cells = []
-    for key, name in names.items():
-        if key not in told:
-            continue
-        value = told[key].get("f1", told[key].get("spearman")) if isinstance(told[key], Mapping) else told[key]
-        span = spans.get(key)
-        span = span["f1"] if isinstance(span, Mapping) else span
-        name = "Mean Spearman" if isinstance(told[key], Mapping) and "spearman" in told[key] else name
-        words = f'<span class="q">{_span(span)}</span>' if span else ""
-        cells.append(f"<div>{escape(name)}<b>{_figure(value)}</b>{words}</div>")
-    cells.append(f"<div>Documents<b>{told['n']:,}</b></div>")
-    cost = told["spent"]["usd_per_verdict"]
+    for metric in metrics(found.scores.kind):
+        if metric.headline:
+            estimate = found.scores[metric.key]
+            interval = f'<span class="q">{_interval(estimate)}</span>' if estimate.interval else ""
+            cells.append(f"<div>{escape(metric.name)}<b>{metric.format(estimate.value)}</b>{interval}</div>")
+    cells.append(f"<div>Documents<b>{found.n:,}</b></div>")
+    cost = cost_per_document(found.run)["usd_per_document"]
     if cost is not None:
-        cells.append(f"<div>A verdict<b>${cost:.4f}</b></div>")
+        cells.append(f"<div>Cost per document<b>{format_money(cost)}</b></div>")
     return f'<div class="key">{"".join(cells)}</div>'
 
 
-def _left_out(told: Mapping[str, Any]) -> str:
-    words = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in told["left_out"].items() if count)
-    return f'<p class="q">Left out: {escape(words) if words else "no document"}.</p>'
-
-
-def _bars(told: Mapping[str, Any], codebook: Codebook) -> str:
-    """F1 of each label as a bar with its interval, drawn without a library so that the page stands alone."""
-    if "intervals" not in told:
-        return ""
+def _bars(scores: Scores, codebook: Codebook) -> str:
+    """Return F1 of each label as a bar with its interval, in SVG without a library."""
     width, row, left = 420, 20, 150
     shapes = []
     for place, label in enumerate(codebook.labels):
-        score, span = told["labels"][label.name]["f1"], told["intervals"]["labels"][label.name]["f1"]
+        f1 = scores.labels[label.name]["f1"]
         top = place * row
         colour = _COLOURS[(label.colour - 1) % len(_COLOURS)]
         shapes.append(f'<text x="0" y="{top + 13}">{escape(label.name[:26])}</text>')
         shapes.append(f'<rect x="{left}" y="{top + 4}" width="{width}" height="11" fill="#f5f6f8"/>')
-        if score is not None:
-            shapes.append(f'<rect x="{left}" y="{top + 4}" width="{width * score:.1f}" height="11" fill="{colour}"/>')
-        if span:
-            low, high = (left + width * end for end in span)
+        if f1.value is not None:
+            filled = width * f1.value
+            shapes.append(f'<rect x="{left}" y="{top + 4}" width="{filled:.1f}" height="11" fill="{colour}"/>')
+        if f1.interval is not None:
+            low, high = left + width * f1.interval.low, left + width * f1.interval.high
             shapes.append(f'<path d="M{low:.1f} {top + 9.5}H{high:.1f}" stroke="#1a1f28" stroke-width="1.6"/>')
-        shapes.append(f'<text x="{left + width + 8}" y="{top + 13}">{_figure(score)}</text>')
+        shapes.append(f'<text x="{left + width + 8}" y="{top + 13}">{format_number(f1.value)}</text>')
     height = row * len(codebook.labels)
     return f'<svg class="page" width="{left + width + 60}" height="{height}" role="img">{"".join(shapes)}</svg>'
 
 
-def _labels(told: Mapping[str, Any]) -> str:
-    measures = told.get("measures", {})
-    each = {name: {**scores, **measures.get(name, {})} for name, scores in told["labels"].items()}
-    spans = told.get("intervals", {}).get("labels", {})
-    columns = list(dict.fromkeys(key for scores in each.values() for key in scores))
-
-    def cell(name: str, key: str) -> str:
-        span = spans.get(name, {}).get(key)
-        return _cell(each[name].get(key)) + (f"\n{span[0]:.3f}–{span[1]:.3f}" if span else "")
-
-    rows = [[name, *(cell(name, key) for key in columns)] for name in each]
-    return _table(["", *columns], rows)
+def _labels(scores: Scores) -> str:
+    each = metrics(scores.kind, per_label=True)
+    rows = []
+    for name, label in scores.labels.items():
+        counts = label.counts
+        cells = [] if counts is None else [f"{count:,}" for count in (counts.tp, counts.fp, counts.fn, counts.tn)]
+        rows.append([name, f"{label.n:,}", *cells, *(_cell(metric, label[metric.key]) for metric in each)])
+    names = ["tp", "fp", "fn", "tn"] if scores.counts else []
+    return _table(["", "n", *names, *(metric.name for metric in each)], rows)
 
 
-def _debate(told: Mapping[str, Any], noun: str) -> Iterable[str]:
-    flip_table = told["debate"]["ledger"]
+def _overall(scores: Scores) -> str:
+    each = metrics(scores.kind)
+    return _table(["score", "value"], [[metric.name, _cell(metric, scores[metric.key])] for metric in each])
+
+
+def _debate(full: Mapping[str, Any], noun: str) -> Iterable[str]:
+    flip_table = full["debate"]["ledger"]
     if not flip_table:
         return ()
     rows = [
@@ -148,34 +147,34 @@ def _debate(told: Mapping[str, Any], noun: str) -> Iterable[str]:
         for step in flip_table["changes"]
     ]
     return (
-        "<h2>What did the debate change?</h2>",
+        "<h2>Effect of the debate</h2>",
         f"<p>{escape(flip_table['sentence'])}</p>",
         _table(["step", "mended", "broken", "net", f"per {noun} gained"], rows),
     )
 
 
-def _iterations(told: Mapping[str, Any]) -> Iterable[str]:
-    again = told["iterations"]
+def _iterations(full: Mapping[str, Any]) -> Iterable[str]:
+    again = full["iterations"]
     if not again:
         return ()
     rows = [
-        [name.replace("_", " "), str(one["n"]), _figure(one["mean"]), _figure(one["sd"]),
-         f"{one['interval'][0]:.3f} to {one['interval'][1]:.3f}" if one["interval"] else "–"]
+        [name.replace("_", " "), str(one["n"]), format_number(one["mean"]), format_number(one["sd"]),
+         format_interval(*one["interval"]) if one["interval"] else MISSING]
         for name, one in again["measures"].items()
     ]  # fmt: skip
-    standing = ", ".join(f"{count:,} {name}" for name, count in again["documents"].items())
+    statuses = ", ".join(f"{count:,} {name}" for name, count in again["documents"].items())
     return (
         f"<h2>{len(again['runs'])} iterations</h2>",
         _table(["measure", "n", "mean", "sd", "95% interval"], rows),
-        f"<p>Documents over iterations: {escape(standing)}.</p>",
+        f"<p>Documents over iterations: {escape(statuses)}.</p>",
     )
 
 
 def _money(step: Mapping[str, Any]) -> str:
     dollars, tokens = step["usd_per_label_gained"], step["tokens_per_label_gained"]
     if dollars:
-        return f"${dollars:.4f}"
-    return f"{tokens:,.0f} tokens" if tokens else "–"
+        return format_money(dollars)
+    return f"{format_tokens(tokens)} tokens" if tokens else MISSING
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -184,13 +183,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<table class="page"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _span(span: Sequence[float]) -> str:
-    return f"{span[0]:.3f} to {span[1]:.3f}"
+def _cell(metric: Metric, estimate: Estimate) -> str:
+    return metric.format(estimate.value) + (f"\n{_interval(estimate)}" if estimate.interval else "")
 
 
-def _cell(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else _figure(value)
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _interval(estimate: Estimate) -> str:
+    interval = estimate.interval
+    return "" if interval is None else format_interval(interval.low, interval.high)

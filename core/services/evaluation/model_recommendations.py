@@ -11,20 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from core.annotations import VERDICT
+from core.annotations import Reference
 from core.debate import protocols
 from core.debate.protocols import family
 from core.debate.turns import Role
 from core.errors import UsageError
 from core.runs import RoleModel, RunRow
-from core.services.evaluation import evaluate, stages
-from core.services.evaluation.grids import Reference
+from core.services.cache import cached_scores
+from core.services.evaluation import stages
+from core.services.evaluation.arrays import all_runs
+from core.services.evaluation.compare import alike
+from core.services.evaluation.scores import evaluate, role_scores
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
-from core.stats import multilabel
 from core.stats.counts import Counts, total
 from core.stats.intervals import ends, precision_interval, recall_interval
-from core.store.confusion import by_item
 
 Criterion: TypeAlias = Literal["recall", "precision", "f1"]
 
@@ -63,7 +64,13 @@ class Suggestion:
     ground: str
 
 
-def profiles(session: ProjectSession, rows: Iterable[RunRow], reference: Reference = "gold") -> tuple[Profile, ...]:
+def comparable_runs(session: ProjectSession, run: RunRow) -> tuple[RunRow, ...]:
+    """Return the runs whose codebook has the same kind and labels."""
+    return tuple(row for row in all_runs(session) if alike(row.settings.codebook, run.settings.codebook))
+
+
+@cached_scores
+def profiles(session: ProjectSession, rows: tuple[RunRow, ...], reference: Reference = "gold") -> tuple[Profile, ...]:
     """A profile for each model and seat of these multilabel runs, in the order in which they first sat."""
     counts: dict[tuple[str, str], list[Counts]] = {}
     verdicts: dict[tuple[str, str], list[float]] = {}
@@ -71,14 +78,13 @@ def profiles(session: ProjectSession, rows: Iterable[RunRow], reference: Referen
     for row in rows:
         if row.settings.codebook.kind != "multilabel" or not row.verdicts:
             continue
-        cells = session.store.evaluations.cells(row.run_id, reference=reference)
-        told = {who: evaluate.by_label(row, by_item(own)) for who, own in cells.items()}
-        f1 = multilabel.evaluate(told[VERDICT]).macro.f1 if VERDICT in told else None
+        lists = role_scores(session, row, reference)
+        f1 = evaluate(session, row, reference, intervals=False).scores.main.value
         for role, role_model in row.settings.role_models.items():
             key = (role_model.spec, family(role))
             counts.setdefault(key, [])
-            if role in told:
-                counts[key].append(total(told[role].values()))
+            if role in lists:
+                counts[key].append(total(lists[role].counts.values()))
             if row.run_id not in runs.setdefault(key, set()):
                 runs[key].add(row.run_id)
                 verdicts.setdefault(key, []).extend([f1] if f1 is not None else [])
@@ -210,11 +216,10 @@ def model_records(session: ProjectSession) -> tuple[ModelRecord, ...]:
         first = _first_role(row)
         if first is None or not row.verdicts:
             continue
-        counted = session.store.evaluations.counts(row.run_id, first)
-        cells = [Counts(c.tp, c.fp, c.fn, c.tn) for c in counted.multilabel().values()]
-        if counted.n and cells:
+        scores = evaluate(session, row, "gold", first, intervals=False).scores
+        if scores.n:
             role_model = row.settings.role_models[first]
-            found.setdefault(role_model.spec, []).append((row, role_model, counted.n, total(cells)))
+            found.setdefault(role_model.spec, []).append((row, role_model, scores.n, total(scores.counts.values())))
     made = [
         ModelRecord(spec, shown[-1][1], len(shown), sum(n for *_, n, _ in shown), total(counts for *_, counts in shown))
         for spec, shown in found.items()

@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, Reference
 from core.debate import personas, protocols
 from core.errors import MootError
 from core.runs import RunRow
-from core.services.evaluation import coverage, looked, stages
+from core.services.evaluation import arrays, coverage, stages
+from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
-from core.services.evaluation.grids import Grid, Reference
 from core.services.session import ProjectSession
 from core.stats import groups
 from core.stats.arrays import Mask
@@ -69,7 +69,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     mine, own = style_of(run), set(session.store.runs.document_ids(run.run_id))
     found = [
         row
-        for row in looked.runs(session)
+        for row in arrays.all_runs(session)
         if row.verdicts
         and style_of(row) not in (None, mine)
         and row.settings.codebook.hash == run.settings.codebook.hash
@@ -152,7 +152,7 @@ def _aligned(
 ) -> tuple[list[int], Grid, dict[str, dict[str, tuple[list[Grid], list[Grid]]]]]:
     """The places in ``run`` of the documents on which every run has a truth and a verdict, the truth there, and what
     each member of each group says of them at first and at last: ``run -> group -> (before, after)``."""
-    loaded = {row.run_id: looked.verdicts(session, row, reference) for row in rows}
+    loaded = {row.run_id: arrays.verdict_arrays(session, row, reference) for row in rows}
     own = loaded[run.run_id]
     where = {id: {document: place for place, document in enumerate(one.documents)} for id, one in loaded.items()}
     usable: dict[str, Mask] = {
@@ -179,11 +179,12 @@ def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, referen
     own, its = (session.store.runs.document_ids(row.run_id) for row in (run, other))
     shared = set(own) & set(its)
     alone = np.array([document not in shared for document in own], dtype=np.bool_)
-    return coverage.beyond(coverage.among(session, run, reference, on, {"alone": alone}), len(its) - len(shared))
+    found = coverage.among(session, run, reference, on, {"one_run_only": alone})
+    return coverage.with_unshared(found, len(its) - len(shared))
 
 
 def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:
-    steps = [stage for stage in looked.steps(session, run) if stage.family == personas.FAMILY]
+    steps = [stage for stage in stages.stages(session, run) if stage.family == personas.FAMILY]
     first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
     last = stages.last_lists(steps)
     found: dict[str, tuple[list[Grid], list[Grid]]] = {}

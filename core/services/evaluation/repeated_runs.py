@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT
+from core.annotations import VERDICT, Reference
 from core.runs import RunRow
-from core.services.evaluation import coverage, evaluate, grids, looked, stages
+from core.services.cache import cached_scores
+from core.services.evaluation import arrays, coverage, stages
+from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
-from core.services.evaluation.grids import Grid, Reference
+from core.services.evaluation.scores import evaluate
 from core.services.session import ProjectSession
 from core.stats.intervals import ends
 from core.stats.iterations import Repeated, Stability, repeated, stability
+from core.stats.metrics import MAIN_PER_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +42,11 @@ class RepeatedRuns:
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """The iterations of the run's experiment that have a verdict, in their order; itself among them."""
-    rows = [row for row in looked.runs(session) if row.experiment_id == run.experiment_id and row.verdicts]
+    rows = [row for row in arrays.all_runs(session) if row.experiment_id == run.experiment_id and row.verdicts]
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 
 
-def headline(report: Mapping[str, Any]) -> dict[str, float | None]:
-    """The scores of a whole run out of its report, one number each, by name."""
-    found: dict[str, float | None] = {}
-    for mean in ("macro", "micro", "weighted"):
-        for score, value in report.get(mean, {}).items():
-            found[f"{mean}_{score}"] = value
-    for name in ("accuracy", "subset_accuracy", "hamming_loss", "mcc", "kappa"):
-        if name in report:
-            found[name] = report[name]
-    return found
-
-
-def main_score(report: Mapping[str, Any]) -> float | None:
-    """The one number that stands for a run: macro F1, of ratings the mean Spearman correlation."""
-    macro = report["macro"]
-    value: float | None = macro["f1"] if "f1" in macro else macro["spearman"]
-    return value
-
-
+@cached_scores
 def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> RepeatedRuns | None:
     """What the iterations say together; None before any of them has a verdict."""
     rows = siblings(session, run)
@@ -69,17 +54,17 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         return None
     codebook = run.settings.codebook
     measured = codebook.kind == "rating"
-    reports = {row.run_id: evaluate.report(session, row.run_id, reference) for row in rows}
-    by_run = {id: headline(report) for id, report in reports.items()}
+    scored = {row.run_id: evaluate(session, row, reference, intervals=False).scores for row in rows}
+    by_run = {id: {key: one.value for key, one in scores.overall.items()} for id, scores in scored.items()}
     names = dict.fromkeys(name for scores in by_run.values() for name in scores)
-    main = "spearman" if measured else "f1"
+    main = MAIN_PER_LABEL[codebook.kind]
     by_label = {
-        label: {id: report["labels"][label][main] for id, report in reports.items()} for label in codebook.names
+        label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
     }
-    loaded = [looked.verdicts(session, row, reference) for row in rows]
+    loaded = [arrays.verdict_arrays(session, row, reference) for row in rows]
     gold, said = aligned(loaded)
     return RepeatedRuns(
-        runs=tuple(reports),
+        runs=tuple(scored),
         measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
         labels={label: repeated(list(scores.values())) for label, scores in by_label.items()},
         by_label=by_label,
@@ -106,7 +91,7 @@ def to_json(told: RepeatedRuns) -> dict[str, Any]:
     }
 
 
-def aligned(loaded: Sequence[grids.Grids]) -> tuple[Grid, list[Grid]]:
+def aligned(loaded: Sequence[arrays.AnnotationArrays]) -> tuple[Grid, list[Grid]]:
     """Truth and verdicts of several runs in the order of the first one's documents; NaN where a run lacks one."""
     first = loaded[0]
     places = {document: row for row, document in enumerate(first.documents)}

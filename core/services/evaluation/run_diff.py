@@ -8,10 +8,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from core.services.evaluation import compare, evaluate, stages
+from core.annotations import Reference
+from core.services.evaluation import arrays, compare, stages
+from core.services.evaluation.arrays import Grid
 from core.services.evaluation.compare import Column, Comparison, Pair
 from core.services.evaluation.debate_effect import change_json
-from core.services.evaluation.grids import Grid, Reference
+from core.services.evaluation.scores import evaluate, to_json
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, ends
@@ -59,7 +61,7 @@ class Outcomes:
 
 def outcomes(session: ProjectSession, first: str, second: str, reference: Reference = "gold") -> Outcomes:
     """What changed from ``first`` to ``second``. UsageError as for ``comparison``."""
-    runs = [evaluate.known(session, id) for id in (first, second)]
+    runs = [arrays.get_run(session, id) for id in (first, second)]
     codebook = runs[0].settings.codebook
     measured = codebook.kind == "rating"
     documents, gold, (one, two) = compare.aligned(session, runs, reference)
@@ -125,7 +127,7 @@ def page(
     ), len(rows)
 
 
-def told(session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold") -> dict[str, Any]:
+def comparison_report(session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold") -> dict[str, Any]:
     """What ``moot compare --json`` prints. Differences are second minus first, shares from 0 to 1.
 
     Of two runs: ``runs documents shared same reports n macro_f1 micro_f1 accuracy labels mcnemar sentence``, and
@@ -139,7 +141,7 @@ def told(session: ProjectSession, run_ids: Sequence[str], reference: Reference =
         "runs": list(run_ids),
         "reference": reference,
         "columns": [_column_json(column) for column in found.columns],
-        "reports": [evaluate.report(session, id, reference) for id in run_ids],
+        "reports": [to_json(evaluate(session, arrays.get_run(session, id), reference)) for id in run_ids],
     }
     if len(shared) == 1:
         return common | shared[0]
@@ -170,15 +172,13 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
     same = int((one[whole] == two[whole]).all(axis=1).sum())
     result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.n}
     if np.isnan(gold).all():
-        said = f"{same} of {int(whole.sum())} shared documents have the same verdict. There is no truth to say more."
+        said = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
         return result | {"agreement": _agreement(one[whole], two[whole]), "sentence": said}
     each = outcomes(session, pair.first, pair.second, reference)
     return result | {
         "excluded": pair.excluded,
         "agreement": _agreement(one[whole], two[whole]),
-        "macro_f1": _estimate(pair.macro),
-        "micro_f1": _estimate(pair.micro),
-        "accuracy": _estimate(pair.accuracy),
+        **{key: _estimate(estimate) for key, estimate in pair.scores.overall.items()},
         "labels": {
             test.name: _estimate(test.f1)
             | {"mcnemar": _mcnemar(test.test), "p_adjusted": test.adjusted, "sentence": test.sentence}
@@ -239,12 +239,10 @@ def _column_json(column: Column) -> dict[str, Any]:
     return {
         "run_id": column.run.run_id,
         "protocol": column.run.settings.protocol,
-        "n": column.n,
-        "excluded": column.excluded,
-        **column.scores,
-        "usd_per_verdict": column.usd_per_verdict,
-        "tokens_per_verdict": column.tokens_per_verdict,
-        "seconds_per_verdict": column.seconds_per_verdict,
+        "n": column.scores.n,
+        "excluded": column.scores.excluded,
+        **{key: estimate.value for key, estimate in column.scores.overall.items()},
+        **column.cost,
         "efficient": column.efficient,
     }
 

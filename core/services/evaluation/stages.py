@@ -12,8 +12,9 @@ from core.annotations import VERDICT
 from core.debate import protocols
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.evaluation import grids
-from core.services.evaluation.grids import Grid
+from core.services.cache import kept
+from core.services.evaluation import arrays
+from core.services.evaluation.arrays import Grid
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes
 from core.stats.rounds import is_right, vote_of
@@ -33,10 +34,18 @@ class Stage:
 
 
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
-    """The steps of a run's debates in which somebody gave a list, in order. Empty before the first."""
+    """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first.
+
+    Cached until the run has new turns: reviews do not change its steps.
+    """
+    status = (run.state, run.turns, run.verdicts, run.unresolved, run.failed)
+    return kept(session, lambda: _load_stages(session, run), "stages", run.run_id, basis=status)
+
+
+def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     codebook = run.settings.codebook
     speeches = [speech for speech in session.store.stages.speeches(run.run_id) if speech.lists]
-    table = session.store.stages.values(run.run_id, speeches, codebook.items, grids.values_of(codebook))
+    table = session.store.stages.values(run.run_id, speeches, codebook.items, arrays.item_values(codebook))
     which, rows, columns, values = (table[name] for name in ("speech", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}

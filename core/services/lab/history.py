@@ -11,11 +11,11 @@ from core.annotations import VERDICT
 from core.runs import RunRow
 from core.services import cache, templates
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import grids
-from core.services.lab.results import correct_cells, encode_grid
+from core.services.evaluation import arrays
+from core.services.lab.results import correct_cells
 from core.services.lab.trials import DEFINITIONS
 from core.services.session import ProjectSession
-from core.stats.bootstrap import scores
+from core.stats import metrics
 from core.stats.intervals import Estimate
 from core.store.lab import Trial, codebook_mark, text_mark
 
@@ -177,8 +177,8 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
 
 def _compute_score(session: ProjectSession, run: RunRow) -> RunScore:
     codebook = run.settings.codebook
-    gold = grids.load(session.store, run.run_id, codebook, (VERDICT,))
-    reviewed = grids.load(session.store, run.run_id, codebook, (), "reviewed").reference
+    gold = arrays.load_arrays(session.store, run.run_id, codebook, (VERDICT,))
+    reviewed = arrays.load_arrays(session.store, run.run_id, codebook, (), "reviewed").reference
     reference = np.where(np.isnan(reviewed), gold.reference, reviewed)
     verdicts = gold.of(VERDICT)
     n = int((~np.isnan(reference)).any(axis=1).sum())
@@ -186,7 +186,7 @@ def _compute_score(session: ProjectSession, run: RunRow) -> RunScore:
         return RunScore(NO_SCORE, 0, run.cost_usd)
     if codebook.kind == "rating":
         hit = np.where(np.isnan(verdicts), -1, correct_cells(verdicts, reference, codebook)).astype(np.int64)
-        value = scores(np.where(np.isnan(reference), -1, 1), hit, codebook.names).accuracy
+        value = metrics.score("multilabel", np.where(np.isnan(reference), -1, 1), hit, codebook.names)["accuracy"]
     else:
-        value = scores(encode_grid(reference, codebook), encode_grid(verdicts, codebook), codebook.names).macro.f1
+        value = metrics.score(codebook.kind, reference, verdicts, codebook.names)["macro_f1"]
     return RunScore(value, n, run.cost_usd)

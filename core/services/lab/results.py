@@ -12,8 +12,7 @@ import numpy.typing as npt
 from core.codebook import Codebook
 from core.documents import Value
 from core.formatting import join_names
-from core.stats.arrays import one_hot
-from core.stats.bootstrap import difference, scores
+from core.stats import metrics
 from core.stats.intervals import Estimate
 
 Grid: TypeAlias = npt.NDArray[np.float64]
@@ -148,16 +147,15 @@ def _score_changes(
             for values in (before, after)
         ]
         sure = np.where(np.isnan(reference), -1, 1)
-        change = difference(sure, hit[0], hit[1], names)
-        each = [scores(sure, values, names).accuracy for values in hit]
-        per = [summary.recall for summary in change.labels.values()]
-        whole = change.accuracy
+        change = metrics.difference("multilabel", sure, hit[0], hit[1], names)
+        each = [metrics.score("multilabel", sure, said, names)["accuracy"] for said in hit]
+        per = [label["recall"] for label in change.labels.values()]
+        whole = change["accuracy"]
     else:
-        grids = [encode_grid(grid, codebook) for grid in (reference, before, after)]
-        change = difference(grids[0], grids[1], grids[2], names)
-        each = [scores(grids[0], values, names).macro.f1 for values in grids[1:]]
-        per = [summary.f1 for summary in change.labels.values()]
-        whole = change.macro.f1
+        change = metrics.difference(codebook.kind, reference, before, after, names)
+        each = [metrics.score(codebook.kind, reference, said, names)["macro_f1"] for said in (before, after)]
+        per = [label["f1"] for label in change.labels.values()]
+        whole = change["macro_f1"]
     counts = [_per_label(flags, reference, codebook) for flags in (fixed, broken)]
     labels = tuple(
         LabelResult(label.name, label.colour, counts[0][place], counts[1][place], per[place])
@@ -177,14 +175,6 @@ def _per_label(flags: npt.NDArray[np.bool_], reference: Grid, codebook: Codebook
     if codebook.kind != "choice":
         return [int(count) for count in flags.sum(axis=0)]
     return [int((flags[:, 0] & (reference[:, 0] == place)).sum()) for place in range(len(codebook.labels))]
-
-
-def encode_grid(grid: Grid, codebook: Codebook) -> npt.NDArray[np.int64]:
-    """Return a grid as the codes that the metrics use; a choice gets one column per label."""
-    coded = np.where(np.isnan(grid), -1, grid).astype(np.int64)
-    if codebook.kind == "choice":
-        return np.asarray(one_hot(coded[:, 0], len(codebook.labels)), dtype=np.int64)
-    return coded
 
 
 def _effect(known: bool, was: bool, now: bool) -> Effect:

@@ -16,7 +16,7 @@ from core.classifier.keyword_mining import cues, sentence_with
 from core.codebook import Codebook, Label, normalise
 from core.hashing import digest
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import grids
+from core.services.evaluation import arrays
 from core.services.lab import samples
 from core.services.session import ProjectSession
 
@@ -123,8 +123,8 @@ def label_errors(
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
-    gold = grids.load(session.store, run_id, now, (VERDICT,))
-    reviewed = grids.load(session.store, run_id, now, (), "reviewed").reference
+    gold = arrays.load_arrays(session.store, run_id, now, (VERDICT,))
+    reviewed = arrays.load_arrays(session.store, run_id, now, (), "reviewed").reference
     reference, verdicts = np.where(np.isnan(reviewed), gold.reference, reviewed), gold.of(VERDICT)
     split = samples.holdout_split(session)
     rows = [row for row, id in enumerate(gold.documents) if not split.is_held_out(id)][:MAX_DOCUMENTS]

@@ -15,7 +15,7 @@ from core.codebook import Codebook
 from core.runs import RunRow
 from core.services import cache
 from core.services.classifier_training import decision_matrix
-from core.services.evaluation import grids
+from core.services.evaluation import arrays
 from core.services.review import queue
 from core.services.session import ProjectSession
 from core.stats import sampling
@@ -134,7 +134,7 @@ def _verdicts(session: ProjectSession, run: RunRow) -> _Verdicts:
 
     def look() -> _Verdicts:
         documents = session.store.runs.document_ids(run.run_id)
-        values = grids.one(session.store, run.run_id, run.settings.codebook, VERDICT, len(documents))
+        values = arrays.load_annotator(session.store, run.run_id, run.settings.codebook, VERDICT, len(documents))
         whole = np.flatnonzero((values == values).all(axis=1))  # NaN is unlike itself
         return _Verdicts({documents[place]: row for row, place in enumerate(whole)}, values[whole])
 

@@ -20,11 +20,12 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
 from core.documents import Document
+from core.services.evaluation import arrays, scores
 from core.services.session import ProjectSession
 from core.store.project import Project
 from tests.core.store.helpers import hold_debate, make_settings
@@ -70,6 +71,11 @@ def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
 
     asyncio.run(debates())
     return run.run_id
+
+
+def report(session: ProjectSession, run_id: str, *arguments: str, **options: str) -> dict[str, Any]:
+    """Return one run of ``moot evaluate --json`` without further analyses."""
+    return scores.to_json(scores.evaluate(session, arrays.get_run(session, run_id), *arguments, **options))
 
 
 def session_on(project: Project) -> ProjectSession:

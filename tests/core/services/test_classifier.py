@@ -14,12 +14,13 @@ from core.documents import Document
 from core.errors import NoSuchModel, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services.classifier import annotate, save, status
-from core.services.evaluation import calibration, evaluate
+from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.review import review
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.services import sample_world
 from tests.core.services.sessions import until
 
 HIDDEN = "cobwebs in every corner"  # dirt that no keyword names
@@ -109,8 +110,8 @@ def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) 
     assert ended is not None
     assert (ended.verdicts, ended.unresolved, ended.cost_usd) == (60, 0, 0.0)
     assert made.settings.role_models["annotator"].model == f"classifier@{status(session).hash}"
-    lexical = evaluate.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
-    trained = evaluate.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
+    lexical = sample_world.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
+    trained = sample_world.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
     assert trained > lexical
 
 
@@ -187,7 +188,7 @@ def test_calibration_uses_documents_outside_the_training_data(session: ProjectSe
     by_classifier = _run(session, model="classifier")
     told = calibration.certainty(session, by_classifier)
     assert told.kind == "student"
-    assert told.counted == Coverage(36, {"taught": 24})
+    assert told.counted == Coverage(36, {"training_example": 24})
     found = told.calibration
     assert found is not None
     # The stored certainty of an unreviewed document equals the predicted one: cells of 36 documents, in two labels.
@@ -209,7 +210,7 @@ def test_calibration_needs_reviewed_documents_outside_the_training_data(session:
     assert told.why_not.startswith("The student was taught every document that has this truth.")
     _review(session, by_classifier, ids[24:30])
     again = calibration.certainty(session, by_classifier, "reviewed")
-    assert again.counted == Coverage(6, {"taught": 24, "truthless": 30})
+    assert again.counted == Coverage(6, {"training_example": 24, "no_reference": 30})
 
 
 def test_no_certainty_without_classifier_or_votes(session: ProjectSession) -> None:

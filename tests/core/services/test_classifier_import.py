@@ -117,6 +117,6 @@ def test_imported_classifier_is_calibrated_on_reviewed_documents(
     told = calibration.certainty(session, row, "reviewed")
     assert (told.kind, told.why_not) == ("student", "")
     assert told.calibration is not None
-    assert told.counted == Coverage(8, {"truthless": 56})  # what it was trained was trained elsewhere
+    assert told.counted == Coverage(8, {"no_reference": 56})  # what it was trained was trained elsewhere
     assert told.calibration.n == 16
     assert sum(one.right.value == 1 for one in told.calibration.bins) == len(told.calibration.bins)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stats import multilabel
+from core.stats import metrics
 from core.stats.flips import Flip, FlipTable, Tally, flip_table, sentence, trace
 from core.stats.intervals import Estimate, newcombe_paired
 
@@ -187,7 +187,7 @@ def test_what_must_always_hold(seed: int, documents: int, items: int, roles: int
     }
     # the last share is the accuracy that the evaluation reports, on the same documents
     counted = (said[0] >= 0).all(axis=1)
-    scores = multilabel.from_grids(reference[counted], said[-1][counted], labels)
+    scores = metrics.score("multilabel", reference[counted], said[-1][counted], labels)
     assert scores.n == book.documents
     if book.cells:
-        assert book.shares[-1] == pytest.approx(1 - (scores.hamming_loss or 0))
+        assert book.shares[-1] == pytest.approx(1 - (scores["hamming_loss"].value or 0))

@@ -13,8 +13,10 @@ from sklearn import metrics
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_theirs
 
-from core.stats import agreement, choice, multilabel
+from core.stats import agreement
 from core.stats.counts import Counts
+from core.stats.metrics import score
+from tests.core.stats.test_metrics import means
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -37,20 +39,20 @@ def test_matthews_as_scikit_learn(seed: int, n: int) -> None:
 def test_subset_accuracy_hamming_and_weighted_as_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
     reference, said = rng.integers(0, 2, (25, labels)), rng.integers(0, 2, (25, labels))
-    found = multilabel.from_grids(reference, said, [str(number) for number in range(labels)])
-    assert found.subset_accuracy == pytest.approx(metrics.accuracy_score(reference, said))
+    found = score("multilabel", reference, said, [str(number) for number in range(labels)])
+    assert found["subset_accuracy"].value == pytest.approx(metrics.accuracy_score(reference, said))
     wrong = (reference != said).mean()
-    assert found.hamming_loss == pytest.approx(wrong)
+    assert found["hamming_loss"].value == pytest.approx(wrong)
     if labels > 1:
-        assert found.hamming_loss == pytest.approx(metrics.hamming_loss(reference, said))
-    for mine, name in ((found.weighted, "weighted"), (found.micro, "micro")):
+        assert found["hamming_loss"].value == pytest.approx(metrics.hamming_loss(reference, said))
+    for name in ("weighted", "micro"):
         p, r, f, _ = metrics.precision_recall_fscore_support(
             reference if labels > 1 else reference.ravel(),
             said if labels > 1 else said.ravel(),
             average=name if labels > 1 else "binary",
             zero_division=0,
         )
-        assert (mine.precision, mine.recall, mine.f1) == pytest.approx((p, r, f))
+        assert means(found, name) == pytest.approx((p, r, f))
 
 
 @settings(deadline=None)
@@ -58,14 +60,14 @@ def test_subset_accuracy_hamming_and_weighted_as_scikit_learn(seed: int, labels:
 def test_choice_as_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
     reference, said = rng.integers(0, labels, 30), rng.integers(0, labels, 30)
-    found = choice.from_codes(reference, said, [str(number) for number in range(labels)])
+    found = score("choice", reference, said, [str(number) for number in range(labels)])
     present = sorted({*reference})
     p, r, f, _ = metrics.precision_recall_fscore_support(
         reference, said, labels=present, average="weighted", zero_division=0
     )
-    assert (found.weighted.precision, found.weighted.recall, found.weighted.f1) == pytest.approx((p, r, f))
-    if found.mcc is not None:
-        assert found.mcc == pytest.approx(metrics.matthews_corrcoef(reference, said))
+    assert means(found, "weighted") == pytest.approx((p, r, f))
+    if found["mcc"].value is not None:
+        assert found["mcc"].value == pytest.approx(metrics.matthews_corrcoef(reference, said))
 
 
 @settings(deadline=None)

@@ -100,19 +100,6 @@ def test_counts_agree_with_counting_by_hand(world, annotator, reference, rater):
         assert counts.n == sum(count for (name, _, _), count in cells.items() if name == item)
 
 
-@pytest.mark.parametrize("reference", ["gold", "gold@ann", "reviewed"])
-def test_the_cells_of_all_annotators_are_those_of_each(world, reference):
-    project, run_id, _, _ = world
-    read = project.store.evaluations
-    each = {
-        name: set(cells)
-        for name in read.annotators(run_id)
-        if (cells := read.counts(run_id, name, reference=reference).cells)
-    }
-    assert {name: set(cells) for name, cells in read.cells(run_id, reference=reference).items()} == each
-    assert "verdict" in each
-
-
 def first_wrong(record, item, true):
     for role in ("extractor", "critic"):
         if record.roles.get(role, {}).get(item, true) != true:

@@ -12,9 +12,9 @@ from core.debate.personas import load_yaml
 from core.debate.protocols import custom
 from core.errors import CodebookError
 from core.services.data import sample_projects
-from core.services.evaluation import evaluate
 from core.services.runs import planning
 from core.services.workspace import Workspace
+from tests.core.services import sample_world
 
 FOLDER = resources.folder("sample_data")
 CHAIN = (FOLDER / "protocols" / "second_reading.yaml").read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def test_every_protocol_does_every_sample(workspace: Workspace, sample: sample_p
     settings = planning.build_settings(plan, version.codebook, version.version, session.models)
     (row,) = planning.create_runs(session, settings, session.store.documents.ids()[: plan.limit])
     assert session.start_or_resume(row.run_id).result(60).state == "done"
-    report = evaluate.report(session, row.run_id)
+    report = sample_world.report(session, row.run_id)
     ended = session.store.runs.get(row.run_id)
     assert ended is not None
     assert (ended.failed, ended.verdicts + ended.unresolved) == (0, 6)

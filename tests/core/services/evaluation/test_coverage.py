@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.services.evaluation import ambiguity, compare, coverage, debate_effect, error_analysis, looked, scoring
+from core.services.evaluation import ambiguity, arrays, compare, coverage, debate_effect, error_analysis, scores
 from core.services.evaluation.coverage import Coverage
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -16,29 +16,29 @@ from tests.core.store.helpers import hold_debate, make_settings
 
 def test_a_run_leaves_out_what_its_scores_leave_out(session, run):
     found = coverage.of_run(session, run)
-    assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "truthless": 1})
-    told = scoring.evaluation(session, run.run_id)
-    assert (told.n, told.left_out.excluded, told.left_out.without_reference) == (4, 3, 1)
+    assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
+    report = scores.evaluate(session, run)
+    assert (report.n, report.excluded, report.coverage) == (4, 3, found)
     said = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
-    assert coverage.words(found) == said
+    assert coverage.describe(found) == said
 
 
 def test_another_reference_leaves_out_others(session, run):
     found = coverage.of_run(session, run, "reviewed")
-    assert found == Coverage(0, {"truthless": 8})  # nothing is reviewed, so that no debate is missed
-    assert coverage.words(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
-    assert coverage.words(found, "reviewed@Ann").endswith("8 without a review by Ann")
+    assert found == Coverage(0, {"no_reference": 8})  # nothing is reviewed, so that no debate is missed
+    assert coverage.describe(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
+    assert coverage.describe(found, "reviewed@Ann").endswith("8 without a review by Ann")
 
 
 def test_a_chart_of_one_label_may_count_what_the_whole_leaves_out(session, run):
     # d4 is unresolved on Alpha; on Beta its verdict could be read.
     found = {label: error_analysis.of_label(session, run, label).counted for label in ("a", "b")}
-    assert found["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "truthless": 1})
-    assert found["b"] == Coverage(5, {"failed": 1, "waiting": 1, "truthless": 1})
+    assert found["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
+    assert found["b"] == Coverage(5, {"failed": 1, "waiting": 1, "no_reference": 1})
 
 
 def test_the_flow_counts_as_its_flip_table_does(session, run):
-    flip_table = debate_effect.worth(session, run).flip_table
+    flip_table = debate_effect.debate_effect(session, run).flip_table
     found = coverage.of_debate(session, run)
     assert flip_table is not None
     assert found.n == flip_table.documents
@@ -46,8 +46,8 @@ def test_the_flow_counts_as_its_flip_table_does(session, run):
 
 
 def test_nothing_left_out_is_only_a_number():
-    assert coverage.words(Coverage(1, {})) == "n = 1 document"
-    assert coverage.words(Coverage(2400, {}, runs=3)) == "n = 2,400 documents in 3 runs"
+    assert coverage.describe(Coverage(1, {})) == "n = 1 document"
+    assert coverage.describe(Coverage(2400, {}, runs=3)) == "n = 2,400 documents in 3 runs"
 
 
 @pytest.fixture
@@ -70,28 +70,30 @@ def second(project, run):
 def test_two_runs_count_what_both_can(session, run, second):
     found = coverage.shared(session, [run, second])
     # d1, d2, d3; d0 has no debate in the second, and d4 to d8 are in one of them only.
-    assert found == Coverage(3, {"waiting": 1, "alone": 5})
+    assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.n, pair.excluded) == (3, 1)
-    assert coverage.words(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
+    assert coverage.describe(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
 
 
 def test_pooled_runs_add_up(session, run, second):
-    found = coverage.together([coverage.of_run(session, run), coverage.of_run(session, second)])
-    assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "truthless": 1}, runs=2)
+    found = coverage.merge_coverage([coverage.of_run(session, run), coverage.of_run(session, second)])
+    assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2)
 
 
 def test_a_mask_decides_for_a_chart(session, run):
     drawn = np.array([True, False, False, False, False, False, False, False])
     assert coverage.among(session, run, "gold", drawn) == Coverage(
-        1, {"unresolved": 1, "failed": 1, "waiting": 1, "silent": 3, "truthless": 1}
+        1, {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 3, "no_reference": 1}
     )
 
 
 def test_reasons_of_a_chart_of_its_own(session, run):
     drawn, taught = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
     # What has no truth is not told as taught: it could not be compared anyhow.
-    assert coverage.among(session, run, "gold", drawn, {"taught": taught}) == Coverage(0, {"taught": 7, "truthless": 1})
+    assert coverage.among(session, run, "gold", drawn, {"training_example": taught}) == Coverage(
+        0, {"training_example": 7, "no_reference": 1}
+    )
 
 
 def test_a_run_again_on_some_documents(project, session, run):
@@ -104,8 +106,10 @@ def test_a_run_again_on_some_documents(project, session, run):
     asyncio.run(debates())
     # d0, d1, d5 (which needs no gold); d4 was unresolved at first, d2 waits now, d3, d6 and d7 were not drawn.
     again = project.store.runs.get(later.run_id)
-    found = coverage.again(session, run, again, looked.verdicts(session, run), looked.verdicts(session, again))
-    assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "undrawn": 3})
+    found = coverage.of_rerun(
+        session, run, again, arrays.verdict_arrays(session, run), arrays.verdict_arrays(session, again)
+    )
+    assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
 
 
 def test_ambiguous_and_normal_documents_count_what_both_were_asked(project, session, run):
@@ -123,7 +127,7 @@ def test_ambiguous_and_normal_documents_count_what_both_were_asked(project, sess
     parts = [(told[name]["documents"], told[name]["scores"]["n"]) for name in ("ambiguous", "normal")]
     assert parts == [(2, 1), (2, 1)]
     found = ambiguity.counted_apart(session, run, vote.run_id)
-    assert found == Coverage(2, {"unresolved": 1, "unasked": 4, "truthless": 1})
+    assert found == Coverage(2, {"unresolved": 1, "not_voted_on": 4, "no_reference": 1})
     # What people settled is another truth, here of no document.
     apart = ambiguity.apart(session, run.run_id, vote.run_id, reference="reviewed")
     assert apart["ambiguous"]["scores"]["n"] == 0

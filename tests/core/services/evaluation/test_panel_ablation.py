@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label, Scale
 from core.debate.personas import Group, Persona, PersonaSet
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import coverage, debate_effect, looked, panel_ablation
+from core.services.evaluation import arrays, coverage, debate_effect, panel_ablation
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_debate_effect import talk
 from tests.core.store.helpers import ROLE_MODEL
@@ -75,7 +75,7 @@ def test_groups_before_and_after_and_both_styles(world):
     assert told.gains["Readers"]["spearman"].value == pytest.approx(2.0)
     assert told.gains["Readers"]["spearman"].interval is not None
     assert told.sentence.endswith("no info, as the ratings or the truth have no spread.")
-    assert coverage.words(told.counted) == "n = 5 documents; left out: 1 without gold"
+    assert coverage.describe(told.counted) == "n = 5 documents; left out: 1 without gold"
     assert (
         panel_ablation.to_json(world.session, world.session.store.runs.get(full))["Clarity"]["groups"][0]["group"]
         == "Readers"
@@ -85,7 +85,7 @@ def test_groups_before_and_after_and_both_styles(world):
 def test_after_a_debate_everybody_counts_with_their_last_word(world):
     """Ben has the last turn; Ann's, and the editors' first, stand."""
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
-    found = debate_effect.worth(world.session, run).panels["persona"]["Clarity"]
+    found = debate_effect.debate_effect(world.session, run).panels["persona"]["Clarity"]
     assert found.before.spearman == -1.0
     assert found.after.spearman is None  # two forwards, two backwards
     assert found.alpha_after is not None
@@ -113,7 +113,7 @@ def test_only_the_same_cast_on_shared_documents_is_compared(world):
     assert found.run_id == few
     told = panel_ablation.styles(world.session, run, "c")
     assert told is not None
-    assert told.counted == coverage.Coverage(2, {"alone": 3, "truthless": 1})
+    assert told.counted == coverage.Coverage(2, {"one_run_only": 3, "no_reference": 1})
     # Looked at from the smaller run, what only the larger has is left out as well.
     again = panel_ablation.styles(world.session, found, "c")
     assert again is not None
@@ -124,4 +124,4 @@ def test_no_panel_of_ratings_has_no_groups(session, run):
     assert panel_ablation.style_of(run) is None
     assert panel_ablation.styles(session, run, "a") is None
     assert panel_ablation.to_json(session, run) is None
-    assert looked.runs(session)
+    assert arrays.all_runs(session)

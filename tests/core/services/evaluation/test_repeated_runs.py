@@ -14,14 +14,16 @@ from core.services.evaluation import (
     compare,
     drift,
     error_analysis,
-    evaluate,
     html_report,
     model_recommendations,
     repeated_runs,
-    reports,
     run_diff,
 )
+from core.services.evaluation.arrays import get_run
 from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.report import full_report
+from core.stats import metrics
+from core.stats.intervals import Estimate
 from core.store.reviews import Decision, ReviewChange
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -65,15 +67,15 @@ def test_iterations(world):
     assert told.measures["accuracy"].mean == 0.75
     assert told.measures["accuracy"].sd == 0
     assert told.stability.counts == {"right": 1, "wavering": 2, "wrong": 1, "unread": 0}
-    report = reports.full(session, first)
+    report = full_report(session, get_run(session, first))
     assert report["iterations"]["runs"] == list(told.runs)
     assert report["iterations"]["labels"]["Alpha"]["n"] == 2
-    assert report["certainty"]["why_not"].startswith("Nobody said how certain")
+    assert report["calibration"]["why_not"].startswith("Nobody said how certain")
 
 
 def test_two_runs(world):
     session, runs = world
-    told = run_diff.told(session, runs)
+    told = run_diff.comparison_report(session, runs)
     assert (told["documents"], told["shared"], told["same"], told["n"]) == (4, 4, 2, 4)
     assert told["accuracy"]["difference"] == 0
     assert told["mcnemar"]["only_first"] == 1  # d3 was right
@@ -85,10 +87,37 @@ def test_two_runs(world):
     # Alpha: F1 1/2 to 2 TP, 1 FP: 4/5.
     assert told["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
     assert told["labels"]["Alpha"]["sentence"].startswith(
-        f"{runs[1]} and {runs[0]} may be equally good on Alpha: +30.0"
+        f"No significant difference between {runs[1]} and {runs[0]} on Alpha: +30.0"
     )
     assert [column["run_id"] for column in told["columns"]] == runs
     assert told["tests"]["welch"] is not None  # iterations of one experiment against themselves
+
+
+def check_differences(session, runs):
+    """Check that each difference is the difference of two columns, on the page and in JSON."""
+    report = run_diff.comparison_report(session, runs)
+    first, *others = report["columns"]
+    for column, pair in zip(others, report.get("pairs", [report]), strict=True):
+        for metric in metrics.metrics(session.store.runs.get(runs[0]).settings.codebook.kind):
+            before, after = first[metric.key], column[metric.key]
+            difference = pair[metric.key]["difference"]
+            expected = None if before is None or after is None else pytest.approx(after - before)
+            assert difference == expected
+
+
+def test_differences_are_those_of_the_columns(world):
+    session, runs = world
+    check_differences(session, runs)
+    # A third run without a verdict on d0 leaves d0 out of every column and pair.
+    third = session.store.runs.create(make_settings(sample_world.CODEBOOK), list(GOLD)).run_id
+
+    async def debates():
+        for id, present in list(SECOND.items())[1:]:
+            await hold_debate(session.project, third, id, {"judge": None}, both(present))
+
+    asyncio.run(debates())
+    check_differences(session, [*runs, third])
+    assert {column["n"] for column in run_diff.comparison_report(session, [*runs, third])["columns"]} == {3}
 
 
 def test_iterations_are_paired_by_their_number(world, monkeypatch):
@@ -103,14 +132,12 @@ def test_iterations_are_paired_by_their_number(world, monkeypatch):
         for run, name in ((one, "x"), (two, "y"))
     }
     monkeypatch.setattr(compare.repeated_runs, "siblings", lambda _, run: rows[run.run_id])
-    report = evaluate.report
-    monkeypatch.setattr(
-        evaluate,
-        "report",
-        lambda session, id, reference: (
-            {"macro": {"f1": scores[id]}} if id in scores else report(session, id, reference)
-        ),
-    )
+
+    def report(session, row, reference, *, intervals):
+        value = Estimate(scores[row.run_id], None)
+        return SimpleNamespace(scores=SimpleNamespace(main=value))
+
+    monkeypatch.setattr(compare, "evaluate", report)
     pair = compare.comparison(session, runs).pairs[0]
     assert (pair.paired.n_first, pair.paired.excluded) == (2, 4)
     assert pair.paired.difference == pytest.approx(0)  # +10 and -10 points
@@ -141,11 +168,11 @@ def test_identical_runs_say_so(world):
             await hold_debate(session.project, twin, id, {"extractor": both("ab"), "judge": None}, both(present))
 
     asyncio.run(debates())
-    told = run_diff.told(session, [first, twin])
-    assert "do the same" in told["sentence"]
+    told = run_diff.comparison_report(session, [first, twin])
+    assert "are equal" in told["sentence"]
     assert told["mcnemar"]["p"] == 1.0
     assert told["same"] == 4
-    several = run_diff.told(session, [first, twin, world[1][1]])
+    several = run_diff.comparison_report(session, [first, twin, world[1][1]])
     assert [pair["runs"] for pair in several["pairs"]] == [[first, twin], [first, world[1][1]]]
     assert several["cochran"]["df"] == 2
 
@@ -189,7 +216,7 @@ def test_errors_of_a_label(world):
 def test_who_suits_which_role_model(world):
     session, runs = world
     rows = [session.store.runs.get(id) for id in runs]
-    found = model_recommendations.profiles(session, rows)
+    found = model_recommendations.profiles(session, tuple(rows))
     critic = next(one for one in found if one.role_model == "critic")
     # The critic's lists are the verdicts here, twice 8 cells; both runs together: 3 + 4 TP of 4 + 4.
     assert (critic.runs, critic.counts.n, critic.counts.tp, critic.counts.fn) == (2, 16, 7, 1)
@@ -216,12 +243,12 @@ def test_canaries(world):
     assert drift.ranked_runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
     one = drift.drifts(session, run)[0]
     assert one.documents == 3
-    assert one.counted == Coverage(3, {"undrawn": 1})
+    assert one.counted == Coverage(3, {"not_sampled": 1})
     assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
     assert one.chance == 0.5  # d1 and d3 differ between the iterations
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
     assert one.models == ()  # the server did not say at first what it calls the model
-    assert reports.full(session, first)["drift"][0]["run_id"] == again.run_id
+    assert full_report(session, get_run(session, first))["drift"][0]["run_id"] == again.run_id
     third = drift.again(session, session.store.runs.get(again.run_id), count=1)
 
     async def once_more():
@@ -245,10 +272,10 @@ def test_people_who_labelled(world):
 
 def test_the_page_to_print_escapes_what_it_shows(world):
     session, (first, _) = world
-    page = html_report.page(session, first)
+    page = html_report.html_report(session, get_run(session, first))
     assert page.startswith("<!doctype html>")
-    assert "What did the debate change?" in page
+    assert "Effect of the debate" in page
     assert "2 iterations" in page
     hostile = sample_world.CODEBOOK.model_copy(update={"name": "<script>alert(1)</script>"})
     run = session.store.runs.create(make_settings(hostile), ["d0"]).run_id
-    assert "<script>" not in html_report.page(session, run)
+    assert "<script>" not in html_report.html_report(session, get_run(session, run))

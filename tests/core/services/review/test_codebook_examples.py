@@ -11,12 +11,12 @@ from core.documents import Document
 from core.errors import CodebookError, UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import evaluate
 from core.services.review import accuracy_estimate, codebook_examples, review
 from core.services.review.codebook_examples import CodebookExample
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.services import sample_world
 
 BOOK = Codebook(labels=(Label(name="Price", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
 PRICE, STAFF = (label.id for label in BOOK.labels)
@@ -106,8 +106,8 @@ def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
     review.submit(session, before.run_id, ["d0", "d1"])
     codebook_examples.add_example(session, before, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
     after = _run(session)
-    assert evaluate.report(session, before.run_id)["n"] == 4
-    told = evaluate.report(session, after.run_id)
+    assert sample_world.report(session, before.run_id)["n"] == 4
+    told = sample_world.report(session, after.run_id)
     assert (told["n"], told["excluded"]) == (3, 0)
     assert (
         accuracy_estimate.estimate_accuracy(session, before).documents,
@@ -124,7 +124,7 @@ def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
         1,
     )
     codebooks.restore(session, 1)
-    assert evaluate.report(session, _run(session).run_id)["n"] == 4
+    assert sample_world.report(session, _run(session).run_id)["n"] == 4
     assert codebook_examples.documents_used_as_examples(session) == {}
 
 

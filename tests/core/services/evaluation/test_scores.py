@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import re
+from html import escape
 
 import pytest
 
@@ -13,20 +14,25 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunSettings
-from core.services.evaluation import evaluate, html_report, references, reports, scoring
-from core.services.evaluation.scoring import LeftOut
+from core.services.evaluation import html_report, scores
+from core.services.evaluation.arrays import get_run
+from core.services.evaluation.debate_effect import debate_effect, summary
+from core.services.evaluation.reference import available_references, reference_names
+from core.services.evaluation.report import full_report, to_table
 from core.services.review import review
+from core.stats import metrics
 from core.stats.counts import Counts
 from core.stats.intervals import ends, wilson
 from core.store.project import Project
 from tests.core.services import sample_world
+from tests.core.services.sample_world import report as report_of
 from tests.core.store.helpers import ROLE_MODEL, hold_debate, make_settings, random_world
 
 
 def test_report_is_the_headless_contract(session, run_id):
     # n: d0 to d3. Left out with gold: d4 unresolved, d6 failed, d7 not debated.
     # Alpha: d0 TP, d1 FN, d2 FP, d3 TN. Beta: d1 and d2 TP, d0 and d3 TN.
-    report = evaluate.report(session, run_id)
+    report = report_of(session, run_id)
     assert {name: report[name] for name in ("run_id", "protocol", "roles", "n", "excluded", "macro", "micro")} == {
         "run_id": run_id,
         "protocol": "ecj",
@@ -42,7 +48,7 @@ def test_report_is_the_headless_contract(session, run_id):
 
 
 def test_report_goes_beyond_the_contract(session, run_id):
-    report = evaluate.report(session, run_id)
+    report = report_of(session, run_id)
     # Right in both labels: d0 and d3 of four; 2 of 8 cells wrong.
     assert (report["subset_accuracy"], report["hamming_loss"], report["accuracy"]) == (0.5, 0.25, 0.75)
     assert report["weighted"]["f1"] == 0.75
@@ -54,98 +60,137 @@ def test_report_goes_beyond_the_contract(session, run_id):
 
 def test_report_of_a_role(session, run_id):
     # The extractor on d0 to d3. Alpha: d0, d1 TP, d2 FP, d3 TN. Beta: d1 TP, d0 and d3 FP, d2 FN.
-    labels = evaluate.report(session, run_id, annotator="extractor")["labels"]
+    labels = report_of(session, run_id, annotator="extractor")["labels"]
     assert [labels["Alpha"][name] for name in ("tp", "fp", "fn", "tn")] == [2, 1, 0, 1]
     assert [labels["Beta"][name] for name in ("tp", "fp", "fn", "tn")] == [1, 2, 1, 0]
 
 
 def test_a_role_without_a_list_is_not_counted_as_absent(session, run_id):
-    report = evaluate.report(session, run_id, annotator="critic")
+    report = report_of(session, run_id, annotator="critic")
     assert (report["n"], report["excluded"]) == (3, 4)
 
 
 def test_unknown_run_and_reference(session, run_id):
     with pytest.raises(UsageError, match="no run 'r9'"):
-        evaluate.report(session, "r9")
+        report_of(session, "r9")
     with pytest.raises(UsageError, match="no truth 'silver'"):
-        evaluate.report(session, run_id, "silver")
+        report_of(session, run_id, "silver")
 
 
-def test_the_page_agrees_with_the_report(session, run_id):
-    found = scoring.evaluation(session, run_id)
+def test_evaluation_report(session, run_id):
+    found = scores.evaluate(session, get_run(session, run_id))
     assert found.n == 4
-    assert found.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
-    assert (found.macro.f1.value, found.micro.f1.value, found.accuracy.value) == (0.75, 0.75, 0.75)
-    assert found.cells == 8
-    assert (found.exact_count, found.exact.value) == (2, 0.5)  # d0 and d3
-    assert found.exact.interval is not None
-    assert found.exact.interval.low == pytest.approx(0.1500, abs=1e-4)  # Wilson, 2 of 4
-    assert found.left_out == LeftOut(without_reference=1, unresolved=1, failed=1, waiting=1)
-    assert found.left_out.excluded == evaluate.report(session, run_id)["excluded"]
-    assert [role.role for role in found.roles] == ["extractor", "critic"]
+    assert found.scores.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
+    assert [found.scores[key].value for key in ("macro_f1", "micro_f1", "accuracy")] == [0.75, 0.75, 0.75]
+    assert found.scores.cells == 8
+    exact = found.scores["subset_accuracy"]  # d0 and d3
+    assert (exact.value, exact.interval) == (0.5, wilson(2, 4))
+    assert found.coverage.left_out == {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1}
+    assert found.excluded == 3
+    assert list(scores.role_scores(session, found.run)) == ["extractor", "critic"]
 
 
-def spans(summary):
-    return {score: ends(getattr(summary, score).interval) for score in ("precision", "recall", "f1")}
+def test_coverage_and_strict_scores(session, run_id):
+    report = report_of(session, run_id)
+    assert report["coverage"] == 4 / 7
+    # Six of eight cells are right; the three excluded documents add six wrong ones.
+    assert report["strict"]["accuracy"] == pytest.approx(6 / 14)
+    assert set(report["strict"]) == {"macro", "micro", "accuracy"}
+    assert report["strict"]["macro"]["f1"] < report["macro"]["f1"]
 
 
-def printed(session, run_id, name):
-    """The cells of a label's row in the printed report, by the head of their column."""
-    table = html_report.page(session, run_id).split("<h2>Per label</h2>")[1].split("<table")[1].split("</table>")[0]
+def printed(session, run_id, heading, name):
+    """Return the cells of a row of the printable report by the head of their column."""
+    page = html_report.html_report(session, get_run(session, run_id))
+    table = page.split(f"<h2>{heading}</h2>")[1].split("<table")[1].split("</table>")[0]
     heads = re.findall("<th>(.*?)</th>", table)
-    row = next(row for row in re.findall("<tr>(.*?)</tr>", table, re.DOTALL) if f"<td>{name}</td>" in row)
+    rows = re.findall("<tr>(.*?)</tr>", table, re.DOTALL)
+    row = next(row for row in rows if f"<td>{escape(name)}</td>" in row)
     return dict(zip(heads, re.findall("<td>(.*?)</td>", row, re.DOTALL), strict=True))
 
 
-@pytest.mark.parametrize("kind", ["multilabel", "choice"])
-def test_one_number_has_one_interval_on_the_page_in_json_in_csv_and_in_print(project, session, run_id, kind):
-    run_id = run_id if kind == "multilabel" else chosen_run(project)
+def shown(metric, estimate):
+    """Return a score as every page shows it."""
+    interval = estimate.interval
+    return metric.format(estimate.value) + (f"\n{interval.low:.3f} to {interval.high:.3f}" if interval else "")
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
+def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id, kind):
+    made = {"multilabel": lambda _: run_id, "choice": chosen_run, "rating": rating_run}
+    run_id = made[kind](project)
     session.run_name = lambda id: f"Run {id}"
-    found = scoring.evaluation(session, run_id)
-    told = reports.full(session, run_id)
-    assert told["intervals"]["macro"] == spans(found.macro)
-    if kind == "multilabel":
-        assert told["intervals"]["micro"] == spans(found.micro)
-        assert told["intervals"]["accuracy"] == ends(found.accuracy.interval)
-        assert told["intervals"]["subset_accuracy"] == ends(found.exact.interval)
-    else:
-        assert told["intervals"]["accuracy"] == ends(found.exact.interval)
-    table = evaluate.as_csv(reports.scored(session, run_id)).removeprefix("\ufeff")
-    lines = {line["name"]: line for line in csv.DictReader(io.StringIO(table))}
-    for label in found.labels:
-        own = spans(label.scores)
-        assert told["intervals"]["labels"][label.name] == own
-        row = printed(session, run_id, label.name)
-        for score, span in own.items():
-            low_high = [lines[label.name][f"{score}_{end}"] for end in ("low", "high")]
-            assert low_high == (["", ""] if span is None else [str(end) for end in span])
-            words = "" if span is None else f"\n{span[0]:.3f}–{span[1]:.3f}"
-            value = getattr(label.scores, score).value
-            assert row[score] == ("–" if value is None else f"{value:.3f}") + words
-    # Recall of the label of which both were found: not certain after two.
-    sure = next(label for label in found.labels if label.scores.recall.value == 1)
-    assert sure.scores.recall.interval == wilson(sure.counts.tp, sure.counts.positives)
+    run = get_run(session, run_id)
+    found = scores.evaluate(session, run)
+    report = full_report(session, run)
+    lines = {line["name"]: line for line in csv.DictReader(io.StringIO(to_table(found).removeprefix("\ufeff")))}
+
+    def check(metric, estimate, value, interval, line, column):
+        assert value == estimate.value
+        assert line[column] == ("" if value is None else str(value))
+        if metric.interval is not None:
+            assert interval == ends(estimate.interval)
+            low_high = [line[f"{column}_{end}"] for end in ("low", "high")]
+            assert low_high == (["", ""] if interval is None else [str(end) for end in interval])
+
+    def at(part, path):
+        return at(part[path[0]], path[1:]) if path else part
+
+    for metric in metrics.metrics(kind):
+        estimate, path = found.scores[metric.key], metric.path
+        interval = at(report["intervals"], path) if metric.interval is not None else None
+        check(metric, estimate, at(report, path), interval, lines[metric.average or "all"], path[-1])
+        assert printed(session, run_id, "All scores", metric.name)["value"] == escape(shown(metric, estimate))
+    for name, label in found.scores.labels.items():
+        row = printed(session, run_id, f"Per {'dimension' if kind == 'rating' else 'label'}", name)
+        for metric in metrics.metrics(kind, per_label=True):
+            estimate = label[metric.key]
+            value = (report["labels"][name] | report.get("measures", {}).get(name, {}))[metric.key]
+            interval = report["intervals"]["labels"][name][metric.key] if metric.interval is not None else None
+            check(metric, estimate, value, interval, lines[name], metric.key)
+            assert row[escape(metric.name)] == escape(shown(metric, estimate))
+
+
+def test_new_metric_is_one_entry(session, run_id, monkeypatch):
+    specificity = metrics.Metric(
+        "specificity",
+        "Specificity",
+        ("multilabel",),
+        lambda s: s.tn / (s.tn + s.fp),
+        per_label=True,
+        interval=lambda counts, level: wilson(counts.tn, counts.tn + counts.fp, level),
+    )
+    monkeypatch.setattr(metrics, "METRICS", (*metrics.METRICS, specificity))
+    session.run_name = lambda id: f"Run {id}"
+    run = get_run(session, run_id)
+    assert report_of(session, run_id)["measures"]["Beta"]["specificity"] == 1.0
+    assert report_of(session, run_id)["intervals"]["labels"]["Beta"]["specificity"] == ends(wilson(2, 2))
+    assert "specificity_low" in to_table(scores.evaluate(session, run)).splitlines()[0]
+    assert printed(session, run_id, "Per label", "Beta")["Specificity"].startswith("1.000")
 
 
 @pytest.mark.parametrize("reference", ["gold", "reviewed"])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_page_counts_in_memory_what_the_report_counts_in_the_file(tmp_path, seed, reference):
+def test_scores_count_what_the_file_counts(tmp_path, seed, reference):
     """On worlds where roles are silent, values unread, debates failed and raters disagree."""
     with Project.open(tmp_path / "random.duckdb") as project:
         run_id, _ = random_world(project, seed)
         session = sample_world.session_on(project)
-        run = session.store.runs.get(run_id)
-        found = scoring.evaluation(session, run_id, reference)
-        own = evaluate.label_scores(session, run, "verdict", reference)
-        assert (found.n, found.counts) == (own.n, own.labels)
-        assert found.exact.value == own.subset_accuracy
-        assert [role.role for role in found.roles] == ["extractor", "critic"]
-        for role in found.roles:
-            assert role.counts == evaluate.label_scores(session, run, role.role, reference).labels
+        run = get_run(session, run_id)
+        names = {label.id: label.name for label in run.settings.codebook.labels}
+        for annotator in ("verdict", "extractor", "critic"):
+            found = scores.evaluate(session, run, reference, annotator, intervals=False)
+            own = project.store.evaluations.counts(run_id, annotator, reference=reference)
+            assert (found.n, found.excluded) == (own.n, own.excluded)
+            assert found.scores["subset_accuracy"].value == (own.exact / own.n if own.n else None)
+            counted = {name: count for name, count in found.scores.counts.items() if count.n}
+            assert counted == {
+                names[item]: Counts(count.tp, count.fp, count.fn, count.tn) for item, count in own.multilabel().items()
+            }
 
 
 def test_the_flip_table(session, run_id):
-    flip_table = scoring.evaluation(session, run_id).flip_table
+    flip_table = debate_effect(session, get_run(session, run_id)).flip_table
     assert flip_table is not None
     # Right of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (mends d0 B and d2 B, breaks d1 A), judge 6 (mends d3 B).
     assert flip_table.roles == ("extractor", "critic", "judge")
@@ -156,7 +201,7 @@ def test_the_flip_table(session, run_id):
 
 
 def test_the_sentence_stands_out_where_it_matters(session, run_id):
-    told = scoring.evaluation(session, run_id).told
+    told = summary(debate_effect(session, get_run(session, run_id)))
     assert "".join(text for text, _ in told).startswith("The debate mended 3 labels and broke 1: 2 more right than")
     assert [text for text, strong in told if strong] == ["2 more right than the extractor alone"]
     assert "Each label gained cost $" in "".join(text for text, _ in told)
@@ -174,25 +219,25 @@ def test_the_sentence_stands_out_where_it_matters(session, run_id):
     ],
 )
 def test_cases_behind_a_cell(session, run_id, label, cell, expected):
-    found = scoring.cases(session, run_id, label, cell)
-    assert [(case.document_id, case.lost_by) for case in found] == expected
+    found = scores.cell_documents(session, get_run(session, run_id), label, cell)
+    assert [(one.document_id, one.error_by) for one in found] == expected
 
 
 def test_reviewed_is_a_reference_of_its_own(session, run_id):
-    assert evaluate.references(session, run_id) == {"gold": 7, "reviewed": 0}
+    assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
     review.edit(session, run_id, "d5", "a", False, actor="ann")
-    assert evaluate.references(session, run_id)["reviewed"] == 0  # a draft settles nothing
+    assert available_references(session, run_id)["reviewed"] == 0  # a draft settles nothing
     review.submit(session, run_id, ["d5"], actor="ann")
-    assert evaluate.references(session, run_id) == {"gold": 7, "reviewed": 1}
+    assert available_references(session, run_id) == {"gold": 7, "reviewed": 1}
     # The person says: Alpha absent, Beta present (confirmed). The verdict said both.
-    found = scoring.evaluation(session, run_id, "reviewed")
-    assert found.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
-    assert found.left_out.without_reference == 7
-    report = evaluate.report(session, run_id, "reviewed")
+    found = scores.evaluate(session, get_run(session, run_id), "reviewed")
+    assert found.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
+    assert found.coverage.count("no_reference") == 7
+    report = report_of(session, run_id, "reviewed")
     assert report["labels"]["Alpha"]["f1"] is None  # no positives
     assert report["macro"]["f1"] == 1.0  # of Beta alone
     review.undo(session, actor="ann")
-    assert evaluate.references(session, run_id)["reviewed"] == 0
+    assert available_references(session, run_id)["reviewed"] == 0
 
 
 def test_nothing_decided_yet_is_none_and_not_zero(project):
@@ -203,13 +248,13 @@ def test_nothing_decided_yet_is_none_and_not_zero(project):
     )
     run = project.store.runs.create(settings, ["x"])
     session = sample_world.session_on(project)
-    report = evaluate.report(session, run.run_id)
+    report = report_of(session, run.run_id)
     assert (report["n"], report["excluded"]) == (0, 1)
     assert report["macro"] == {"precision": None, "recall": None, "f1": None}
-    found = scoring.evaluation(session, run.run_id)
-    assert found.flip_table is None
-    assert found.told == ()
-    assert found.exact.value is None
+    debate = debate_effect(session, run)
+    assert debate.flip_table is None
+    assert summary(debate) == ()
+    assert report["subset_accuracy"] is None
 
 
 def test_a_single_annotator_has_no_flow(project):
@@ -220,9 +265,9 @@ def test_a_single_annotator_has_no_flow(project):
     run = project.store.runs.create(settings, ["x"])
     said = {"a": True, "b": True}
     asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
-    found = scoring.evaluation(sample_world.session_on(project), run.run_id)
-    assert found.flip_table is None
-    assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
+    session = sample_world.session_on(project)
+    assert debate_effect(session, run).flip_table is None
+    assert scores.evaluate(session, run).scores.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
 
 
 def test_several_raters_count_by_their_majority(project):
@@ -236,10 +281,9 @@ def test_several_raters_count_by_their_majority(project):
     asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
     session = sample_world.session_on(project)
     # Alpha two to one, Beta a tie: no truth.
-    found = scoring.evaluation(session, run.run_id)
+    found = scores.evaluate(session, run).scores
     assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
-    assert found.accuracy.value == 1.0
-    assert found.exact_count == 1
+    assert (found["accuracy"].value, found["subset_accuracy"].value) == (1.0, 1.0)
 
 
 def chosen_run(project):
@@ -267,15 +311,14 @@ def test_steps_that_undo_each_other_are_told(project):
     run = project.store.runs.create(make_settings(codebook), ["y"])
     lists = {role: sample_world.both(said) for role, said in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
     asyncio.run(hold_debate(project, run.run_id, "y", lists, sample_world.both("a")))
-    found = scoring.evaluation(sample_world.session_on(project), run.run_id)
-    said = "".join(text for text, _ in found.told)
+    said = "".join(text for text, _ in summary(debate_effect(sample_world.session_on(project), run)))
     assert said.startswith("The debate mended and broke no label: exactly as many right as the extractor alone.")
     assert said.endswith("What one step changed, a later one took back.")
 
 
 def test_a_choice_tells_who_changed_what_by_the_true_label(project):
-    found = scoring.evaluation(sample_world.session_on(project), chosen_run(project))
-    flip_table = found.flip_table
+    session = sample_world.session_on(project)
+    flip_table = debate_effect(session, get_run(session, chosen_run(project))).flip_table
     assert flip_table is not None
     assert (flip_table.documents, flip_table.cells) == (4, 4)
     assert flip_table.shares == (0.75, 0.75)
@@ -302,25 +345,30 @@ def test_choice(project):
         await hold_debate(project, run.run_id, "z", {"annotator": None}, {"label": None})
 
     asyncio.run(debates())
-    report = evaluate.report(sample_world.session_on(project), run.run_id)
+    report = report_of(sample_world.session_on(project), run.run_id)
     assert (report["n"], report["excluded"], report["accuracy"]) == (2, 1, 0.5)
     assert report["confusion"] == {"Sport": {"Sport": 1, "Politics": 1}, "Politics": {"Sport": 0, "Politics": 0}}
     assert report["labels"]["Politics"]["f1"] is None
 
 
-def test_rating(project):
+def rating_run(project):
+    """Four ratings, one of them a point too high."""
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
-    project.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5))
+    project.store.documents.add(Document(f"r{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5))
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
-    run = project.store.runs.create(settings, [f"d{n}" for n in range(1, 5)])
+    run = project.store.runs.create(settings, [f"r{n}" for n in range(1, 5)])
 
     async def debates():
         for n in range(1, 5):
-            await hold_debate(project, run.run_id, f"d{n}", {"annotator": {"c": n}}, {"c": n + 1 if n == 4 else n})
+            await hold_debate(project, run.run_id, f"r{n}", {"annotator": {"c": n}}, {"c": n + 1 if n == 4 else n})
 
     asyncio.run(debates())
-    scores = evaluate.report(sample_world.session_on(project), run.run_id)["labels"]["Clarity"]
-    assert (scores["n"], scores["mae"], scores["bias"], scores["exact"]) == (4, 0.25, 0.25, 0.75)
+    return run.run_id
+
+
+def test_rating(project):
+    label = report_of(sample_world.session_on(project), rating_run(project))["labels"]["Clarity"]
+    assert (label["n"], label["mae"], label["bias"], label["exact"]) == (4, 0.25, 0.25, 0.75)
 
 
 def test_several_raters_of_a_dimension(project):
@@ -339,7 +387,7 @@ def test_several_raters_of_a_dimension(project):
             await hold_debate(project, run.run_id, f"d{n}", {"annotator": {"c": rated}}, {"c": rated})
 
     asyncio.run(debates())
-    report = evaluate.report(sample_world.session_on(project), run.run_id)
+    report = report_of(sample_world.session_on(project), run.run_id)
     # The means are 2, 4 and 3.5: an error of half a point on one of three.
     assert (report["n"], report["labels"]["Clarity"]["mae"]) == (3, pytest.approx(0.5 / 3))
     # The medians are 2, 5 and 3.5.
@@ -347,7 +395,7 @@ def test_several_raters_of_a_dimension(project):
     assert {rater: scores["n"] for rater, scores in report["raters"].items()} == {"ann": 3, "bob": 3, "cy": 2}
     assert report["raters"]["ann"]["labels"]["Clarity"]["mae"] == pytest.approx((1 + 1 + 0) / 3)
     assert -1 <= report["agreement"]["Clarity"] < 1
-    assert evaluate.references(sample_world.session_on(project), run.run_id)["gold"] == 3, (
+    assert available_references(sample_world.session_on(project), run.run_id)["gold"] == 3, (
         "raters who differ are no tie"
     )
 
@@ -360,22 +408,22 @@ def test_several_raters_of_a_choice(project):
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0"])
     asyncio.run(hold_debate(project, run.run_id, "d0", {"annotator": {"label": "s"}}, {"label": "s"}))
-    report = evaluate.report(sample_world.session_on(project), run.run_id)
+    report = report_of(sample_world.session_on(project), run.run_id)
     assert (report["n"], report["accuracy"]) == (0, None), "a tie is no truth"
     assert {rater: scores["accuracy"] for rater, scores in report["raters"].items()} == {"ann": 1.0, "bob": 0.0}
     assert list(report["agreement"]) == ["label"]
 
 
-def test_the_report_as_a_table(session, run_id):
-    report = evaluate.report(session, run_id)
-    report["labels"]["=Alpha"] = report["labels"].pop("Alpha")
-    lines = evaluate.as_csv(report).removeprefix("\ufeff").splitlines()
-    assert lines[0] == "name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,mcc,kappa,ac1,alpha,kl"
+def test_table_of_scores(session, run_id):
+    lines = to_table(scores.evaluate(session, get_run(session, run_id))).removeprefix("\ufeff").splitlines()
+    assert lines[0].startswith("name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,mcc,kappa,ac1,alpha,kl,accuracy_low")
     assert [",".join(line.split(",")[:10]) for line in lines[1:]] == [
+        "Alpha,4,1,1,1,1,0.5,0.5,0.5,0.5",
         "Beta,4,2,0,0,2,1.0,1.0,1.0,1.0",
-        "'=Alpha,4,1,1,1,1,0.5,0.5,0.5,0.5",
-        "macro,,,,,,,0.75,0.75,0.75",
-        "micro,,,,,,,0.75,0.75,0.75",
+        "macro,4,,,,,,0.75,0.75,0.75",
+        "micro,4,,,,,,0.75,0.75,0.75",
+        "weighted,4,,,,,,0.75,0.75,0.75",
+        "all,4,,,,,0.75,,,",
     ]
 
 
@@ -397,15 +445,15 @@ def test_authors_are_a_reference_beside_the_gold_of_others(project):
     for id in ("x", "y"):
         asyncio.run(hold_debate(project, run.run_id, id, {"annotator": said}, said))
     session = sample_world.session_on(project)
-    known = evaluate.references(session, run.run_id)
+    known = available_references(session, run.run_id)
     assert known == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0}
-    words = [references.of(name).title for name in ("gold@author", "author", "gold@ann")]
+    words = [reference_names(name).title for name in ("gold@author", "author", "gold@ann")]
     assert words == ["Authors", "Authors", "Rater ann"]
-    found = evaluate.report(session, run.run_id, "author")
-    assert found["labels"] == evaluate.report(session, run.run_id, "gold@author")["labels"]
+    found = report_of(session, run.run_id, "author")
+    assert found["labels"] == report_of(session, run.run_id, "gold@author")["labels"]
     assert (found["n"], found["labels"]["Alpha"]["tp"], found["labels"]["Beta"]["fn"]) == (2, 2, 1)
     # The majority of three has x without Alpha.
-    assert evaluate.report(session, run.run_id)["labels"]["Alpha"]["fp"] == 1
+    assert report_of(session, run.run_id)["labels"]["Alpha"]["fp"] == 1
 
 
 def test_authors_are_listed_when_they_alone_labelled(project):
@@ -414,7 +462,7 @@ def test_authors_are_listed_when_they_alone_labelled(project):
         protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
     )
     run = project.store.runs.create(settings, ["x"])
-    assert evaluate.references(sample_world.session_on(project), run.run_id) == {
+    assert available_references(sample_world.session_on(project), run.run_id) == {
         "gold": 1,
         "gold@author": 1,
         "reviewed": 0,
@@ -423,5 +471,5 @@ def test_authors_are_listed_when_they_alone_labelled(project):
 
 def test_without_authors_the_command_says_so(session, run_id):
     with pytest.raises(UsageError, match="The authors did not label") as caught:
-        evaluate.report(session, run_id, "author")
+        report_of(session, run_id, "author")
     assert caught.value.remedy == "The gold is by: gold."

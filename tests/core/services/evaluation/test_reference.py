@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import UsageError
-from core.services.evaluation import references
-from core.services.evaluation.references import ReferenceNames
+from core.services.evaluation.reference import ReferenceNames, default_reference, reference_names
 
 
 @pytest.mark.parametrize(
@@ -22,9 +21,20 @@ from core.services.evaluation.references import ReferenceNames
     ],
 )
 def test_each_place_has_its_words(reference, words):
-    assert references.of(reference) == ReferenceNames(*words)
+    assert reference_names(reference) == ReferenceNames(*words)
 
 
 def test_what_is_no_reference_has_no_words():
     with pytest.raises(UsageError, match="no truth 'guess'"):
-        references.of("guess")
+        reference_names("guess")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"), [("reviewed", "reviewed"), ("gold", "reviewed"), ("person@ann", "reviewed")]
+)
+def test_default_reference_covers_documents(wanted, expected):
+    assert default_reference({"gold": 0, "reviewed": 3}, wanted) == expected
+
+
+def test_gold_is_default_without_any_reference():
+    assert default_reference({"gold": 0, "reviewed": 0}, "reviewed") == "gold"

@@ -1,0 +1,140 @@
+"""The tab Annotators and models: model recommendations, the alternative annotator test, and drift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from app.state import state
+from app.widgets import layout, plots
+from app.widgets.common import facts
+from core.annotations import Reference
+from core.debate.protocols import family
+from core.formatting import format_count
+from core.runs import RunRow
+from core.services.evaluation import alt_test, coverage, drift
+from core.services.evaluation.model_recommendations import (
+    Profile,
+    Suggestion,
+    comparable_runs,
+    profiles,
+    suggestions,
+)
+from core.services.session import ProjectSession
+from core.stats.alt_test import Alternative, People
+
+PEOPLE: dict[People, str] = {
+    "experts": "Experts 0.2",
+    "trained": "Trained 0.15",
+    "crowd": "Crowd 0.1",
+}
+
+
+def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
+    """Draw the tab."""
+    rows = comparable_runs(session, run)
+    found = profiles(session, rows, reference)
+    left, right = st.columns([1.2, 1], gap="small")
+    if found:
+        each = [coverage.of_run(session, row, reference) for row in rows if row.verdicts]
+        on = coverage.describe(coverage.merge_coverage(each), reference)
+        with left:
+            _recommendations(found, suggestions(found, [family(role) for role in run.settings.role_models]), on)
+    test_panel = layout.panel("Alternative annotator test", "can the model replace the people?", key="models-alt-test")
+    with right if found else left, test_panel:
+        chosen = st.segmented_control(
+            "people",
+            list(PEOPLE),
+            default="trained",
+            format_func=PEOPLE.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            key="models-people-kind",
+        )
+        test = alt_test.may_replace(session, run, chosen)
+        _alternative_test(test, coverage.describe(alt_test.counted_by(session, run)))
+    with right:
+        _drift(session, run)
+        if not found:
+            st.caption("Models are recommended for multilabel runs with verdicts.")
+
+
+def _recommendations(found: Sequence[Profile], advised: Sequence[Suggestion], on: str) -> None:
+    """Draw each model's profile and the recommendation for each role."""
+    sub = "the models' own lists, all runs of this codebook"
+    with layout.panel("Model per role", sub, counted=on, key="models-roles"):
+        rows = [
+            {
+                "name": one.spec,
+                "role_model": one.role_model,
+                "precision": one.counts.precision,
+                "recall": one.counts.recall,
+                "n": one.counts.n,
+            }
+            for one in found
+            if one.counts.precision is not None and one.counts.recall is not None
+        ]
+        if rows:
+            plots.scatter(rows, key="models-profiles")
+        lines = "".join(_line(one) for one in advised)
+        st.html(f'<div class="moot-told">{lines}</div>')
+
+
+def _line(one: Suggestion) -> str:
+    words = f"{one.spec}. {one.ground}" if one.spec else one.ground
+    return f"<span><b>{escape(one.role_model.capitalize())}:</b> {escape(words)}</span>"
+
+
+def _alternative_test(test: Alternative, on: str) -> None:
+    st.html(f'<div class="moot-line">{escape(test.sentence)}</div>')
+    if test.people:
+        layout.counted(on)
+        import pandas as pd
+
+        rows = [
+            {
+                "person left out": one.person,
+                "n": one.n,
+                "model": one.model_wins,
+                "person": one.person_wins,
+                "p": one.p,
+                "replaceable": one.replaceable,
+            }
+            for one in test.people
+        ]
+        as_good = "Share of the documents on which the {} agrees with the other people at least as well as the {}"
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            key="models-people",
+            column_config={
+                "model": st.column_config.NumberColumn(format="percent", help=as_good.format("model", "person")),
+                "person": st.column_config.NumberColumn(format="percent", help=as_good.format("person", "model")),
+                "p": st.column_config.NumberColumn(format="%.3f"),
+            },
+        )
+    st.caption(alt_test.EPSILON_WORDS)
+
+
+def _drift(session: ProjectSession, run: RunRow) -> None:
+    """Draw the results of the canary runs."""
+    found = drift.drifts(session, run)
+    on = coverage.describe(coverage.merge_coverage([one.counted for one in found])) if found else ""
+    with layout.panel("Drift", "canary documents, repeated later", counted=on, key="models-drift") as head:
+        with head:
+            if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):
+                made = drift.again(session, run)
+                session.start_or_resume(made.run_id)
+                state.set_notice(
+                    "ok", f"{format_count(made.documents, 'canary document')} started", f"As run {made.run_id}."
+                )
+                st.rerun()
+        if not found:
+            st.caption(
+                "Providers can change a model without notice. Repeat some documents from time to time: a change beyond "
+                "the difference between iterations is drift."
+            )
+            return
+        facts([(one.later, one.sentence) for one in found])

@@ -1,0 +1,151 @@
+"""Annotations of a run as arrays: the input of every statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.annotations import VERDICT, Reference
+from core.codebook import Codebook
+from core.errors import NoSuchRun
+from core.runs import RunRow
+from core.services.cache import cached_scores, cached_until_commit
+from core.services.session import ProjectSession
+from core.stats.arrays import Mask
+from core.store.annotators import GOLD, AnnotationSource, source_of
+from core.store.confusion import is_own
+from core.store.rows import dump
+from core.store.store import Store
+
+Grid: TypeAlias = npt.NDArray[np.float64]
+"""``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnnotationArrays:
+    """The reference and the annotators of a run, in the order of ``documents`` and of the codebook's items."""
+
+    documents: tuple[str, ...]
+    reference: Grid
+    annotations: Mapping[str, Grid]
+
+    def of(self, annotator: str) -> Grid:
+        """Return an annotator's values; only NaN for an annotator without any."""
+        return self.annotations.get(annotator, np.full_like(self.reference, np.nan))
+
+
+@cached_until_commit
+def all_runs(session: ProjectSession) -> list[RunRow]:
+    """Return all runs, oldest first."""
+    return session.store.runs.all()
+
+
+def get_run(session: ProjectSession, run_id: str) -> RunRow:
+    """Return the run with this id. Raises NoSuchRun (a UsageError) if it does not exist."""
+    run = session.store.runs.get(run_id)
+    if run is None:
+        raise NoSuchRun(run_id)
+    return run
+
+
+def load_arrays(
+    store: Store, run_id: str, codebook: Codebook, annotators: Sequence[str], reference: Reference = GOLD
+) -> AnnotationArrays:
+    """Load the documents of a run, their reference, and the values of annotators: roles of the run or sources.
+
+    The reference of several raters is their majority (no value on a tie), for ratings their mean. Documents that are
+    used as examples in the run's codebook have no reference.
+    """
+    documents = tuple(store.runs.document_ids(run_id))
+    judged = load_annotator(store, run_id, codebook, str(source_of(reference)), len(documents))
+    judged[~test_documents(store, run_id, documents)] = np.nan
+    said = {name: load_annotator(store, run_id, codebook, name, len(documents)) for name in annotators}
+    return AnnotationArrays(documents, judged, said)
+
+
+def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
+    """Return a mask ``[document]``: True unless the document is used as an example in the run's codebook."""
+    examples = set(store.evaluations.guarded(run_id))
+    return np.array([document not in examples for document in documents], dtype=np.bool_)
+
+
+def load_annotator(store: Store, run_id: str, codebook: Codebook, annotator: str, documents: int) -> Grid:
+    """Load one annotator's values on the run's ``documents`` documents."""
+    grid = np.full((documents, len(codebook.items)), np.nan)
+    table = store.evaluations.placed(run_id, annotator, codebook.items, item_values(codebook))
+    rows, columns, values = (table[name] for name in ("row", "column", "value"))
+    grid[rows, columns] = values
+    return grid
+
+
+def rater_arrays(store: Store, run_id: str, codebook: Codebook, documents: Sequence[str]) -> dict[str, Grid]:
+    """Load the gold of each rater on the run's ``documents``, by name; NaN on documents used as examples."""
+    fit = test_documents(store, run_id, documents)[:, None]
+    return {
+        name: np.where(
+            fit,
+            load_annotator(store, run_id, codebook, str(AnnotationSource("gold", name)), len(documents)),
+            np.nan,
+        )
+        for name in store.evaluations.raters()
+    }
+
+
+def item_values(codebook: Codebook) -> list[str]:
+    """Return the JSON texts of an item's possible values in the order of their codes; empty for ratings (numbers)."""
+    match codebook.kind:
+        case "rating":
+            return []
+        case "multilabel":
+            return ["false", "true"]
+        case "choice":
+            return [dump(label.id) for label in codebook.labels]
+
+
+def median(grids: Sequence[Grid], documents: Sequence[str], codebook: Codebook) -> Grid:
+    """Return the median of the given values, cell by cell; NaN where none is given."""
+    if not grids:
+        return np.full((len(documents), len(codebook.items)), np.nan)
+    stack = np.stack(grids)
+    known = ~np.isnan(stack).all(axis=0)
+    middle = np.full(stack.shape[1:], np.nan)
+    middle[known] = np.nanmedian(stack[:, known], axis=0)
+    return middle
+
+
+@cached_scores
+def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> AnnotationArrays:
+    """Return the reference and the verdicts of a run. Cached: do not change these arrays."""
+    return load_arrays(session.store, run.run_id, run.settings.codebook, [VERDICT], reference)
+
+
+@cached_scores
+def debate_statuses(session: ProjectSession, run: RunRow) -> npt.NDArray[np.str_]:
+    """Return how the debate on each document of the run ended, as ``store.stages.ended``."""
+    return session.store.stages.ended(run.run_id)
+
+
+def paired_arrays(session: ProjectSession, run: RunRow, annotator: str, reference: Reference) -> tuple[Grid, Grid]:
+    """Return the reference and an annotator's values on exactly the cells that are scored (see ``paired_with``)."""
+    return paired_with(session, run, annotator, verdict_arrays(session, run, reference).reference)
+
+
+def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference: Grid) -> tuple[Grid, Grid]:
+    """Return ``reference`` and an annotator's values, ready for metrics that take complete verdicts.
+
+    Only items that both give a value count, for annotators of the run only where the debate has a verdict. A document
+    on which they have no item in common keeps its reference and has no value, so that it is excluded.
+    """
+    if annotator == VERDICT:
+        said = verdict_arrays(session, run).of(VERDICT)
+    else:
+        said = load_annotator(session.store, run.run_id, run.settings.codebook, annotator, len(reference))
+    if is_own(annotator):
+        said = np.where(np.equal(debate_statuses(session, run), "verdict")[:, None], said, np.nan)
+    both = ~np.isnan(reference) & ~np.isnan(said)
+    some = both.any(axis=1, keepdims=True)
+    return np.where(both | ~some, reference, np.nan), np.where(some, np.nan_to_num(said), np.nan)

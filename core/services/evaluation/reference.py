@@ -1,0 +1,100 @@
+"""References: what a run can be compared with, what they are called, and which one is shown by default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.annotations import VERDICT, Reference
+from core.errors import UsageError
+from core.runs import RunRow
+from core.services.cache import cached_until_commit
+from core.services.evaluation.arrays import get_run
+from core.services.session import ProjectSession
+from core.store.annotators import source_of
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceNames:
+    """The names of one reference."""
+
+    title: str
+    """alone: "Gold", "Reviewed by Ann" """
+    noun: str
+    """within a sentence, without an article: "gold", "review by Ann" """
+    says: str
+    """as the beginning of a sentence: "gold says", "the authors say" """
+    missing: str
+    """what a document without this reference lacks: "gold", "a review by Ann" """
+
+
+def reference_names(reference: Reference) -> ReferenceNames:
+    """Return the names of a reference. Raises UsageError for an unknown one."""
+    source = source_of(reference)
+    who = source.who
+    match source.kind:
+        case "gold" if source.by_author:
+            return ReferenceNames("Authors", "authors", "the authors say", "a label by its author")
+        case "gold" if who:
+            return ReferenceNames(f"Rater {who}", f"rater {who}", f"Rater {who} says", f"gold by {who}")
+        case "gold":
+            return ReferenceNames("Gold", "gold", "gold says", "gold")
+        case "reviewed" if who:
+            return ReferenceNames(
+                f"Reviewed by {who}", f"review by {who}", f"the review by {who} says", f"a review by {who}"
+            )
+        case "reviewed":
+            return ReferenceNames("Reviewed", "review", "the review says", "a review")
+        case "run":
+            role = "" if source.role == VERDICT else f", {source.role}"
+            what = f"a verdict of {who}" if not role else f"a list of {who}{role}"
+            return ReferenceNames(f"Run {who}{role}", f"run {who}{role}", f"Run {who}{role} says", what)
+
+
+@cached_until_commit
+def available_references(session: ProjectSession, run_id: str) -> dict[Reference, int]:
+    """Return what the run can be compared with, and how many of its documents each reference covers.
+
+    Always ``gold`` and ``reviewed``; the authors of the texts where they labelled; each rater and each person where
+    there are several; other runs.
+    """
+    return session.store.evaluations.sources(run_id)
+
+
+def default_reference(known: Mapping[Reference, int], wanted: Reference) -> Reference:
+    """Return the wanted reference if it covers a document, else the first that does, else gold."""
+    return wanted if known.get(wanted) else next((name for name, count in known.items() if count), "gold")
+
+
+def check_reference(session: ProjectSession, reference: str) -> Reference:
+    """Return the reference. Raises UsageError, with those that exist, if it does not exist."""
+    source = source_of(reference)
+    if source.kind == "gold" and source.who and source.who not in (raters := session.store.evaluations.raters()):
+        who = "The authors did not label" if source.by_author else f"There is no rater '{source.who}'"
+        raise UsageError(f"{who}.", f"The gold is by: {', '.join(raters) or 'nobody'}.")
+    if source.kind == "run":
+        get_run(session, source.who)
+    return reference
+
+
+def check_annotator(session: ProjectSession, rows: Sequence[RunRow], annotator: str) -> None:
+    """Raise UsageError for an annotator that is neither in these runs nor a source.
+
+    Without this check a mistyped name would be scored as an annotator without any values.
+    """
+    known = {VERDICT} | {name for row in rows for name in (*row.settings.role_models, *annotating_roles(session, row))}
+    if annotator in known or not rows:
+        return
+    try:
+        source_of(annotator)
+    except UsageError as error:
+        raise UsageError(
+            f"These runs have no annotator '{annotator}'.", f"There are: {', '.join(sorted(known))}."
+        ) from error
+    check_reference(session, annotator)
+
+
+def annotating_roles(session: ProjectSession, run: RunRow) -> tuple[str, ...]:
+    """Return the roles of a run that gave lists of their own, in the order of their first turn."""
+    names = session.store.evaluations.annotators(run.run_id)
+    return tuple(name for name in names if name != VERDICT)

@@ -1,0 +1,301 @@
+"""Scores of a run against a reference. The page, JSON, CSV, the printable report and Compare all read ``evaluate``.
+
+Metrics, their intervals and their formats are in ``core.stats.metrics.METRICS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from core.annotations import VERDICT, Reference
+from core.codebook import CHOICE_ITEM, Codebook
+from core.documents import Value
+from core.errors import UsageError
+from core.runs import RunRow
+from core.services.cache import cached_scores
+from core.services.evaluation import arrays, coverage, stages
+from core.services.evaluation.arrays import Grid
+from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.reference import annotating_roles, check_reference
+from core.services.session import ProjectSession
+from core.stats import flips, metrics
+from core.stats.agreement import krippendorff_alpha
+from core.stats.correlation import kendall, pearson, spearman
+from core.stats.flips import Trace
+from core.stats.metrics import Scores
+from core.stats.rouge import rouge_l
+
+CELLS: Mapping[str, tuple[bool, bool]] = {
+    "tp": (True, True),
+    "fn": (True, False),
+    "fp": (False, True),
+    "tn": (False, False),
+}
+"""A cell of a confusion matrix of a label: the value of the reference and that of the annotator."""
+OVERLAP_DOCUMENTS = 5_000
+"""The number of documents, the first ones, that ``FieldOverlap`` looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOverlap:
+    """ROUGE-L of the rated text with one of its other fields, and how it correlates with the reference."""
+
+    n: int
+    """documents with words in both fields"""
+    mean: float | None
+    """mean F1"""
+    labels: Mapping[str, Mapping[str, float | None]]
+    """dimension -> ``n`` documents that also have gold, ``pearson``, ``spearman``, ``kendall``"""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationReport:
+    """One annotator of a run against one reference. Intervals are 95% over documents."""
+
+    run: RunRow
+    reference: Reference
+    annotator: str
+    scores: Scores
+    """every metric, over all labels and per label"""
+    coverage: Coverage
+    """the documents of the run that its scores are based on, and the others by the reason why they are left out"""
+    strict: Mapping[str, float | None]
+    """macro, micro and accuracy by metric key, with every excluded document counted as wrong; empty for ratings"""
+    raters: Mapping[str, Scores] = field(default_factory=dict)
+    """gold by several raters: the scores against each of them; else empty"""
+    median: Scores | None = None
+    """ratings by several raters: the scores against their median"""
+    agreement: Mapping[str, float | None] = field(default_factory=dict)
+    """Krippendorff's alpha among the raters by label or dimension, ordinal for ratings, else nominal"""
+    overlap: Mapping[str, FieldOverlap] = field(default_factory=dict)
+    """ratings of documents with several fields: ROUGE-L by field"""
+
+    @property
+    def n(self) -> int:
+        """Documents with a reference and a verdict."""
+        return self.scores.n
+
+    @property
+    def excluded(self) -> int:
+        """Documents with a reference and without a verdict."""
+        return self.scores.excluded
+
+
+@dataclass(frozen=True, slots=True)
+class CellDocument:
+    """A document in a cell of a confusion matrix.
+
+    ``error_by`` is the role that introduced the error: the first one from which it stayed wrong. None where the verdict
+    is right or the debate leaves no trace.
+    """
+
+    document_id: str
+    text: str
+    error_by: str | None
+
+
+@cached_scores
+def evaluate(
+    session: ProjectSession,
+    run: RunRow,
+    reference: Reference = "gold",
+    annotator: str = VERDICT,
+    *,
+    intervals: bool = True,
+) -> EvaluationReport:
+    """Return the scores of an annotator of a run: its ``verdict``, a role, or like ``reference`` the name of a source.
+
+    Cached until a score could change. ``intervals=False`` saves the resampling. Raises UsageError for an unknown
+    reference.
+    """
+    check_reference(session, reference)
+    codebook = run.settings.codebook
+    gold, said = arrays.paired_arrays(session, run, annotator, reference)
+    return EvaluationReport(
+        run=run,
+        reference=reference,
+        annotator=annotator,
+        scores=score(codebook, gold, said, intervals=intervals),
+        coverage=coverage.of_run(session, run, reference),
+        strict=metrics.strict_scores(codebook.kind, gold, said, codebook.names),
+        **(_several_raters(session, run, annotator) if reference == "gold" else {}),
+        overlap=_overlap(session, run) if reference == "gold" else {},
+    )
+
+
+def score(codebook: Codebook, reference: Grid, annotations: Grid, *, intervals: bool = True) -> Scores:
+    """Return the scores of values ``[document, item]`` against a reference."""
+    return metrics.score(codebook.kind, reference, annotations, codebook.names, intervals=intervals)
+
+
+def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Scores]:
+    """Return the scores of each role's own lists, in the order of the debate, without intervals."""
+    return {
+        role: evaluate(session, run, reference, role, intervals=False).scores for role in annotating_roles(session, run)
+    }
+
+
+def to_json(report: EvaluationReport) -> dict[str, Any]:
+    """Return one run of ``moot evaluate --json`` (design, section 5).
+
+    Scores are None where they are undefined. Gold by several raters adds ``raters`` and ``agreement``, and for ratings
+    ``median``. Ratings of documents with several fields add ``overlap``.
+    """
+    settings, scores = report.run.settings, report.scores
+    result = {
+        "run_id": report.run.run_id,
+        "protocol": settings.protocol,
+        "roles": {role: role_model.spec for role, role_model in settings.role_models.items()},
+        **metrics.to_json(scores),
+        "strict": metrics.nested(report.strict, scores.kind),
+    }
+    if report.raters:
+        result["raters"] = {name: metrics.to_json(own) for name, own in report.raters.items()}
+        result["agreement"] = dict(report.agreement)
+    if report.median is not None:
+        result["median"] = metrics.to_json(report.median)
+    if report.overlap:
+        result["overlap"] = {
+            name: {"n": one.n, "mean": one.mean, "labels": {label: dict(own) for label, own in one.labels.items()}}
+            for name, one in report.overlap.items()
+        }
+    return result
+
+
+def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dict[str, Any]:
+    """Return the fields of a report on gold by several raters; empty for one rater."""
+    if len(session.store.evaluations.raters()) < 2:
+        return {}
+    codebook = run.settings.codebook
+    documents = arrays.verdict_arrays(session, run).documents
+    golds = arrays.rater_arrays(session.store, run.run_id, codebook, documents)
+
+    def against(gold: Grid) -> Scores:
+        return score(codebook, *arrays.paired_with(session, run, annotator, gold), intervals=False)
+
+    level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
+    stack = np.stack(list(golds.values()), axis=-1)
+    names = codebook.names if len(codebook.names) == stack.shape[1] else codebook.items
+    rating = codebook.kind == "rating"
+    return {
+        "raters": {name: against(gold) for name, gold in golds.items()},
+        "agreement": {
+            name: krippendorff_alpha(stack[:, column, :], level).value for column, name in enumerate(names)
+        },
+        "median": against(arrays.median(list(golds.values()), documents, codebook)) if rating else None,
+    }  # fmt: skip
+
+
+def _overlap(session: ProjectSession, run: RunRow) -> dict[str, FieldOverlap]:
+    """Return ROUGE-L of the text with every other field of a rating run's documents; else empty."""
+    codebook = run.settings.codebook
+    ids = session.store.runs.document_ids(run.run_id)[:OVERLAP_DOCUMENTS]
+    first = session.store.documents.load(ids[:1], gold=False)
+    if codebook.kind != "rating" or not first or len(first[0].fields) < 2:
+        return {}
+    documents = session.store.documents.load(ids, gold=False)
+    gold = arrays.verdict_arrays(session, run).reference[: len(documents)]
+    found = {}
+    for name in list(first[0].fields)[1:]:
+        each = [rouge_l(one.text, one.fields.get(name, "")) for one in documents]
+        overlaps = np.array([np.nan if one is None else one for one in each])
+        known = ~np.isnan(overlaps)
+        found[name] = FieldOverlap(
+            n=int(known.sum()),
+            mean=float(overlaps[known].mean()) if known.any() else None,
+            labels={label: _correlations(overlaps, gold[:, column]) for column, label in enumerate(codebook.names)},
+        )
+    return found
+
+
+def _correlations(overlaps: Grid, gold: Grid) -> dict[str, float | None]:
+    both = ~np.isnan(overlaps) & ~np.isnan(gold)
+    one, other = overlaps[both], gold[both]
+    return {
+        "n": int(both.sum()),
+        "pearson": pearson(one, other),
+        "spearman": spearman(one, other) if len(one) > 1 else None,
+        "kendall": kendall(one, other),
+    }
+
+
+@cached_scores
+def cell_documents(
+    session: ProjectSession,
+    run: RunRow,
+    label_id: str,
+    cell: str,
+    *,
+    reference: Reference = "gold",
+    offset: int = 0,
+    limit: int = 50,
+) -> list[CellDocument]:
+    """Return the documents in a cell of a confusion matrix, in their order.
+
+    ``cell`` is ``tp``, ``fn``, ``fp`` or ``tn`` of a label; of a choice it is the id of the label that was chosen where
+    the reference is ``label_id``.
+    """
+    codebook = run.settings.codebook
+    item: str = label_id
+    true: Value
+    value: Value
+    if codebook.kind == "choice":
+        item, true, value = CHOICE_ITEM, label_id, cell
+    else:
+        true, value = CELLS[cell]
+    found = session.store.evaluations.cell(
+        run.run_id, item, true, value, reference=reference, offset=offset, limit=limit
+    )
+    error_by: dict[str, str] = {}
+    if true != value and found:
+        loaded = arrays.verdict_arrays(session, run, reference)
+        steps = stages.steps(run, stages.stages(session, run), loaded.of(VERDICT))
+        if len(steps) > 1:
+            coded = [(name, stages.as_codes(loaded.reference, said, measured=False)) for name, _, said in steps]
+            trace = flips.trace(stages.reference_codes(loaded.reference, measured=False), coded)
+            error_by = _error_by(trace, loaded.documents, codebook.items.index(item))
+    return [CellDocument(row.document_id, row.text, error_by.get(row.document_id)) for row in found]
+
+
+def _error_by(trace: Trace, documents: tuple[str, ...], column: int) -> dict[str, str]:
+    roles = zip(documents, trace.lost_at[:, column].tolist(), strict=True)
+    return {document: trace.roles[role] for document, role in roles if role >= 0}
+
+
+def rating_confusion(
+    session: ProjectSession, run: RunRow, dimension: str, reference: Reference = "gold"
+) -> tuple[tuple[int, ...], ...]:
+    """Return the confusion matrix ``[reference][verdict]`` of a dimension, both rounded to points of the scale.
+
+    Raises UsageError for a run without ratings.
+    """
+    codebook = run.settings.codebook
+    scale = codebook.scale
+    if scale is None:
+        raise UsageError(f"{run.run_id} does not rate.", "Use the confusion matrix of its labels.")
+    loaded = arrays.verdict_arrays(session, run, reference)
+    column = codebook.items.index(dimension)
+    true, said = loaded.reference[:, column], loaded.of(VERDICT)[:, column]
+    known = ~np.isnan(true) & ~np.isnan(said)
+    edges = np.arange(scale.min, scale.max + 2) - 0.5
+    counts, _, _ = np.histogram2d(np.rint(true[known]), np.rint(said[known]), bins=(edges, edges))
+    return tuple(tuple(int(count) for count in row) for row in counts.tolist())
+
+
+def cost_per_document(run: RunRow) -> dict[str, float | None]:
+    """Return the cost of a run in dollars, and dollars, tokens and seconds of work for each verdict.
+
+    Dollars are None when a price is unknown, the costs for each verdict also when there is none.
+    """
+    n = run.verdicts
+    tokens = run.prompt_tokens + run.completion_tokens
+    return {
+        "cost_usd": run.cost_usd,
+        "usd_per_document": run.cost_usd / n if run.cost_usd is not None and n else None,
+        "tokens_per_document": tokens / n if n else None,
+        "seconds_per_document": run.seconds / n if n else None,
+    }

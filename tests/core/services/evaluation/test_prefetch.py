@@ -1,0 +1,35 @@
+"""What Evaluate shows is computed once, and not while a run is active."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.services.evaluation import arrays, prefetch, scores
+from core.store.project import Project
+from tests.core.services import sample_world
+
+
+@pytest.fixture
+def session(tmp_path):
+    with Project.open(tmp_path / "p.duckdb") as project:
+        sample_world.build(project, {})
+        session = sample_world.session_on(project)
+        session.active_runs = tuple
+        yield session
+
+
+def test_what_was_worked_out_ahead_is_not_worked_out_again(session, monkeypatch):
+    found = prefetch.prefetch_scores(session)
+    run = arrays.all_runs(session)[-1]
+    assert found is not None
+    assert found.run.run_id == run.run_id
+    prefetch.prefetch_tabs(session, run, "gold")
+    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("a second time"))
+    assert scores.evaluate(session, run, "gold").run.run_id == run.run_id
+
+
+def test_nothing_is_worked_out_ahead_while_a_run_moves(session, monkeypatch):
+    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("a run moves"))
+    session.active_runs = lambda: ("r0001",)
+    assert prefetch.prefetch_scores(session) is None
+    prefetch.prefetch_tabs(session, arrays.all_runs(session)[-1], "gold")
