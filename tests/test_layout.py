@@ -92,7 +92,7 @@ def test_app_holds_widgets_and_nothing_else(path: Path) -> None:
         assert not (parts[0] == "core" and len(parts) > 1 and parts[1] in packages), f"{path.name} imports {name}"
 
 
-def test_what_rooms_may_import_goes_one_way() -> None:
+def test_allowed_imports_go_one_way() -> None:
     TopologicalSorter(MAY_IMPORT).prepare()
 
 
@@ -105,6 +105,30 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         for name, path in modules.items()
     }
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_packages_import_each_other_in_a_circle() -> None:
+    """A page, a service and each other folder of app and core is a package; so is a module beside them."""
+    graph: dict[str, set[str]] = {}
+    names = {_dotted(path) for folder in ("core", "app") for path in _modules(folder)}
+    for folder in ("core", "app"):
+        for path in _modules(folder):
+            package = _package_of(_dotted(path))
+            found = {_package_of(name) for name in _imports(path) & names}
+            graph.setdefault(package, set()).update(found - {package, *_parents(package)})
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def _package_of(module: str) -> str:
+    """Return the package of a module: ``core.llm``, ``core.services.runs``, ``app.screens.run``, ``app.widgets``."""
+    parts = module.split(".")
+    return ".".join(parts[: 3 if parts[1:2] in (["services"], ["screens"]) else 2])
+
+
+def _parents(package: str) -> set[str]:
+    """Return the packages around a package, which ``from package import module`` names as well."""
+    parts = package.split(".")
+    return {".".join(parts[:size]) for size in range(1, len(parts))} | {"core.services", "app.screens"}
 
 
 def _dotted(path: Path) -> str:

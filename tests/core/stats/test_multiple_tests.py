@@ -63,7 +63,7 @@ def test_mcnemar_as_statsmodels(first: int, second: int, both: int) -> None:
 
 @patch("gc.collect")  # statsmodels collects garbage at each call, which takes 0.1 s
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_agrees_with_statsmodels(_collect: Mock, values: list[float]) -> None:
+def test_holm_agrees_with_statsmodels(collect: Mock, values: list[float]) -> None:
     assert holm(values) == pytest.approx(tuple(multipletests(values, method="holm")[1]))
 
 
