@@ -1,1 +1,1 @@
-"""The studio in Streamlit: widgets and what moves them. Logic is in ``core``."""
+"""Streamlit user interface of Moot. The logic is in ``core``."""

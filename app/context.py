@@ -30,7 +30,10 @@ _access = Access()
 
 
 def install(workspace: Workspace | None, access: Access | None = None) -> None:
-    """Use another workspace instead of the one that the server starts (tests, development); None ends that."""
+    """Use another workspace instead of the one that the server starts, for tests and development.
+
+    None restores the default.
+    """
     global _installed, _access
     _installed = workspace is not None
     _access = access or _access
@@ -38,12 +41,15 @@ def install(workspace: Workspace | None, access: Access | None = None) -> None:
 
 
 def workspace() -> Workspace:
-    """Return the running workspace. RuntimeError before the server has started it."""
+    """Return the running workspace.
+
+    Raises RuntimeError if the server has not started it yet.
+    """
     return running.current()
 
 
 def access() -> Access:
-    """Return the access control of this process's own routes."""
+    """Return the access control of the routes of this process."""
     return _access
 
 
@@ -66,14 +72,17 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def live_name(session: ProjectSession, run_id: str) -> str:
-    """Return the name under which the browser asks for a run: runs of two open projects may have the same id."""
+    """Return the browser's name of a run, which is unique across open projects.
+
+    Runs of two open projects may have the same id.
+    """
     return f"{run_id}@{_mark(session)}"
 
 
 def find_run(name: str) -> tuple[ProjectSession | None, str]:
-    """Return the open project and the run id of a name that ``live_name`` gave; None for a project that is not open.
+    """Return the open project and the run id for a name from ``live_name``.
 
-    A name without a project is looked up in all open projects.
+    The project is None if it is not open. A name without a project is looked up in all open projects.
     """
     run_id, _, mark = name.partition("@")
     try:
@@ -91,7 +100,7 @@ def _mark(session: ProjectSession) -> str:
 
 
 def current_project() -> ProjectSession | None:
-    """Return the open project that the tab shows, None without one."""
+    """Return the open project that the tab shows, or None."""
     try:
         sessions = workspace().sessions()
     except RuntimeError:
@@ -101,7 +110,10 @@ def current_project() -> ProjectSession | None:
 
 
 def require_project() -> ProjectSession:
-    """Return the open project that the tab shows. ProjectError, shown in place of the page, without one."""
+    """Return the open project that the tab shows.
+
+    Raises ProjectError if no project is open. The error is shown instead of the page.
+    """
     session = current_project()
     if session is None:
         raise ProjectError("No project is open.", "Open or create one on the Home page.")
@@ -109,14 +121,17 @@ def require_project() -> ProjectSession:
 
 
 def pending_imports() -> PendingImports:
-    """Return the files of all tabs that are read but not imported."""
+    """Return the pending imports of all tabs: files that are read but not imported."""
     from core.services.data.pending_imports import PendingImports
 
     return workspace().shared(PendingImports)
 
 
 def pending_import() -> PendingImport | None:
-    """Return the import that this tab prepares (after a reload the one that the address names), None without one."""
+    """Return the pending import of this tab, or None.
+
+    After a reload, this is the import that the address names.
+    """
     id = state.data.pending_import
     if id is None:
         id = st.query_params.get("import_id", "")
@@ -125,12 +140,12 @@ def pending_import() -> PendingImport | None:
 
 
 def select_pending_import(pending: PendingImport | None) -> None:
-    """Show a pending import on the Data page, or none."""
+    """Show a pending import on the Data page. None shows no import."""
     state.data.pending_import = "" if pending is None else pending.id
 
 
 def add_pending_import(draft: ImportDraft) -> None:
-    """Prepare the import of a file that was just read."""
+    """Add a pending import for a file that was just read."""
     reset_widgets(*DataState.GOLD_WIDGETS)
     select_pending_import(pending_imports().add(draft, state.project))
 
@@ -142,13 +157,13 @@ def update_pending_import(draft: ImportDraft) -> None:
 
 
 def remove_pending_import() -> None:
-    """Remove the pending import of this tab: it was imported or cancelled."""
+    """Remove the pending import of this tab, after it was imported or cancelled."""
     if (pending := pending_import()) is not None:
         pending_imports().remove(pending.id)
         select_pending_import(None)
 
 
 def set_import_job(job: ImportJob | None) -> None:
-    """Note the running import of the pending file; None after it failed."""
+    """Set the running import job of the pending file. None after the job failed."""
     if (pending := pending_import()) is not None:
         pending_imports().set_job(pending.id, job)

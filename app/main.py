@@ -10,7 +10,10 @@ from app.api import live, review, security
 
 
 def show_error(error: Exception) -> bool:
-    """Show an unexpected error; the traceback goes to the terminal. Returns True: Streamlit shows nothing itself."""
+    """Show an unexpected error and return True, so that Streamlit shows nothing itself.
+
+    The traceback is logged to the terminal.
+    """
     from app.widgets.frame import internal_error
 
     internal_error(error)

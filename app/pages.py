@@ -1,4 +1,4 @@
-"""The pages of the studio and the ways to them, by name."""
+"""Pages of the studio by name, and functions to open or link them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PageName: TypeAlias = Literal[
 
 
 class Page(NamedTuple):
-    """A page; ``icon`` is the name of a Material symbol. Its package is ``app.screens.<name>``."""
+    """A page, implemented in ``app.screens.<name>``. ``icon`` is the name of a Material symbol."""
 
     name: PageName
     title: str
@@ -40,13 +40,13 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("export", "Export", "ios_share"),
     ),
 }
-"""The navigation: heading to pages."""
+"""Pages of the navigation by section heading."""
 
 PAGES: dict[PageName, Page] = {page.name: page for pages in SECTIONS.values() for page in pages}
 
 
 def open_page(name: PageName) -> NoReturn:
-    """Switch to a page. Not for callbacks: there, set ``state.next_page``."""
+    """Switch to a page. In callbacks, set ``state.next_page`` instead."""
     st.switch_page(PAGES[name].path)
 
 

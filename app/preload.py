@@ -1,8 +1,8 @@
 """Loading of slow libraries at start-up, and prefetching of the evaluation.
 
-The libraries are loaded before the studio serves, so that no click waits for them. A thread beside the first page is
-not safe: libraries that two threads import at once can meet half initialised. After the first page is too late: a
-click while a page's script still runs can get lost.
+The libraries are loaded before the server starts, so that no click waits for them. Loading them in a thread beside the
+first page is not safe: two threads that import one library can see it half initialised. Loading them after the first
+page is too late: a click during a script run can get lost.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ LIBRARIES = ("altair", "sklearn.feature_extraction.text", "sklearn.linear_model"
 
 
 def load() -> None:
-    """Load the libraries of charts, metrics and the classifier. Takes a second or two."""
+    """Load the libraries of charts, metrics and the classifier, which takes one or two seconds."""
     for name in LIBRARIES:
         import_module(name)
-    gc.freeze()  # the collector does not walk over all this again; the end of the engine undoes it
+    gc.freeze()  # exclude these objects from garbage collection; the engine undoes this when it stops
 
 
 def prefetch_evaluation(session: ProjectSession) -> None:
-    """Compute the scores of the latest run and their chart in the background. Returns at once."""
+    """Start computing the scores of the latest run and their chart in the background.
+
+    Returns immediately.
+    """
 
     def compute() -> None:
         from app.screens.evaluate import charts

@@ -1,12 +1,13 @@
-"""What one browser tab remembers: the only module that names keys of ``st.session_state``, widgets of a page aside.
+"""State of one browser tab.
 
-``state`` is the state of the tab that is being drawn, grouped by page: ``state.run_id``, ``state.review.document``.
-Each attribute is a ``Value``. Read and assign it on ``state``. On its class (``ReviewState.view``) it offers the key
-for a widget that holds the value, ``set`` for callbacks, ``pop`` for messages that are shown once, and ``reset``.
+Only this module names keys of ``st.session_state``, apart from the widgets of a page. ``state`` is the state of the tab
+that is being drawn, grouped by page: ``state.run_id``, ``state.review.document``. Each attribute is a ``Value``. Read
+and assign it on ``state``. Its class attribute (``ReviewState.view``) has the key for a widget that holds the value,
+``set`` for callbacks, ``pop`` for messages that are shown once, and ``reset``.
 
-Streamlit's ``bind="query-params"`` is not used for what the address names. A bound widget whose value is assigned by
-the script, and each page switch away from one, adds a second step to the browser's history (tried with 1.67), so that
-the back button has to be pressed twice. ``widgets.layout.write_url`` replaces the current step instead.
+Streamlit's ``bind="query-params"`` is not used for the query parameters of the address. With a bound widget, assigning
+its value in the script or switching to another page adds a second entry to the browser history (tested with 1.67). The
+user would then have to press the back button twice. ``widgets.layout.write_url`` replaces the current entry instead.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DOUBLE_CLICK_SECONDS = 2.0
-"""Seconds within which a second press of a button that starts something counts as the first one's."""
+"""Seconds within which a second click on a start button is ignored."""
 
 
 class Value(Generic[T]):
@@ -55,70 +56,71 @@ class Value(Generic[T]):
         self.set(value)
 
     def set(self, value: T) -> None:
-        """Assign the value; for callbacks."""
+        """Assign the value, in callbacks."""
         st.session_state[self.key] = value
 
     def pop(self) -> T:
-        """Return the value and reset it."""
+        """Return the value and reset it to the default."""
         return cast(T, st.session_state.pop(self.key, self._default))
 
     def reset(self) -> None:
-        """Go back to the default; a widget that holds the value starts anew."""
+        """Reset the value to the default. A widget that holds the value is reset, too."""
         st.session_state.pop(self.key, None)
 
 
 class DataState:
-    """The Data page, and the file uploaders of all pages."""
+    """State of the Data page and of the file uploaders on all pages."""
 
     GOLD_WIDGETS: ClassVar[tuple[str, str]] = ("gold_kind", "gold_raters")
-    """Widget keys of the column mapping: the kind of gold, and further raters by name. Reset with each new file."""
+    """Widget keys of the column mapping: gold type and further raters. They are reset for each new file."""
 
     pending_import: Value[str | None] = Value(None)
-    """Id of the file that is read but not imported (``core.services.data.pending_imports``).
+    """Id of the pending import (``core.services.data.pending_imports``).
 
-    Empty for none, None for the one that the address names."""
+    Empty for none. None for the pending import that the address names.
+    """
     gold_draft: Value[ImportDraft | None] = Value(None)
-    """The stored documents while their gold columns are mapped again."""
+    """Stored documents while the user maps their gold columns again, else None."""
     uploads: Value[int] = Value(0)
-    """Number of finished uploads; part of the key of each uploader."""
+    """Number of finished uploads, which is part of each uploader's key."""
     search: Value[str] = Value("")
-    """Widget: the search text in the list of documents."""
+    """Widget: search text of the document list."""
     new_project: Value[str] = Value("")
-    """Widget: the name of the project to create."""
+    """Widget: name of the project to create."""
 
     def uploader(self, name: str) -> str:
-        """Return the key of a file uploader; it changes with ``clear_uploaders``."""
+        """Return the key of a file uploader, which changes with ``clear_uploaders``."""
         return f"{name}-{self.uploads}"
 
     def clear_uploaders(self) -> None:
-        """Empty all file uploaders."""
+        """Clear all file uploaders."""
         self.uploads += 1
 
 
 class CodebookState:
-    """The Codebook page."""
+    """State of the Codebook page."""
 
     label: Value[str | None] = Value(None)
-    """Id of the label that is edited."""
+    """Id of the edited label."""
     rejected: Value[dict[str, tuple[Any, str]]] = Value({})
-    """Widget key to (the input, the reason why it was rejected), until it is corrected."""
+    """Rejected inputs that are not corrected yet: widget key to (input, reason)."""
     draft_saved_at: Value[float | None] = Value(None)
     """Unix time at which this tab last saved a draft of the codebook or the personas."""
     document: Value[int] = Value(1)
-    """Widget: position of the document that the prompts are shown for."""
+    """Widget: position of the document in the prompt preview."""
 
     def select_label(self, label_id: str | None) -> None:
-        """Edit another label; rejected inputs of the last one are dropped."""
+        """Select the label to edit. Rejected inputs of the previous label are dropped."""
         if label_id != self.label:
             CodebookState.rejected.reset()
         self.label = label_id
 
     def reject(self, key: str, value: Any, reason: str) -> None:
-        """Keep the input of a widget with the reason why it is invalid."""
+        """Store the rejected input of a widget and the reason."""
         self.rejected = {**self.rejected, key: (value, reason)}
 
     def accept(self, key: str) -> None:
-        """Forget the rejected input of a widget."""
+        """Remove the rejected input of a widget."""
         self.rejected = {other: rejected for other, rejected in self.rejected.items() if other != key}
 
     def note_draft_saved(self) -> None:
@@ -127,24 +129,24 @@ class CodebookState:
 
 
 class PersonasState:
-    """The Personas page."""
+    """State of the Personas page."""
 
     job: Value[personas.Job | None] = Value(None)
-    """The generation of personas that is running or whose result was not shown yet."""
+    """Persona generation that is running or whose result was not shown yet."""
     persona: Value[str | None] = Value(None)
-    """Name of the persona that is edited."""
+    """Name of the edited persona."""
 
 
 class ModelsState:
-    """The Models page."""
+    """State of the Models page."""
 
     tests: Value[dict[str, Any]] = Value({})
-    """Connection name to the result of its last test."""
+    """Last test results by connection name."""
     plan_saved_at: Value[float | None] = Value(None)
     """Unix time at which this tab last saved the models or settings of the next run."""
 
     def set_test(self, connection: str, result: Any) -> None:
-        """Keep the result of a connection test; None drops it."""
+        """Store the result of a connection test. None removes the stored result."""
         others = {name: test for name, test in self.tests.items() if name != connection}
         self.tests = others if result is None else {**others, connection: result}
 
@@ -154,22 +156,22 @@ class ModelsState:
 
 
 class RunState:
-    """The Run page."""
+    """State of the Run page."""
 
     setup_open: Value[bool] = Value(False)
-    """True while a new run is set up although the project has runs."""
+    """True while the user sets up a new run although the project has runs."""
     probes: Value[tuple[Probe, ...]] = Value(())
-    """Results of the last preflight, shown until the next one."""
+    """Results of the last preflight, shown until the next preflight."""
     started_at: Value[float] = Value(-DOUBLE_CLICK_SECONDS)
     """Monotonic time at which this tab last started a run."""
 
     def show_setup(self, on: bool) -> None:
-        """Open or close the setup of a new run; the results of the last preflight are dropped."""
+        """Open or close the setup of a new run. Results of the last preflight are dropped."""
         self.setup_open = on
         RunState.probes.reset()
 
     def is_first_click(self) -> bool:
-        """Return whether this tab started no run within the last ``DOUBLE_CLICK_SECONDS``, and note the time."""
+        """Return True if this tab started no run within the last ``DOUBLE_CLICK_SECONDS``, and then store the time."""
         now = time.monotonic()
         first = now - self.started_at >= DOUBLE_CLICK_SECONDS
         if first:
@@ -178,48 +180,48 @@ class RunState:
 
 
 class ReviewState:
-    """The Review page."""
+    """State of the Review page."""
 
     VIEWS = ("Focus", "Grid", "People")
 
     reviewer: Value[str] = Value("")
-    """Widget: the name under which review actions are recorded."""
+    """Widget: name under which review actions are recorded."""
     view: Value[str | None] = Value(None)
     """Widget: one of ``VIEWS``."""
     last_view: Value[str | None] = Value(None)
-    """The view that was drawn last."""
+    """View that was drawn last."""
     requested_document: Value[str | None] = Value(None)
-    """The document that another page asked to open."""
+    """Document that another page asked to open."""
     document: Value[str | None] = Value(None)
-    """The document that is shown."""
+    """Document that is shown."""
     start_document: Value[str | None] = Value(None)
-    """The document at which the view starts when it is next drawn."""
+    """Document at which the view starts when it is drawn next."""
     selected: Value[tuple[str, ...]] = Value(())
-    """Ids of the documents that are selected in the grid."""
+    """Ids of the selected documents in the grid."""
     problem: Value[tuple[str, str] | None] = Value(None)
     """Message and remedy of a review action that failed, shown once."""
     saved: Value[str] = Value("")
-    """The message of the last review action, such as "Saved 14:03:22"."""
+    """Message of the last review action, such as "Saved 14:03:22"."""
     corrected_document: Value[str | None] = Value(None)
-    """The document whose correction is offered as a codebook example; it stays when another document is shown."""
+    """Document whose correction is suggested as a codebook example, also while another document is shown."""
     example_saved: Value[str] = Value("")
-    """The outcome of adding the last codebook example, shown once."""
+    """Result of adding the last codebook example, shown once."""
     edited_example: Value[CodebookExample | None] = Value(None)
-    """The codebook example whose words the user wants to edit before it is added; read once."""
+    """Codebook example that the user edits before adding it, read once."""
 
     def actor(self, default: str) -> str:
         """Return the name under which review actions are recorded."""
         return self.reviewer.strip() or default
 
     def note_view(self, view: str) -> None:
-        """Note the view that is drawn. Another view starts at the document that the last one showed."""
+        """Store the view that is drawn. A new view starts at the document of the previous view."""
         if (self.last_view or view) != view:
             self.start_document = self.document
         self.last_view = view
 
 
 class EvaluateState:
-    """The Evaluate page; its reference and document are also those of Compare."""
+    """State of the Evaluate page. Compare uses the same reference and document."""
 
     TABS: ClassVar[Mapping[str, str]] = {
         "scores": "Scores",
@@ -232,78 +234,81 @@ class EvaluateState:
     tab: Value[str] = Value("scores")
     """Widget: one of ``TABS``."""
     reference: Value[str] = Value("gold")
-    """The reference that verdicts are scored against."""
+    """Reference that verdicts are scored against."""
     cell: Value[tuple[str, str] | None] = Value(None)
-    """(label id, tp, fp, fn or tn) of the confusion matrix cell whose documents are listed."""
+    """Selected cell of the confusion matrix: (label id, tp, fp, fn or tn).
+
+    For single choice: (reference label id, verdict label id).
+    """
     document: Value[str | None] = Value(None)
-    """The listed document that is shown."""
+    """Selected document in the list of the cell."""
 
     def select_cell(self, cell: tuple[str, str] | None) -> None:
-        """List the documents of another cell, and show none of them."""
+        """Select a cell and clear the selected document."""
         self.cell = cell
         self.document = None
 
 
 class CompareState:
-    """The Compare page."""
+    """State of the Compare page."""
 
     runs: Value[tuple[str, ...]] = Value(())
-    """Ids of the compared runs, in order; empty until runs were chosen."""
+    """Ids of the compared runs, in order. Empty until the user selects runs."""
 
 
 class LabState:
-    """The Lab page."""
+    """State of the Lab page."""
 
     subject: Value[str] = Value("definitions")
-    """What is edited: the slot of a template, or ``core.services.lab.trials.DEFINITIONS``."""
+    """Edited subject: the slot of a template, or ``core.services.lab.trials.DEFINITIONS``."""
     protocol: Value[str | None] = Value(None)
-    """Widget: the protocol whose prompts are edited."""
+    """Widget: protocol whose prompts are edited."""
     run_protocol: Value[str | None] = Value(None)
-    """The protocol of the run whose prompts were opened."""
+    """Protocol of the run whose prompts were opened."""
     sample_size: Value[int | None] = Value(None)
-    """Widget: number of documents that a change is tested on."""
+    """Widget: number of documents in the test sample."""
     seed: Value[int] = Value(0)
-    """Widget: the seed of the sample."""
+    """Widget: seed of the sample."""
     prompt_view: Value[str] = Value("edit")
     """Widget: edit, diff or rendered."""
     definitions_view: Value[str] = Value("edit")
     """Widget: edit, diff or suggestions."""
     trials: Value[dict[str, int]] = Value({})
-    """Subject to the number of the trial that is shown; the latest one without an entry."""
+    """Number of the shown trial by subject. Without an entry, the latest trial is shown."""
     last_trial: Value[str] = Value("")
-    """The change and sample size that this tab tested last."""
+    """Change and sample size that this tab tested last."""
     document: Value[str | None] = Value(None)
-    """The document whose two debates are shown."""
+    """Document whose two debates are shown."""
     preview_position: Value[int] = Value(1)
-    """Widget: position of the document that the prompt is rendered for."""
+    """Widget: position of the document in the rendered prompt."""
     single_position: Value[int] = Value(1)
-    """Widget: position of the document that a change is tested on alone."""
+    """Widget: position of the document in "Test one document"."""
     note: Value[str] = Value("")
-    """Widget: the note of the version that is saved next."""
+    """Widget: note for the next saved version."""
     test_while_typing: Value[bool] = Value(True)
-    """Widget: whether a change is tested as soon as typing stops."""
+    """Widget: True to test a change as soon as the user stops typing."""
     label: Value[str | None] = Value(None)
     """Widget: id of the label whose definition is edited."""
     editor_version: Value[int] = Value(0)
-    """Number of times the page replaced the text in the editor."""
+    """Number of times the page replaced the text of the editor."""
     draft_saved_at: Value[float | None] = Value(None)
     """Unix time at which this tab last saved a draft of a prompt."""
     problem: Value[MootError | None] = Value(None)
-    """Why the last change could not be tested."""
+    """Error of the last change that could not be tested, else None."""
     errors_run: Value[str | None] = Value(None)
-    """Widget: the run whose errors suggestions come from; None for the latest trial or run."""
+    """Widget: run whose errors are the source of suggestions. None for the latest trial or run."""
     proposal: Value[Proposal | None] = Value(None)
-    """The rewrite that a model proposed, until it is accepted or dismissed."""
+    """Rewrite that a model proposed, until the user accepts or dismisses it."""
 
     def select_subject(self, subject: str) -> None:
-        """Edit another template, or the definitions."""
+        """Select the template or the definitions to edit."""
         if subject != self.subject:
             for value in (LabState.document, LabState.note, LabState.proposal, LabState.problem):
                 value.reset()
         self.subject = subject
 
     def show_trial(self, subject: str, number: int) -> None:
-        """Show a trial, and none of its documents."""
+        """Show a trial with no document selected."""
         if self.trials.get(subject) != number:
             self.trials = {**self.trials, subject: number}
             LabState.document.reset()
@@ -313,13 +318,13 @@ class LabState:
         self.document = None if document_id == self.document else document_id
 
     def is_new_trial(self, trial: str) -> bool:
-        """Return whether a trial differs from the last one of this tab, and note it."""
+        """Return True if a trial differs from the last trial of this tab, and store the trial."""
         new = self.last_trial != trial
         self.last_trial = trial
         return new
 
     def replace_editor_text(self) -> None:
-        """Have the editor show the text of the page instead of its own."""
+        """Replace the text of the editor by the text of the page."""
         self.editor_version += 1
 
     def note_draft_saved(self) -> None:
@@ -328,7 +333,7 @@ class LabState:
 
 
 class SessionState:
-    """The state of the tab, by page."""
+    """State of the tab, grouped by page."""
 
     data = DataState()
     codebook = CodebookState()
@@ -341,22 +346,22 @@ class SessionState:
     lab = LabState()
 
     project: Value[Path | None] = Value(None)
-    """File of the project that the tab shows; None before one was chosen."""
+    """File of the project that the tab shows. None before the user selects a project."""
     project_switcher: Value[Path | None] = Value(None)
     """Widget: the project switcher."""
     run_id: Value[str | None] = Value(None)
-    """The run that the pages show; None means the latest."""
+    """Run that the pages show. None for the latest run."""
     notice: Value[tuple[Literal["error", "warn", "ok", "info"], str, str] | None] = Value(None)
     """(kind, head, text) of a message that the next rerun shows once."""
     page: Value[str] = Value("")
-    """The page that was drawn last."""
+    """Page that was drawn last."""
     next_page: Value[PageName | None] = Value(None)
-    """The page that a callback asked for: a callback cannot switch pages itself."""
+    """Page that a callback asked for, because callbacks cannot switch pages."""
     url_read: Value[bool] = Value(False)
-    """True once the tab has read the address with which it was opened."""
+    """True after the tab has read its address."""
 
     def select_project(self, path: Path) -> None:
-        """Show another project and drop the state that belongs to the last one."""
+        """Show a project and drop the state of the previous project."""
         if path != self.project:
             kept = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.url_read.key}
             for key in list(st.session_state):
@@ -365,23 +370,26 @@ class SessionState:
         self.project = path
 
     def select_run(self, run_id: str | None) -> None:
-        """Show another run on all pages."""
+        """Show a run on all pages."""
         self.run_id = run_id
 
     def set_notice(self, kind: Literal["error", "warn", "ok", "info"], head: str, text: str = "") -> None:
-        """Have the next rerun show a message once, at the top (after st.rerun or a page switch)."""
+        """Set a message that the next rerun shows once at the top.
+
+        Use this before ``st.rerun`` or a page switch.
+        """
         self.notice = (kind, head, text)
 
     def enter_page(self, page: str) -> None:
-        """Note the page that is drawn. Review starts at the document that it showed when it was left."""
+        """Store the page that is drawn. Review resumes at the document that it showed last."""
         if page != self.page:
             self.page = page
             self.review.start_document = self.review.document
 
     def read_url(self, project: str) -> None:
-        """Show what the address names, once per tab: in a new tab and after a reload.
+        """Read the state from the address, once per tab: in a new tab and after a reload.
 
-        An address of another project than ``project`` is ignored.
+        The address of a project other than ``project`` is ignored.
         """
         if self.url_read:
             return
@@ -404,24 +412,27 @@ class SessionState:
 
 
 def with_value(key: str, value: Any) -> str:
-    """Make the widget ``key`` show a stored value and return the key. Its ``on_change`` stores another one."""
+    """Set the widget ``key`` to a stored value and return the key.
+
+    The widget's ``on_change`` must store a changed value.
+    """
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     return key
 
 
 def with_default(key: str, value: Any) -> str:
-    """Make the widget ``key`` start with a value, keep what the user chose since, and return the key."""
+    """Set the initial value of the widget ``key`` and return the key. A value that the user chose is kept."""
     if key not in st.session_state:
         st.session_state[key] = value
     return key
 
 
 def reset_widgets(*keys: str) -> None:
-    """Let widgets start anew."""
+    """Reset widgets to their initial values."""
     for key in keys:
         st.session_state.pop(key, None)
 
 
 state = SessionState()
-"""The state of the tab that is being drawn."""
+"""State of the tab that is being drawn."""

@@ -1,1 +1,1 @@
-"""HTTP and WebSocket routes of the studio, and the checks in front of them."""
+"""HTTP and WebSocket routes of the studio, and their access control."""

@@ -1,9 +1,9 @@
-"""The WebSocket route that sends the events of debates to the browser.
+"""WebSocket route that sends debate events to the browser.
 
-``/moot/live`` speaks JSON. The browser sends ``watch`` whenever it connects or looks elsewhere, with cursors of the
-text that it has; it gets one ``snapshot`` and from then on ``batch`` messages, twenty a second while something moves.
-What is sent is the difference to what this connection was sent before (``core.services.live_run``), so a slow socket
-makes fewer and larger messages and holds up nobody.
+``/moot/live`` uses JSON messages. The browser sends ``watch`` when it connects or shows another run or document, with
+cursors of the text that it has. The server answers with one ``snapshot``. It then sends ``batch`` messages, up to
+twenty per second while the run is active. Each batch is the difference to the messages already sent on this connection
+(``core.services.live_run``). A slow socket therefore gets fewer and larger messages and blocks no other connection.
 """
 
 from __future__ import annotations
@@ -33,33 +33,42 @@ from core.services.run_view import FinishedPage
 
 LIVE = "/moot/live"
 TICK = 0.05
-"""Seconds between two batches for the debate in focus; tiles follow every second one."""
+"""Seconds between two batches for the debate in focus. Tiles are sent with every second batch."""
 IDLE = 0.25
-"""Seconds between two looks while the run stands still."""
+"""Seconds between two checks while the run is not active."""
 LOOK_AGAIN = 40
-"""Beats between two looks whether the run's board is still the same."""
+"""Number of ticks between two checks for a replaced live state of the run."""
 LONGEST_MESSAGE = 65_536
 PAGE = 50
 
 
 class LiveSource(Protocol):
-    """The methods of an open project that the route needs. They may read the store and are called in a thread."""
+    """Interface of an open project for the live route.
+
+    The methods may read the store and are called in a thread.
+    """
 
     def live_run(self, run_id: str) -> LiveRunState | None:
         """Return the live state of a run, None for an unknown run."""
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
-        """Return a document's text."""
+        """Return a document's text, or None."""
 
     def replay(self, run_id: str, document_id: str) -> Replay | None:
-        """Return the stored debate, None if there is none."""
+        """Return the stored debate, or None."""
 
     def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
-        """Return finished debates, newest first; ``query`` searches ids and texts, an empty ``status`` matches all."""
+        """Return finished debates, newest first.
+
+        ``query`` searches ids and texts. An empty ``status`` matches all.
+        """
 
 
 FindRun: TypeAlias = Callable[[str], tuple[LiveSource | None, str]]
-"""Returns the open project (None when there is none) and the id of a run from the name that the browser uses."""
+"""Function from the browser's name of a run to the open project and the run id.
+
+The project is None if it is not open.
+"""
 
 
 def routes(find: FindRun, access: Access) -> list[BaseRoute]:
@@ -68,7 +77,8 @@ def routes(find: FindRun, access: Access) -> list[BaseRoute]:
     async def live(socket: WebSocket) -> None:
         refusal = access.refusal(socket.headers, socket.cookies, socket.query_params.get("ticket", ""))
         if refusal == "token":
-            # Accepted and closed at once, so that the page can tell "no ticket" from "no server".
+            # Accept the connection before closing it, so that the page can tell a missing ticket from a missing
+            # server.
             await socket.accept()
             await socket.close(4401, "open the address that moot printed")
         elif refusal:
@@ -96,7 +106,7 @@ class _Search:
 
 
 class _Connection:
-    """One tab. What the browser asked for last is all that is remembered of its asking."""
+    """WebSocket connection of one tab. Only the last request of each type is stored."""
 
     def __init__(self, socket: WebSocket, find: FindRun) -> None:
         self._socket = socket
@@ -227,7 +237,7 @@ class _Connection:
         )
 
     async def _send(self, kind: str, **content: Any) -> None:
-        # json and not orjson: it escapes lone surrogates, which a model may well utter.
+        # Use json instead of orjson: json escapes lone surrogates, which can occur in model replies.
         await self._socket.send_text(json.dumps({"type": kind, **content}, separators=(",", ":"), default=str))
 
 
@@ -236,7 +246,10 @@ def _document(document: DocumentText) -> Json:
 
 
 def _cursors(raw: Any, focus: str | None) -> dict[int, Cursor]:
-    """Return the cursors of the debate in focus from ``{"DOC/turn": [attempt, offset]}``; a number is an offset."""
+    """Return the cursors of the debate in focus from ``{"DOC/turn": [attempt, offset]}``.
+
+    A single number is an offset.
+    """
     cursors: dict[int, Cursor] = {}
     for name, value in _items(raw):
         document, _, turn = name.rpartition("/")

@@ -1,10 +1,10 @@
-"""The HTTP API of Review: parts of the queue, a document, and review actions.
+"""HTTP API of Review: the queue, documents and review actions.
 
 ``POST /moot/review`` takes one JSON object, ``{"run", "actor", "ask": ...}`` or ``{"run", "actor", "acts": [...]}``,
-and returns one. No script run is needed, so an action is committed and confirmed within hundredths of a second. Access
-control is that of the live route: Host, Origin, and the cookie or the page's ticket. An action with a user error is
-answered by ``problem`` and ``remedy`` and does not block others. Each action has an idempotency key (``once``); the
-browser repeats the action until it gets an answer.
+and returns one JSON object. It needs no script run, so an action is committed and confirmed within hundredths of a
+second. Access control is the same as for the live route: Host, Origin, and the cookie or the page's ticket. An action
+with a user error returns ``problem`` and ``remedy`` and does not block other actions. Each action has an idempotency
+key (``once``). The browser repeats an action until the server answers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from core.services.session import ProjectSession
 
 REVIEW = "/moot/review"
 LONGEST = 262_144
-"""Maximum bytes of a request."""
+"""Maximum size of a request in bytes."""
 SHOWN = 60
 """Maximum number of documents whose grid cells are returned at once."""
 
@@ -52,7 +52,7 @@ def routes(find: Find, access: Access) -> list[BaseRoute]:
             told = await run_in_threadpool(_answer, find, message)
         except (ValueError, TypeError, KeyError, RecursionError):
             return PlainTextResponse("Not a message of this protocol.", 400)
-        # json and not orjson: it escapes lone surrogates.
+        # Use json instead of orjson: json escapes lone surrogates.
         return Response(json.dumps(told, separators=(",", ":"), default=str), media_type="application/json")
 
     return [Route(REVIEW, answer, methods=["POST"])]
@@ -110,7 +110,7 @@ def _asked(session: ProjectSession, run: RunRow, message: Json, actor: str) -> J
 
 
 def _done(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
-    """Do one action and return the saved documents, or the user error."""
+    """Apply one action and return the saved documents or the user error."""
     seconds = message.get("seconds")
     info = review.ActionInfo(None if seconds is None else float(seconds), _text(message["once"])[:80])
     try:
@@ -159,13 +159,14 @@ def _text(value: Any) -> str:
 
 
 WORDS = 240
-"""Characters of a text in a grid row."""
+"""Maximum number of characters of a text in a grid row."""
 
 
 def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float | None = None) -> dict[str, Any]:
-    """Return the cells of one document: ``v_ITEM`` the value, ``m_ITEM`` its marks, ``r_ROLE`` the role's labels.
+    """Return the grid cells of one document.
 
-    ``read`` is the time of reading (Unix seconds, now by default).
+    ``v_ITEM`` is the value of an item, ``m_ITEM`` its marks, and ``r_ROLE`` the labels of a role. ``read`` is the time
+    of reading in Unix seconds (default: now).
     """
     cells: dict[str, Any] = {
         "_id": row.document_id,
@@ -190,13 +191,13 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
 
 
 def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
-    """Return the roles with a value in some of these rows, or all roles when none has one."""
+    """Return the roles with a value in at least one row, or all roles if there are none."""
     heard = {role for row in rows for role, said in row.roles.items() if said}
     return {role: title for role, title in roles.items() if not heard or role in heard}
 
 
 def audit(row: ReviewRow) -> bool:
-    """Return True when the document is a random audit."""
+    """Return True if the document is a random audit."""
     return row.draw is not None and row.draw.how == "audit"
 
 
@@ -215,13 +216,17 @@ def _grid_rows_text(value: Value | None) -> str:
         case bool():
             return "1" if value else "0"
         case float():
-            return f"{value:.2f}".rstrip("0").rstrip(".")  # a mean of several
+            return f"{value:.2f}".rstrip("0").rstrip(".")  # a mean of several ratings
         case _:
             return str(value)
 
 
 def _squares(said: Mapping[str, Value | None], codebook: Codebook) -> str:
-    """Return one character for each label: 1 present, 0 absent, ? missing; ``=`` and text for choices and ratings."""
+    """Return the values of a document as compact text.
+
+    Multiple labels have one character per label: 1 present, 0 absent, ? missing. Choices and ratings are text after
+    ``=``.
+    """
     if codebook.kind == "choice":
         chosen = said.get(codebook.items[0])
         return "=" + next((label.name for label in codebook.labels if label.id == chosen), "?")

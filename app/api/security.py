@@ -1,10 +1,10 @@
-"""Access control of the studio's own routes, and a middleware that protects every route.
+"""Access control of the studio's routes, and a middleware that protects all routes.
 
-Three checks, each against another attacker. ``Host`` must name this machine (DNS rebinding). ``Origin`` must be the
-address of the studio (other web sites). The cookie must hold the start-up token (other accounts of this machine, which
-can reach the port). The token is only in the address that is printed or opened at the start; ``/moot/enter`` turns it
-into an HttpOnly cookie. Cookies ignore ports, so the cookie's name contains the port: two studios on one machine do
-not log each other out.
+There are three checks, each against a different attacker. ``Host`` must name this machine (DNS rebinding). ``Origin``
+must be the address of the studio (other web sites). The cookie must contain the start-up token (other accounts on this
+machine, which can reach the port). The token is only in the address that is printed or opened at the start.
+``/moot/enter`` exchanges the token for an HttpOnly cookie. Cookies ignore ports, so the cookie's name contains the
+port. Two studios on one machine therefore do not log each other out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POLICY_VIOLATION = 1008
 
 
 class Access:
-    """The start-up token and the checks of the studio's own routes."""
+    """Start-up token and the access checks of the studio's routes."""
 
     def __init__(self, token: str | None = None) -> None:
         self.token = token or secrets.token_urlsafe(24)
@@ -40,18 +40,19 @@ class Access:
 
     @property
     def ticket(self) -> str:
-        """A proof for the live and review routes that a page served by this process carries, instead of the cookie.
+        """Proof for the live and review routes that can replace the cookie.
 
-        With it the plain address works, too. It grants nothing else, and the token cannot be derived from it.
+        Pages served by this process contain the ticket, so the plain address works, too. The ticket grants nothing
+        else, and the token cannot be derived from it.
         """
         return hmac.new(self.token.encode(), b"live", "sha256").hexdigest()
 
     def is_token(self, token: str) -> bool:
-        """Return whether this is the token, in constant time."""
+        """Return True if this is the token, in constant time."""
         return hmac.compare_digest(token.encode(), self.token.encode())
 
     def refusal(self, headers: Headers, cookies: Mapping[str, str], ticket: str = "") -> str:
-        """Return the failed check of a request (host, origin or token); empty for a request that is allowed."""
+        """Return the failed check of a request (host, origin or token), or an empty string if it is allowed."""
         host = headers.get("host", "")
         if not is_local(host):
             return "host"
@@ -65,7 +66,7 @@ class Access:
 
 
 def is_local(host: str) -> bool:
-    """Return whether a Host header names this machine, with any port."""
+    """Return True if a Host header names this machine, with any port."""
     name, colon, port = host.rpartition(":")
     if not colon or not port.isdigit():
         name = host
@@ -73,7 +74,7 @@ def is_local(host: str) -> bool:
 
 
 def cookie_name(host: str) -> str:
-    """Return the name of the cookie at an address: ``moot_token`` and the port."""
+    """Return the cookie name for a host: ``moot_token`` and the port."""
     port = host.rpartition(":")[2]
     return f"moot_token_{port}" if port.isdigit() else "moot_token"
 
@@ -93,10 +94,10 @@ def routes(access: Access) -> list[BaseRoute]:
 
 
 class Guard:
-    """Middleware around all routes, Streamlit's own included.
+    """Middleware for all routes, including Streamlit's.
 
-    It refuses foreign hosts. Its headers keep the page from loading or sending anything elsewhere, even if a document
-    were rendered as markup by mistake.
+    It refuses foreign hosts. Its headers keep the page from loading or sending data elsewhere, even if a document were
+    rendered as markup by mistake.
     """
 
     POLICY = (

@@ -1,4 +1,4 @@
-"""The Codebook page: label definitions, the resulting prompts, and keyword matches in the data."""
+"""Codebook page: label definitions, the resulting prompts, and keyword matches in the data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTE = "codebook-note"
 
 
 def main() -> None:
-    """Draw the screen."""
+    """Draw the page."""
     session = context.require_project()
     standing = codebooks.standing(session)
     fields = Fields(session)
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def top(session: ProjectSession, standing: CodebookStatus) -> None:
-    """The head of the page: where the draft stands, save, discard, files."""
+    """Draw the page header: draft status, save, discard, compare and files."""
     book = standing.codebook
     number = standing.next_version
     if standing.dirty:
@@ -87,14 +87,14 @@ def top(session: ProjectSession, standing: CodebookStatus) -> None:
 
 
 def discard(session: ProjectSession) -> None:
-    """Back to the saved version."""
+    """Discard the draft and restore the saved version."""
     codebooks.discard(session)
     CodebookState.rejected.reset()
 
 
 @st.dialog("Changes", width="large")
 def compare(session: ProjectSession) -> None:
-    """Two versions side by side."""
+    """Draw the dialog that compares two versions."""
     standing = codebooks.standing(session)
 
     def restore(number: int) -> None:
@@ -110,7 +110,7 @@ def compare(session: ProjectSession) -> None:
 
 
 def files(session: ProjectSession, book: Codebook) -> None:
-    """Export and import."""
+    """Draw the export and import of YAML files."""
     st.download_button(
         "Export YAML",
         codebooks.to_yaml(book),
@@ -143,7 +143,7 @@ def bring(session: ProjectSession, book: Codebook | None) -> None:
 
 
 def labels(session: ProjectSession, fields: Fields, standing: CodebookStatus) -> Label | None:
-    """The list of labels; gives the one that is edited."""
+    """Draw the list of labels and return the edited label, or None."""
     book = standing.codebook
     by_id = {label.id: label for label in book.labels}
     picked = state.codebook.label
@@ -167,7 +167,7 @@ def labels(session: ProjectSession, fields: Fields, standing: CodebookStatus) ->
 
 
 def add_label(fields: Fields) -> None:
-    """One more label, and turn to it."""
+    """Add a label and select it."""
 
     def edit(book: Codebook) -> Codebook:
         grown, label_id = codebooks.add_label(book)
@@ -178,7 +178,7 @@ def add_label(fields: Fields) -> None:
 
 
 def whole(fields: Fields, standing: CodebookStatus) -> None:
-    """What concerns all labels."""
+    """Draw the settings that all labels share."""
     book = standing.codebook
     with panel("All labels", key="whole"):
         st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
@@ -201,12 +201,12 @@ def whole(fields: Fields, standing: CodebookStatus) -> None:
 
 
 def part(name: str) -> label_editor.Edit:
-    """An edit of the whole codebook."""
+    """Return an edit of an attribute of the whole codebook."""
     return lambda book, typed: codebooks.change(book, **{name: typed})
 
 
 def scale(end: str) -> label_editor.Edit:
-    """An edit of one end of the scale."""
+    """Return an edit of one end of the rating scale, ``min`` or ``max``."""
 
     def edit(book: Codebook, typed: int | None) -> Codebook:
         now = book.scale.model_dump() if book.scale is not None else {}
@@ -216,7 +216,7 @@ def scale(end: str) -> label_editor.Edit:
 
 
 def history(session: ProjectSession, standing: CodebookStatus) -> None:
-    """The versions, and a note for the next one."""
+    """Draw the versions, and a note for the next version."""
     with panel("Versions", key="versions"):
         changed = standing.count
         draft = f"{changed} change{'' if changed == 1 else 's'}" if standing.dirty else ""
@@ -225,11 +225,11 @@ def history(session: ProjectSession, standing: CodebookStatus) -> None:
             st.text_input(f"Note for v{standing.next_version}", key=NOTE, placeholder="Summary of the changes")
 
 
-# -- the middle
+# -- the middle column
 
 
 def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, label: Label) -> None:
-    """The label that is edited."""
+    """Draw the editor of a label, with its keyword matches and warnings."""
     book = standing.codebook
     first = codebooks.since(codebooks.history(session), label.id)
     with st.container(border=True, key="editor", gap="small"):
@@ -274,11 +274,11 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
             )
 
 
-# -- the right
+# -- the right column
 
 
 def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
-    """What each role is sent on a document."""
+    """Draw the prompts that each role gets for a document."""
     book = standing.codebook
     total = session.store.documents.count()
     saved = standing.saved.codebook if standing.saved is not None and standing.dirty else None
@@ -321,11 +321,11 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
             st.html(f'<div class="moot-why">{escape(words)}</div>')
 
 
-# -- the beginning
+# -- a new codebook
 
 
 def start(session: ProjectSession, fields: Fields) -> None:
-    """Nothing to look for yet: templates, a file, or an empty one."""
+    """Draw the start of a codebook: templates, a first label, a file, or gold columns."""
     header("Codebook", "define the labels")
     left, right = st.columns((2.2, 1), gap="large")
     with left:
@@ -357,7 +357,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
 
 
 def use(fields: Fields, book: Codebook) -> None:
-    """Take a template as the draft."""
+    """Save a template as the draft."""
     fields.do(lambda _: book)
     state.set_notice("ok", f"{book.name} is now the draft", "Edit it, then save it as v1.")
 

@@ -1,4 +1,4 @@
-"""The lab's own components: an editor of templates, two texts compared, what a change did, versions, a debate."""
+"""Components of the Lab: template editor, text diff, trial results, version history and transcript."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Callback = Callable[[], None]
 
 
 def _ignore() -> None:
-    """Components give a trigger back only when they have a callback for it."""
+    """Do nothing. Components report a trigger only if they have a callback for it."""
 
 
 def template_editor(
@@ -38,11 +38,10 @@ def template_editor(
     on_text: Callback = _ignore,
     on_go: Callback = _ignore,
 ) -> None:
-    """An editor of a template with line numbers, variables in colour and problems at their lines.
+    """Draw the editor of a template, with line numbers, coloured variables and problems at their lines.
 
-    What was typed is in ``st.session_state[key]["text"]`` as ``{life, text}`` when typing has rested. ``text`` is taken
-    only when ``life`` is another than before, so that nothing that is being typed is overwritten. ``on_go`` is called
-    for Ctrl+Enter.
+    When typing pauses, ``st.session_state[key]["text"]`` contains ``{life, text}``. The editor loads ``text`` only if
+    ``life`` has changed, so that no input is overwritten. Ctrl+Enter calls ``on_go``.
     """
     _TEMPLATE(
         key=key,
@@ -53,7 +52,7 @@ def template_editor(
 
 
 def text_diff(lines: Sequence[Line], *, key: str) -> None:
-    """Two texts with the line numbers of both, changed words marked."""
+    """Draw the diff of two texts, with the line numbers of both and changed words marked."""
     _TEXTDIFF(key=key, data={"lines": [asdict(line) for line in lines], "height": 470})
 
 
@@ -70,7 +69,10 @@ def outcome(
     key: str,
     on_document: Callback = _ignore,
 ) -> None:
-    """What a change did. ``words`` are the first words of each document; without ``rows`` only the scores are shown."""
+    """Draw the results of a trial.
+
+    ``words`` are the first words of each document. Without ``rows``, only the scores are shown.
+    """
     _OUTCOME(
         key=key,
         data={
@@ -123,7 +125,7 @@ def history(
     on_open: Callback = _ignore,
     on_promote: Callback = _ignore,
 ) -> None:
-    """The versions as a tree with scores, cost, notes and the runs that cite them; ``opened`` is the editor's."""
+    """Draw the versions as a tree with scores, cost, notes and runs. ``opened`` is the version in the editor."""
     _HISTORY(
         key=key,
         data={
@@ -171,8 +173,10 @@ def transcript(
     key: str,
     on_ended: Callback = _ignore,
 ) -> None:
-    """The debate of a run (a name that ``app.context.live_name`` gave) on one document: word by word while it is held.
-    ``on_ended`` is called when the run comes to rest."""
+    """Draw the debate of a run on one document, streamed while the debate is active.
+
+    ``run`` is a name from ``app.context.live_name``. ``on_ended`` is called when the run ends.
+    """
     _TRANSCRIPT(
         key=key,
         data={

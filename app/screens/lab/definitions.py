@@ -1,4 +1,4 @@
-"""The left side of the Lab for definitions: a label's words, what errors and models suggest, the versions."""
+"""Left side of the Lab for definitions: label fields, suggestions and versions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSIONS = "lab-versions-definitions"
 
 
 def definitions(session: ProjectSession, plan: Plan) -> None:
-    """Draw it."""
+    """Draw the definitions panel."""
     now = codebooks.standing(session)
     count = now.count
     told = f"v{now.saved.version if now.saved else 0}"
@@ -93,7 +93,7 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
 
 
 def promote_button(session: ProjectSession) -> None:
-    """Save the draft as the version that new runs use."""
+    """Draw the button that saves the draft as the version for new runs."""
     now = codebooks.standing(session)
     name = f"draft as v{now.next_version}" if now.dirty else f"v{now.saved.version if now.saved else 0}"
     st.button(
@@ -131,7 +131,7 @@ def _restore(session: ProjectSession, trigger: str) -> None:
 
 
 def document(session: ProjectSession, before: RunRow, after: RunRow, shown: Document) -> None:
-    """A document with the evidence of the later debate and what is known to be right."""
+    """Draw a document with the evidence of the later debate and its gold labels."""
     run = after if review.load_record(session, after, shown.id) is not None else before
     known = review.load_record(session, run, shown.id)
     evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []

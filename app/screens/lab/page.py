@@ -1,4 +1,4 @@
-"""Lab: change a word of a prompt or a definition, and see what it does."""
+"""Lab page: change a prompt or a definition and test the effect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIZES = {size: f"Sample: {size}, stratified" for size in samples.SIZES}
 
 
 def main() -> None:
-    """Draw the screen."""
+    """Draw the page."""
     session = context.require_project()
     if not begun(session):
         return
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def begun(session: ProjectSession) -> bool:
-    """Whether there is something to try anything on; else the page says what is missing."""
+    """Return True if changes can be tested. Otherwise draw the missing step."""
     if not session.store.documents.count():
         missing = (
             "No documents yet",
@@ -76,7 +76,7 @@ def begun(session: ProjectSession) -> bool:
 
 
 def plan_of(session: ProjectSession) -> Plan:
-    """The project's plan with the protocol that is looked at here."""
+    """Return the project's plan with the protocol of the Lab."""
     plan = planning.load_plan(session)
     book = codebooks.current(session)
     wanted = state.lab.protocol or state.lab.run_protocol or plan.protocol
@@ -85,12 +85,12 @@ def plan_of(session: ProjectSession) -> Plan:
 
 
 def instant(plan: Plan) -> bool:
-    """Whether a try costs nothing and takes no time: the built-in model alone sits there."""
+    """Return True if a test is free and immediate, because all roles use the built-in model."""
     return all(role_model.connection == BUILTIN for role_model in (plan.default_model, *plan.role_models.values()))
 
 
 def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
-    """Whether there is a change that could be tried."""
+    """Return True if there is a change that can be tested."""
     if slot is None:
         return codebooks.standing(session).dirty and not state.lab.problem
     now = templates.template_status(session, slot, plan.protocol)
@@ -98,7 +98,7 @@ def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
 
 
 def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
-    """Try the change on the sample and turn to the trial; what cannot be tried is said on top."""
+    """Test the change on the sample and show the trial. Errors are shown at the top, unless ``quietly`` is set."""
     LabState.problem.reset()
     try:
         change = trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
@@ -106,7 +106,7 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
         sample = samples.project_sample(session, size, state.lab.seed)
         news = state.lab.is_new_trial(f"{change.key} {size}")
         if quietly and (change.unchanged or not news):
-            return  # what is shown meanwhile (one document, a look at the held-out split) stays
+            return  # keep the current view (one document, or the held-out score)
         trial = trials.start_trial(session, change, sample)
         state.lab.show_trial(change.subject, trial.trial)
         if instant(plan):
@@ -117,7 +117,7 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
 
 
 def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    """The head: what is edited, on how many documents it is tried, and the buttons that try it."""
+    """Draw the page header: subject, protocol, sample and test buttons."""
     card = protocols.find(plan.protocol)
     book = codebooks.current(session)
     able = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
@@ -145,7 +145,7 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 
 def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    """One document, live, beside what was said before."""
+    """Draw the live test of one document beside its previous result."""
     st.html('<div class="moot-line">Watch one document live, beside its result before the change.</div>')
     count = samples.count_visible(session)
     if not count:
@@ -171,7 +171,7 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 
 def open_run(session: ProjectSession) -> None:
-    """Put the prompts of a run into the editor."""
+    """Draw the form that loads the prompts of a run into the editor."""
     known = {row.run_id: row for row in reversed(session.store.runs.all())}
     if not known:
         st.html('<div class="moot-line q">No runs yet.</div>')
@@ -195,7 +195,7 @@ def open_run(session: ProjectSession) -> None:
 
 
 def subjects(slots: tuple[Slot, ...]) -> None:
-    """What can be edited: the roles' prompts, the definitions, and the texts that all prompts share."""
+    """Draw the choice of the subject: prompts of roles, definitions, and shared prompt parts."""
     own = {slot.slot: slot.title for slot in slots if not slot.shared}
     shared = {slot.slot: slot.title for slot in slots if slot.shared}
     names = {trials.DEFINITIONS: "Definitions", **own}

@@ -1,4 +1,4 @@
-"""The left side of the Lab for a prompt: editor, comparison, what a role is sent, the versions, and saving."""
+"""Left side of the Lab for a prompt: editor, diff, rendered prompt, versions and saving."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 
 def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> None:
-    """Draw it. ``go`` tries the draft: Ctrl+Enter in the editor."""
+    """Draw the prompt panel. ``go`` tests the draft and is called for Ctrl+Enter in the editor."""
     now = templates.template_status(session, slot, plan.protocol)
     lines = diff.compare_lines(now.base.text, now.text)
     added, removed = diff.counts(lines)
@@ -57,7 +57,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
 
 
 def document_words(session: ProjectSession, document_id: str) -> str:
-    """A document in a line, escaped."""
+    """Return a document's id and beginning as one line, escaped."""
     document = session.store.documents.get(document_id)
     words = " ".join(document.text[:300].split())[:120] if document else ""
     return f"{escape(document_id)}: {escape(words)}"
@@ -199,7 +199,10 @@ def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 
 
 def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version | None:
-    """Keep the draft as a version; what is wrong with it is said on top."""
+    """Save the draft as a version and return the version.
+
+    For an invalid draft, set an error notice and return None.
+    """
     try:
         version = templates.save_version(session, slot, plan.protocol, state.lab.note)
     except MootError as error:
@@ -234,7 +237,7 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 
 
 def promote(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
-    """Have new runs use a version."""
+    """Make a version the default for new runs."""
     templates.promote_version(session, version)
     state.lab.replace_editor_text()
     state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")

@@ -1,4 +1,4 @@
-"""The right side of the Lab: what a change did, from the counts down to the debates, the held-out split, promoting."""
+"""Right side of the Lab: trial results, debates, held-out split and promotion."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ from core.services.templates import Slot
 
 TRIED = "lab-outcome"
 USUAL = 20
-"""Documents that a change is tried on until a person says otherwise."""
+"""Default number of documents in a test sample."""
 WORDS = 200
 
 
 def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: bool) -> None:
-    """Draw what the trial that is shown did, and what can be done about it; unless a try is ``instant``, also what the
-    next one would cost."""
+    """Draw the results of the shown trial and its actions.
+
+    Unless tests are ``instant``, also draw the estimated cost of the next test.
+    """
     subject = trying.DEFINITIONS if slot is None else slot.slot
     trial = _shown(session, subject)
     price = None if instant else _forecast(session, plan, slot)
@@ -60,7 +62,10 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
 
 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
-    """What trying the change that waits would ask and cost; empty when none waits or it cannot be tried."""
+    """Return the estimated calls and cost of testing the current change.
+
+    Empty if there is no change, it was tested already, or it cannot be tested.
+    """
     try:
         change = trying.definition_change(session, plan) if slot is None else trying.prompt_change(session, slot, plan)
         sample = samples.project_sample(session, (state.lab.sample_size or USUAL), state.lab.seed)
@@ -68,7 +73,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
             return ""
         told = forecast_trial(session, change, sample)
     except MootError:
-        return ""  # the editor says what is wrong
+        return ""  # the editor shows the error
     return f"at most {told.calls:,} calls, {format_price(told.cost_usd)}; {told.reused:,} replies reused"
 
 
@@ -97,7 +102,7 @@ def _cost(tried: TrialStatus) -> str:
 
 @st.fragment(run_every=0.5)
 def _moving(session: ProjectSession, trial: Trial) -> None:
-    """How far a trial has come. The page is drawn anew when it ends."""
+    """Draw the progress of a trial. Rerun the page when the trial ends."""
     if not trying.is_trial_active(session, trial):
         st.rerun()
     tried = trying.trial_status(session, trial)
@@ -177,7 +182,7 @@ def _why(tried: TrialStatus) -> None:
 
 
 def _debates(session: ProjectSession, trial: Trial) -> None:
-    """Both debates on the document that is picked, side by side."""
+    """Draw both debates on the selected document side by side."""
     document_id = state.lab.document
     if trial.held_out or document_id is None or document_id not in trial.sample["strata"]:
         return
@@ -211,7 +216,7 @@ def _transcript(session: ProjectSession, run: RunRow, document_id: str, name: st
     )  # fmt: skip
 
 
-# -- the guard and the default
+# -- the held-out split and the default
 
 
 def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:

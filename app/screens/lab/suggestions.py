@@ -1,4 +1,4 @@
-"""What errors and a model suggest for a definition, each to be taken or left."""
+"""Suggestions for definitions, from errors and from a model. The user accepts or dismisses each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = {
 
 
 def suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> None:
-    """Draw them: those mined from errors, and below what a model proposes for one label."""
+    """Draw the suggestions from errors, and below them a model's rewrite of one label."""
     heading("From the errors")
     run_id = _errors_of(session)
     found = suggesting.suggest_changes(session, run_id)
@@ -45,7 +45,7 @@ def suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> Non
 
 
 def _errors_of(session: ProjectSession) -> str | None:
-    """The run whose errors count, one that was opened here or is chosen now; None for the latest try or run."""
+    """Draw the choice of the run whose errors are used. Returns None for the latest trial or run."""
     known = {row.run_id: row for row in reversed(session.store.runs.all()) if row.verdicts}
     if not known:
         return None

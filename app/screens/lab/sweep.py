@@ -1,4 +1,4 @@
-"""Sweeps on the Lab page: set one up, watch it, read the ranking."""
+"""Sweeps on the Lab page: setup, progress and ranking."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres
 
 
 def sweeps(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
-    """Draw the part of the page below what was tried."""
+    """Draw the sweeps, below the results of trials."""
     rows = session.store.lab.sweeps()
     moving = any(is_sweep_active(session, row.sweep) for row in rows)
     with st.expander("Sweep: compare many versions, models or parameters", expanded=moving):
@@ -99,7 +99,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
 
 
 def _params(plan: Plan) -> dict[str, list[Any]]:
-    """The values of the protocol's parameters that are crossed."""
+    """Draw the parameters to vary and return their values by parameter name."""
     card = protocols.find(plan.protocol)
     known = {param.name: param for param in card.params if not param.hidden}
     chosen: dict[str, list[Any]] = {}
@@ -121,7 +121,7 @@ def _params(plan: Plan) -> dict[str, list[Any]]:
 
 
 def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
-    """The latest sweep: where it stands, and its ranking."""
+    """Draw the status and the ranking of a sweep."""
     moving = is_sweep_active(session, sweep)
     if moved and not moving:
         st.rerun()
@@ -170,7 +170,7 @@ def _ranking(places: Sequence[RankedCell]) -> None:
 
 
 def _varied(places: Sequence[RankedCell]) -> list[str]:
-    """What differs between the cells: slots, the seat, parameters."""
+    """Return the names of the settings that differ between cells: slots, the model and parameters."""
     told = [_values(place) for place in places]
     names = list(told[0]) if told else []
     return [name for name in names if len({one[name] for one in told}) > 1]

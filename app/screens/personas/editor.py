@@ -1,4 +1,4 @@
-"""The parts of the Personas screen: the fields of one persona, its evidence, versions and costs."""
+"""Parts of the Personas page: the fields of a persona, its evidence, versions and costs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FIELDS = (
     ("relationships", "Relationships", "Relationships with other stakeholders."),
 )
 AROUND = 160
-"""Characters of a source shown on either side of a quotation."""
+"""Number of characters of the source shown on either side of a quotation."""
 
 
 def keep(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> None:
-    """Keep an edited cast as the draft; what cannot be kept is said on top of the page."""
+    """Apply an edit to the persona set and save it as the draft. Errors are shown at the top of the page."""
     try:
         personas.keep(session, edit(personas.current(session)[0]))
     except MootError as error:
@@ -39,14 +39,14 @@ def keep(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> N
 
 
 def counted(cast: PersonaSet) -> str:
-    """How many there are, in words."""
+    """Return the number of personas and groups as text."""
     many = len(cast.members)
     groups = len(cast.groups)
     return f"{many} persona{'' if many == 1 else 's'} in {groups} group{'' if groups == 1 else 's'}"
 
 
 def fields(session: ProjectSession, persona: Persona) -> None:
-    """A field for each attribute; every change is kept at once."""
+    """Draw a field for each attribute. Every change is saved immediately."""
 
     def changed(part: str, key: str) -> None:
         typed = " ".join(str(st.session_state[key]).split())
@@ -69,7 +69,7 @@ def fields(session: ProjectSession, persona: Persona) -> None:
 
 
 def evidence(persona: Persona, sources: dict[str, str]) -> None:
-    """The quotations it stands on, each in its place in the source."""
+    """Draw the quotations behind a persona, each in its context in the source."""
     if not persona.evidence:
         st.html('<div class="moot-why">Nobody is quoted for it: it was written by hand.</div>')
         return
@@ -79,7 +79,7 @@ def evidence(persona: Persona, sources: dict[str, str]) -> None:
 
 
 def _quoted(quote: Quote, text: str) -> str:
-    """A quotation as html, all of it escaped; one that is not in its source is said to be so."""
+    """Return a quotation as escaped HTML. A quotation that is not in its source is marked."""
     where = escape(quote.source or "no source")
     if not quote.supported:
         return f'<div class="moot-line"><span class="bad">not in {where}</span> "{escape(quote.words)}"</div>'
@@ -94,7 +94,7 @@ def _quoted(quote: Quote, text: str) -> str:
 
 
 def version_rows(versions: Sequence[personas.PersonaSetVersion], most: int = 6) -> None:
-    """The newest versions in a small table."""
+    """Draw the latest versions as a small table."""
     rows = "".join(
         f'<div class="moot-version"><b>v{each.version}</b><span>{escape(each.note or counted(each.cast))}</span>'
         f"<time>{escape(when(each.at))}</time></div>"
@@ -108,7 +108,7 @@ def version_rows(versions: Sequence[personas.PersonaSetVersion], most: int = 6) 
 
 
 def cost_table(costs: Sequence[personas.GroupCost]) -> None:
-    """Turns, tokens and dollars of each group."""
+    """Draw turns, tokens and cost of each group."""
     rows = "".join(
         f'<div class="moot-version"><b>{one.turns:,}</b><span>{escape(one.name)}, {one.per_document:,.0f} tokens a '
         f"document</span><time>{one.tokens:,} tokens, {escape(format_price(one.cost_usd))}</time></div>"

@@ -1,4 +1,4 @@
-"""Personas: who sits on a panel, made out of documents or by hand, and which words they stand on."""
+"""Personas page: generate the personas of a panel from documents, or edit them by hand."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NO_SOURCES = (
     "stake is found in them, with what they look for and the words that say so."
 )
 AT_ONCE = 0.4
-"""Seconds that a page waits for personas which may be made before anybody looks."""
+"""Seconds that the page waits for personas that are nearly ready."""
 
 
 def main() -> None:
-    """Draw the screen."""
+    """Draw the page."""
     session = context.require_project()
     job = state.personas.job
     if job is not None and job.wait(AT_ONCE):
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSetVersion | None) -> None:
-    """The head of the page: where the draft stands, save, discard, files, and on to the run."""
+    """Draw the page header: draft status, save, discard, files, and the link to a run."""
     dirty = (saved is not None and saved.cast != current) or (
         saved is None and session.store.personas.draft() is not None
     )
@@ -98,11 +98,11 @@ def bring(session: ProjectSession) -> None:
     st.rerun()
 
 
-# -- where they come from
+# -- sources
 
 
 def sources(session: ProjectSession, job: personas.Job | None) -> None:
-    """The documents, and the button that makes personas out of them."""
+    """Draw the source documents and the form that generates personas from them."""
     kept = session.store.personas.sources()
     with panel("Sources", "statements of your stakeholders", key="persona-sources"):
         uploads = st.file_uploader(
@@ -136,7 +136,7 @@ def sources(session: ProjectSession, job: personas.Job | None) -> None:
 
 
 def making(session: ProjectSession) -> None:
-    """Who makes them, how many, and the button."""
+    """Draw the form that generates personas: model, number of groups, and the button."""
     book = codebooks.current(session)
     plan = planning.load_plan(session)
     role_models = (plan.default_model, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
@@ -172,14 +172,14 @@ def making(session: ProjectSession) -> None:
 
 @st.fragment(run_every=0.7)
 def follow(job: personas.Job) -> None:
-    """How far it is; leaving the page does not stop it."""
+    """Draw the progress of the generation. Leaving the page does not stop it."""
     if job.wait(0.0):
         st.rerun()
     st.progress(min(1.0, job.share), job.words)
 
 
 def ended(session: ProjectSession, job: personas.Job) -> None:
-    """What came of it becomes the draft."""
+    """Save the generated personas as the draft, or set an error notice, and rerun the page."""
     state.personas.job = None
     try:
         made = job.result()
@@ -193,7 +193,7 @@ def ended(session: ProjectSession, job: personas.Job) -> None:
 
 
 def whole(session: ProjectSession, current: PersonaSet) -> None:
-    """What concerns all of them."""
+    """Draw the task, which all personas share."""
     with panel("Task", "what the personas judge, and for whom", key="persona-task"):
         book = codebooks.current(session)
 
@@ -207,11 +207,11 @@ def whole(session: ProjectSession, current: PersonaSet) -> None:
         )  # fmt: skip
 
 
-# -- who they are
+# -- personas
 
 
 def groups(session: ProjectSession, current: PersonaSet) -> str:
-    """The groups with their personas; gives the name of the one that is edited."""
+    """Draw the groups with their personas and return the name of the edited persona."""
     names = [member.persona.name for member in current.members]
     chosen = state.personas.persona if state.personas.persona in names else names[0]
     for place, group in enumerate(current.groups):
@@ -246,7 +246,7 @@ def groups(session: ProjectSession, current: PersonaSet) -> str:
 
 
 def editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
-    """The persona that is edited, and the words it stands on."""
+    """Draw the edited persona and its evidence."""
     member = next(member for member in current.members if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
         with head, st.popover("", icon=":material/delete:", type="tertiary", help="Delete the persona"):
@@ -260,7 +260,7 @@ def editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
 
 
 def history(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSetVersion | None) -> None:
-    """The versions, a note for the next one, and what the last panel took."""
+    """Draw the versions, a note for the next version, and the cost of the last panel run."""
     versions = session.store.personas.history()
     if versions or saved is None:
         with panel("Versions", key="persona-versions"):

@@ -1,4 +1,4 @@
-"""Run: set a run up, start it, watch it, steer it."""
+"""Run page: set up, start, watch and control runs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from core.services.runs import comparison, control, costs, planning, preview, pr
 from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
 
-NEW = "new"  # what the picker holds while a new run is set up
+NEW = "new"  # option of the run picker while a new run is set up
 
 
 def run_selectbox(rows: list[RunRow], shown: str) -> None:
-    """The box with the runs of the project, the latest first."""
+    """Draw the select box of the project's runs, latest first."""
     if not rows:
         return
     by_id = {row.run_id: row for row in reversed(rows)}
@@ -57,7 +57,7 @@ def run_selectbox(rows: list[RunRow], shown: str) -> None:
 
 
 def shown_run(session: ProjectSession, rows: list[RunRow]) -> str:
-    """The run that the tab looks at: the chosen one, else what is under way, else the latest."""
+    """Return the id of the shown run: the selected run, else the active run, else the latest run."""
     wanted = state.run_id
     if wanted is not None and any(row.run_id == wanted for row in rows):
         return wanted
@@ -65,7 +65,7 @@ def shown_run(session: ProjectSession, rows: list[RunRow]) -> str:
 
 
 def source_name(session: ProjectSession) -> str:
-    """The file that the documents came from."""
+    """Return the name of the imported file or the number of files, empty for no file."""
     names = list(dict.fromkeys(made.file_name for made in session.store.documents.imports() if made.file_name))
     return names[0] if len(names) == 1 else f"{len(names)} files" if names else ""
 
@@ -74,7 +74,7 @@ def source_name(session: ProjectSession) -> str:
 
 
 def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
-    """What a run would do, its settings, and the buttons that start it."""
+    """Draw the setup of a run: a summary, the settings and the start buttons."""
     with header("Run", "new run" if rows else "first run", key="setup-header"):
         saved(state.models.plan_saved_at)
         run_selectbox(rows, NEW)
@@ -165,7 +165,7 @@ def setup_screen(session: ProjectSession, rows: list[RunRow]) -> None:
 
 
 def begin(session: ProjectSession, settings: Sequence[RunSettings], go: Callable[[], None]) -> None:
-    """Start runs, at once or after a yes where nobody knows what a model costs."""
+    """Start runs. If the price of a model is unknown, ask for confirmation first."""
     unpriced = tuple(dict.fromkeys(spec for each in settings for spec in prices.unpriced_models(session.models, each)))
     if unpriced:
         ask_first(unpriced, go)
@@ -174,7 +174,7 @@ def begin(session: ProjectSession, settings: Sequence[RunSettings], go: Callable
 
 
 def add_to_comparison(session: ProjectSession, plan: planning.Plan) -> None:
-    """Put the plan into the comparison."""
+    """Add the plan to the comparison."""
     try:
         comparison.add(session, plan)
     except UsageError as error:
@@ -182,7 +182,7 @@ def add_to_comparison(session: ProjectSession, plan: planning.Plan) -> None:
 
 
 def start_comparison(session: ProjectSession, members: comparison.Comparison, ids: Sequence[str]) -> None:
-    """Ask every seat of all members for one line; if all can be reached, queue a run of each."""
+    """Test each model of all members. If no test stops the start, queue a run for each member."""
     with st.spinner("Testing each model …"):
         probes = [
             probe
@@ -201,7 +201,7 @@ def start_comparison(session: ProjectSession, members: comparison.Comparison, id
 
 
 def start(session: ProjectSession, settings: RunSettings, plan: planning.Plan, ids: Sequence[str]) -> None:
-    """Ask each seat for one line; if all can be reached, make the runs and put them into the queue."""
+    """Test each model. If no test stops the start, create the runs and queue them."""
     with st.spinner("Testing each model …"):
         probes = planning.probe_all(settings, session.models, session.engine)
     state.run.probes = probes
@@ -230,12 +230,12 @@ def _who(known: Sequence[protocols.Role], roles: tuple[str, ...]) -> str:
 
 
 def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None:
-    """One run with its buttons and its board."""
+    """Draw a run with its buttons and its live board."""
     now = control.run_overview(session, run_id)
     run = now.run
 
     def act(action: Callable[..., None], **options: bool) -> None:
-        """Apply a control action to the run and report errors."""
+        """Apply a control action to the run and report user errors."""
         try:
             action(session, run_id, **options)
         except UsageError as error:
@@ -281,7 +281,7 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         saved_strip(run, costs.reused_replies(session, run_id), costs.adaptive_savings(session, run))
 
     def follow() -> None:
-        """When the run that is looked at ends and another begins, look at that one."""
+        """Show the next active run when the shown run is done."""
         others = [other for other in session.active_runs() if other != run_id]
         if others and session.state(run_id) == "done":
             state.select_run(others[0])
@@ -302,13 +302,13 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
 
 
 def set_up_rerun(run: RunRow) -> None:
-    """Open the form with this run's settings."""
+    """Open the setup with the settings of this run."""
     planning.save_plan(context.require_project(), rerun.plan_from_run(run))
     state.run.show_setup(True)
 
 
 def buttons(now: control.RunOverview, act: Callable[..., None], *, boxed: bool) -> None:
-    """What can be done with the run as it stands."""
+    """Draw the buttons that control a run, depending on its state."""
     run, state_now = now.run, now.state
     if state_now == "running":
         st.button(

@@ -1,4 +1,4 @@
-"""The form of a protocol's parameters, drawn from what its card declares."""
+"""Form of the parameters that a protocol declares."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from core.services.runs import planning
 from core.services.runs.planning import Plan
 
 OWN = ""
-"""What the box with the presets holds when none was chosen."""
+"""Option of the preset box for no preset."""
 
 
 def parameters(
     plan: Plan, card: ProtocolSpec, params: Params, codebook: Codebook, save: Callable[[Plan], None]
 ) -> None:
-    """One widget a parameter that matters now, and the presets; each change is given to ``save`` as a new plan.
+    """Draw a widget for each relevant parameter, and the presets.
 
-    ``params`` are the settled ones. A preset takes the place of what was chosen by hand.
+    Each change calls ``save`` with a new plan. ``params`` are the parsed parameters. Selecting a preset replaces
+    parameters that the user set.
     """
     if card.name == custom.NAME:
         _file(plan, save)
@@ -70,7 +71,7 @@ def parameters(
 
 
 def _file(plan: Plan, save: Callable[[Plan], None]) -> None:
-    """A protocol of one's own, as a YAML file; it is kept in the plan and frozen into the run."""
+    """Draw the upload of a custom protocol (YAML). The plan and the run store its text."""
 
     def taken() -> None:
         given = st.session_state["protocol-file"]

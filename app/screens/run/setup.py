@@ -1,4 +1,4 @@
-"""Setup of a run: settings, engine, error handling, estimate, prompts, warnings and the comparison."""
+"""Run setup: settings, engine, error handling, estimate, prompts, warnings and comparison."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 
 
 def driver(plan: Plan, save: Callable[[Plan], None]) -> None:
-    """The box that chooses, and a folder for files that are answered by hand; each change goes to ``save`` at once."""
+    """Draw the choice of the engine, and the folder for request files. Each change calls ``save``."""
 
     def change() -> None:
         save(replace(plan, engine=EngineSettings(name=st.session_state["run-engine"])))
@@ -65,7 +65,10 @@ PILOT = 10
 
 
 def ready(plan: Plan, codebook: Codebook, documents: int, pilot: Estimate, *, first: bool) -> int | None:
-    """Say what is ready and what a pilot costs; the number of documents of the button that was pressed, else None."""
+    """Draw the summary, the pilot's cost and the start buttons.
+
+    Returns the number of documents of the button that was pressed, else None.
+    """
     few = min(plan.limit or PILOT, documents)
     ready_for = f"{format_count(documents, 'document')}, {format_count(len(codebook.labels), 'label')} and "
     ready_for += format_count(len(pilot.roles), "role")
@@ -102,8 +105,11 @@ def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
 def settings(
     plan: Plan, codebook: Codebook, documents: int, save: Callable[[Plan], None], prepasses: Sequence[str] = ()
 ) -> None:
-    """The form of a run's settings; each change is given to ``save`` at once. Parameters chosen by hand go when the
-    protocol changes. UsageError for a plan whose parameters do not fit, after the form is drawn."""
+    """Draw the form of the run settings. Each change calls ``save``.
+
+    Changing the protocol drops the parameters that the user set. Raises UsageError, after drawing the form, if the
+    parameters of the plan are invalid.
+    """
 
     def keep(field: str, empty: Any) -> None:
         value = st.session_state[f"run-{field}"]
@@ -160,7 +166,7 @@ def settings(
 
 
 def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Callable[[Plan], None]) -> None:
-    """Whether only documents are taken that an earlier vote was not sure of."""
+    """Draw the choice between all documents and those that were ambiguous in a prepass run."""
     known = [*prepasses, *([plan.ambiguous] if plan.ambiguous and plan.ambiguous not in prepasses else [])]
 
     def keep() -> None:
@@ -189,7 +195,7 @@ def _protocol_words(card: ProtocolSpec, params: Params, codebook: Codebook) -> s
 
 
 def estimate_table(estimate: Estimate) -> None:
-    """Calls, tokens and dollars of each role, and what that stands on."""
+    """Draw calls, tokens and cost of each role, and the basis of the estimate."""
     rows = [
         f'<tr><td><span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span></td>'
         f'<td class="l">{escape(role.role_model.spec)}</td><td>{role.calls:,}</td>'
@@ -214,13 +220,13 @@ def estimate_table(estimate: Estimate) -> None:
 
 
 def codebook_words(codebook: Codebook, version: int) -> None:
-    """What is looked for."""
+    """Draw the version, name and labels of the codebook."""
     line(f"Codebook v{version}: {codebook.name}", "")
     tags(codebook.labels)
 
 
 def prompts(shown: Sequence[RequestPreview], document_id: str) -> None:
-    """The exact messages that each role would get on a document."""
+    """Draw the exact messages that each role gets for a document."""
     line(f"Document {document_id}. Brackets mark replies of other roles.", "q")
     for tab, sent in zip(st.tabs([sent.title for sent in shown]), shown, strict=True):
         with tab:
@@ -230,7 +236,7 @@ def prompts(shown: Sequence[RequestPreview], document_id: str) -> None:
 
 
 def usable_warnings(found: Sequence[str]) -> None:
-    """What a person should know before the start."""
+    """Draw the warnings before the start, if there are any."""
     if found:
         head = format_count(len(found), "warning")
         notice("warn", head, "\n".join(found))
@@ -240,7 +246,10 @@ def usable_warnings(found: Sequence[str]) -> None:
 def comparison_panel(
     shown: Comparison, few: int, remove: Callable[[int], None], clear: Callable[[], None]
 ) -> int | None:
-    """Draw the members; the number of documents of the button that was pressed, else None."""
+    """Draw the members of the comparison and its buttons.
+
+    Returns the number of documents of the button that was pressed, else None.
+    """
     heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
     for place, member in enumerate(shown.members):
         words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
@@ -298,7 +307,10 @@ ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
 
 
 def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
-    """The fields; nothing while only the built-in model sits, which takes any length and never falls silent."""
+    """Draw the error handling. Draws nothing if all roles use the built-in model.
+
+    The built-in model accepts any length and never times out.
+    """
     if all(
         role_model.connection == BUILTIN
         for role_model in (plan.default_model, *plan.for_protocol().role_models.values())
@@ -336,14 +348,14 @@ def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
 
 
 def long_documents(settings: RunSettings, found: Sequence[ContextOverflow]) -> None:
-    """Seats whose context the longest document may exceed."""
+    """Draw a warning for roles whose context the longest document may exceed."""
     if found:
         notice("warn", "Some documents may not fit", "\n".join(one.sentence(settings) for one in found))
 
 
 @st.dialog("Price unknown")
 def ask_first(specs: Sequence[str], start: Callable[[], None]) -> None:
-    """Ask whether to start although nobody said what these models cost; ``start`` is called on a yes."""
+    """Ask for confirmation if the price of a model is unknown, and call ``start`` after it."""
     names = ", ".join(specs)
     line(f"The price of {names} is unknown, so the cost cannot be estimated or limited.", "")
     line("You can enter a price on the Models page, under Your prices.", "q")

@@ -1,4 +1,4 @@
-"""A run under way or ended, around its board: title, buttons, the queue, and why it stands still."""
+"""Status of a run: title, badge, stop notice, queue and savings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Act = Callable[[], None]
 
 
 def badge(overview: RunOverview) -> tuple[str, Tone]:
-    """The word beside the title and its tone."""
+    """Return the text and the tone of the status badge."""
     if overview.pending_state is not None:
         return PENDING.get(overview.pending_state, overview.pending_state), "unres"
     if overview.stop_code == "interrupted":
@@ -35,7 +35,7 @@ def badge(overview: RunOverview) -> tuple[str, Tone]:
 
 
 def sub_line(overview: RunOverview, file_name: str) -> str:
-    """ "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
+    """Return the subtitle of a run, such as "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
     settings = overview.run.settings
     card = protocols.of(settings)
     title = card.name.upper() if len(card.name) <= 4 else card.title
@@ -57,8 +57,10 @@ def stop_notice(
     stop: Act,
     raise_to: Callable[[float], None],
 ) -> bool:
-    """The box that says why the run stands still, with what to do; whether there is one (a pause of one's own has
-    none: the board says so)."""
+    """Draw the reason why the run is not running, with the possible actions.
+
+    Returns True if a notice was drawn. A run that the user paused has no notice, because the board shows the pause.
+    """
     run = overview.run
     name = f"Run {run.run_id}"
     if overview.error is not None and overview.state == "failed":
@@ -132,7 +134,7 @@ def queue_strip(
     moving: str | None,
     watch: Callable[[str], None],
 ) -> None:
-    """The run that moves when another is shown, those that wait, each with a way out, and those that were held back."""
+    """Draw the active run (``moving``) if another run is shown, the queued runs, and the runs on hold."""
     if not rows and not held and moving is None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
@@ -159,12 +161,12 @@ def queue_strip(
 
 
 def run_words(run: RunRow) -> str:
-    """A run in the picker; without counts, which would be out of date while it moves."""
+    """Return a run's option in the picker, without counts that would be out of date while the run is active."""
     return f"{run.run_id}, {run.settings.protocol}, {run.documents:,}"
 
 
 def saved_strip(run: RunRow, store: FromStore, adaptive: AdaptiveSavings | None) -> None:
-    """One line for each kind of saving; nothing where there is none."""
+    """Draw one line for each kind of saving. Draws nothing if there are no savings."""
     lines = [line for line in (_adaptive(adaptive), _from_store(store), _cached(run)) if line]
     if lines:
         st.html("".join(f'<div class="moot-line q">{line}</div>' for line in lines))
