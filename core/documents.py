@@ -36,17 +36,17 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The first field, empty when there is none."""
+        """The first field, empty without fields."""
         return next(iter(self.fields.values()), "")
 
     @property
     def whole(self) -> str:
-        """All fields, each under its name when there are several."""
+        """All fields, each under its name if there are several."""
         if len(self.fields) == 1:
             return self.text
         return "\n".join(f"{name}: {text}" for name, text in self.fields.items())
 
 
 def storable(text: str) -> str:
-    """``text`` with lone surrogates replaced by U+FFFD and NUL characters removed, which the store refuses."""
+    """Return ``text`` without NUL characters and with U+FFFD for lone surrogates; the store refuses both."""
     return _LONE_SURROGATE.sub("\ufffd", text).replace("\x00", "")

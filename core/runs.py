@@ -107,9 +107,10 @@ class RoleModel(_Frozen):
 
 
 class EngineSettings(_Frozen):
-    """How a run's requests reach the models: ``live`` as streamed calls, ``batch`` as files of requests, one stage of
-    all debates at a time, ``ray`` on a Ray cluster. The engine does not change the requests, so engines share stored
-    replies.
+    """Engine of a run and its options.
+
+    ``live`` streams calls. ``batch`` writes files of requests, one stage of all debates at a time. ``ray`` uses a Ray
+    cluster. The engine does not change the requests, so engines share stored replies.
 
     ``batch_dir`` is a folder for files that are answered outside Moot; empty where the server has a Batch API. A batch
     run waits at most ``batch_wait`` seconds for a stage and then pauses (None: no limit with a Batch API, 0 with

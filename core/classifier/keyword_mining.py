@@ -1,9 +1,10 @@
-"""What errors have in common: the words that stand in documents a label was missed on, or wrongly given to. Pure.
+"""Words that are typical of documents with errors: a label was missed, or assigned wrongly. Pure.
 
-A word counts once a document. Its weight is the log-odds ratio of standing in an erring document to standing in one
-that the label was rightly withheld from (or given to), with one half added to each count (Haldane 1956, Annals of Human
-Genetics 20), over its standard error: a z-value. Words under ``LEAST_Z`` or in fewer than ``LEAST_DOCUMENTS`` erring
-documents are no cue; of a phrase and a word of it that stand in the same documents the phrase is kept.
+A word counts once per document. Its weight is a z-value: the log-odds ratio of its occurrence in documents with the
+error to its occurrence in documents where the label was rightly absent (or rightly assigned), divided by its standard
+error. One half is added to each count (Haldane 1956, Annals of Human Genetics 20). Words below ``LEAST_Z``, or in fewer
+than ``LEAST_DOCUMENTS`` documents with the error, are left out. If a phrase and one of its words occur in the same
+documents, the phrase is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A word or phrase of two: the erring documents that it stands in (by index), and how many of the others."""
+    """Word or two-word phrase: indices of the documents with the error that contain it, and the number of others."""
 
     words: str
     documents: tuple[int, ...]
@@ -37,8 +38,10 @@ class Cue:
 def cues(
     errors: Sequence[str], others: Sequence[str], *, most: int = 8, ignore: Collection[str] = ()
 ) -> tuple[Cue, ...]:
-    """The words that tell erring documents from others, the strongest first; none where there are too few errors. Words
-    in ``ignore``, function words and halves of contractions are passed over."""
+    """Return words that separate documents with errors from others, strongest first; empty with too few errors.
+
+    Words in ``ignore``, function words and parts of contractions are left out.
+    """
     if len(errors) < LEAST_DOCUMENTS:
         return ()
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
@@ -68,7 +71,7 @@ def cues(
 
 
 def sentence_with(text: str, words: str) -> str:
-    """The first sentence of a text in which the words stand, empty without one; long ones are cut around them."""
+    """Return the first sentence of a text that contains the words, empty without one; long sentences are shortened."""
     pattern = re.compile(r"\W+".join(map(re.escape, words.split())), re.IGNORECASE)
     for match in _SENTENCE.finditer(text):
         sentence = " ".join(match[0].split())

@@ -1,4 +1,4 @@
-"""Which decided documents a text reads like: nearest neighbours by the words and pairs of words they share."""
+"""Nearest labelled documents of a text, by the words and word pairs, or character n-grams or embeddings, they share."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from core.annotations import Precedent, Precedents
 from core.documents import Value
 
 ALIKE = 0.35
-"""Cosine similarity from which two texts count as alike: they share about a third of what is rare in both."""
+"""Minimum cosine similarity of similar texts: about a third of their rare words are in both."""
 _FEATURES = 2**18
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A decided document by its place, and the cosine similarity (0 to 1)."""
+    """Nearest labelled document by index, with the cosine similarity (0 to 1)."""
 
     place: int
     similarity: float
 
 
 class Neighbourhood:
-    """Decided documents, ready to be compared with others. Words that none of them has count as rare, so that a text
-    of which little is known is like none of them."""
+    """Labelled documents, indexed for comparison.
+
+    Words that none of the documents contains count as rare, so a text of mostly unknown words is similar to none.
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
@@ -39,7 +41,7 @@ class Neighbourhood:
         self._known = self._rare.fit_transform(self._words.transform(texts)).T.tocsc() if len(texts) else None
 
     def nearest(self, texts: Sequence[str], *, least: float = ALIKE) -> list[Neighbour | None]:
-        """For each text the decided document most like it, None where none is ``least`` alike. The same text counts."""
+        """Return the most similar labelled document of each text, None below ``least``. An equal text counts."""
         if self._known is None or not len(texts):
             return [None] * len(texts)
         alike = (self._rare.transform(self._words.transform(texts)) @ self._known).tocsr()
@@ -53,21 +55,21 @@ class Neighbourhood:
 
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
-"""``[text, dimension]``, one row a text."""
+"""Vectors ``[text, dimension]``, one row per text."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], Vectors]
-"""Texts to vectors; of any length, rows need not be normalised."""
+"""Function from texts to vectors; rows need not be normalised."""
 
 
 class Space(Protocol):
-    """Where texts are compared. Fitted on the texts that may be found."""
+    """Vector space in which texts are compared, fitted on the texts that can be found."""
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """``[text, fitted text]``: cosines, from -1 to 1; 0 for a text that has nothing to compare."""
+        """Return cosine similarities ``[text, fitted text]`` from -1 to 1; 0 for a text without features."""
 
 
 class CharacterSpace:
-    """Texts as their character 3- to 5-grams within words, weighed by TF-IDF: cosines from 0 to 1."""
+    """Vector space of character 3- to 5-grams within words, weighted by TF-IDF: cosines from 0 to 1."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -76,13 +78,13 @@ class CharacterSpace:
         self._fitted: Any = self._vectorizer.fit_transform([text if text.strip() else "." for text in texts])
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """See ``Space``."""
+        """Return cosine similarities as described for ``Space``."""
         found: Any = self._vectorizer.transform(texts) @ self._fitted.T
         return np.asarray(found.toarray(), dtype=np.float64)
 
 
 class EmbeddedSpace:
-    """Texts as whatever ``embed`` makes of them. Those asked about are embedded once each."""
+    """Vector space of the function ``embed``. Query texts are embedded once each."""
 
     def __init__(self, texts: Sequence[str], embed: Embed) -> None:
         self._embed = embed
@@ -90,7 +92,7 @@ class EmbeddedSpace:
         self._asked: dict[str, Vectors] = {}
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """See ``Space``."""
+        """Return cosine similarities as described for ``Space``."""
         new = list(dict.fromkeys(text for text in texts if text not in self._asked))
         if new:
             self._asked.update(zip(new, _normalised(self._embed(new)), strict=True))
@@ -99,10 +101,10 @@ class EmbeddedSpace:
 
 
 class Index:
-    """Labelled documents, to be found by likeness and value.
+    """Index of labelled documents by similarity and value.
 
-    ``embed`` None compares character n-grams. Of equally similar ones the earlier comes first, so that the same index
-    always gives the same answer.
+    Character n-grams are compared if ``embed`` is None. Equally similar documents keep their order, so the same index
+    always gives the same result.
     """
 
     def __init__(self, labelled: Iterable[Precedent], embed: Embed | None = None) -> None:
@@ -121,27 +123,27 @@ class Index:
 
     @property
     def values(self) -> tuple[tuple[str, Value], ...]:
-        """The (item, value) pairs that some document has, in order of appearance."""
+        """(item, value) pairs that occur, in order of appearance."""
         return tuple(self._having)
 
     def nearest(
         self, text: str, item: str, value: Value, k: int, exclude: Collection[str] = ()
     ) -> tuple[Precedent, ...]:
-        """The ``k`` documents most like ``text`` in which ``item`` has this value, the most similar first.
+        """Return the ``k`` documents most similar to ``text`` in which ``item`` has this value, most similar first.
 
-        ``exclude`` are ids that must not be found: the document itself, and the split that is evaluated. Fewer than
-        ``k`` where there are no more, none for ``k`` below 1.
+        ``exclude`` are ids that must not be found: the document itself, and the evaluated split. Fewer than ``k``
+        documents are returned if no more exist, none for ``k`` below 1.
         """
         return self._best(self._row(text), item, value, k, exclude)
 
     def shown(self, text: str, k: int, exclude: Collection[str] = ()) -> Precedents:
-        """The ``k`` nearest for every (item, value) that some document has; pairs that find none are left out."""
+        """Return the ``k`` nearest documents by (item, value) that occurs; pairs without a result are omitted."""
         row = self._row(text)
         found = {pair: self._best(row, *pair, k, exclude) for pair in self._having}
         return {pair: best for pair, best in found.items() if best}
 
     def similar(self, text: str, k: int, exclude: Collection[str] = ()) -> tuple[Precedent, ...]:
-        """The ``k`` most similar documents, whatever their values."""
+        """Return the ``k`` most similar documents, whatever their values."""
         return self._pick(self._row(text), range(len(self.labelled)), k, exclude)
 
     def _row(self, text: str) -> npt.NDArray[np.float64]:
@@ -163,7 +165,7 @@ class Index:
 def labelled(
     texts: Mapping[str, str], values: Mapping[str, Mapping[str, Value]], exclude: Collection[str] = ()
 ) -> tuple[Precedent, ...]:
-    """Precedents of the documents that have values, in the order of ``texts``; ``exclude`` are ids to leave out."""
+    """Return precedents for the documents with values, in the order of ``texts``; ``exclude`` are ids to leave out."""
     return tuple(Precedent(id, text, values[id]) for id, text in texts.items() if values.get(id) and id not in exclude)
 
 

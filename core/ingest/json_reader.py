@@ -1,4 +1,4 @@
-"""json and jsonl: objects become rows, the union of their keys the columns; nested values stay as they are."""
+"""json and jsonl reader: objects become rows, the union of their keys the columns; nested values stay unchanged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def parse_json(text: str) -> Any:
 
 
 def _rounded(value: Any) -> bool:
-    """Whether a number in it may be a whole one that orjson made a float because it has more than 64 bits."""
+    """Return True if the value may contain a whole number beyond 64 bits that orjson turned into a float."""
     for each in value.values() if type(value) is dict else value if type(value) is list else (value,):
         kind = type(each)
         if kind is float:
@@ -91,7 +91,7 @@ def _objects(lines: LineReader) -> Iterator[Element]:
 def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, progress: Progress | None = None) -> Table:
     """Read an array of objects, or an object that contains one (under ``data``, or as its only array of objects).
 
-    An element that is no object is rejected. InputError when the text is no JSON or holds no such array.
+    An element that is not an object is rejected. InputError if the text is not JSON or contains no such array.
     """
     stream.seek(0)
     text = stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")

@@ -45,7 +45,10 @@ class Mapping:
 
 
 def require_column(table: Table, name: str, what: str) -> str:
-    """``name`` if it is a column; UsageError with the nearest and all available ones if not. ``what`` says what for."""
+    """Return ``name`` if it is a column.
+
+    UsageError with the nearest and all available columns otherwise. ``what`` names the purpose of the column.
+    """
     if name in table.columns:
         return name
     folded = {column.casefold(): column for column in table.columns}
@@ -56,9 +59,9 @@ def require_column(table: Table, name: str, what: str) -> str:
 
 
 def check_mapping(table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
-    """UsageError if a column is missing, gold does not suit the codebook, or two columns claim the same gold.
+    """Raise UsageError if a column is missing, gold does not suit the codebook, or two columns claim the same gold.
 
-    Any gold is fine without a codebook.
+    Any gold is accepted without a codebook.
     """
     if not mapping.text.strip():
         raise UsageError("No text column is chosen.", f"Choose one of: {', '.join(table.columns[:50])}.")
@@ -94,7 +97,7 @@ def _check_claims(gold: tuple[GoldSource, ...]) -> None:
 
 
 def check_gold(source: GoldSource, codebook: Codebook) -> None:
-    """UsageError when a codebook of this kind cannot take the gold, or has no such label."""
+    """Raise UsageError if a codebook of this kind does not support the gold, or has no such label."""
     if (source.kind == "choice") != (codebook.kind == "choice") or (
         source.kind == "list" and codebook.kind == "rating"
     ):
@@ -225,7 +228,7 @@ def mapping_same_names(table: Table, codebook: Codebook) -> tuple[GoldSource, ..
 
 
 SAMPLE = 2_000
-"""Rows that are looked at, spread over the table."""
+"""Number of rows that are inspected, spread over the table."""
 
 _TEXT = re.compile(
     r"(?:^|[ _-])(?:text|texts|review|reviews|comment|body|content|sentence|document|message|abstract|description|"

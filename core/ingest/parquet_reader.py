@@ -1,4 +1,4 @@
-"""Parquet, a batch at a time."""
+"""Parquet reader that works in batches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BATCH = 16_384
 
 
 def read_parquet(stream: BinaryIO, *, name: str, progress: Progress | None = None) -> Table:
-    """All columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
+    """Return all columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
 
-    InputError when this is no Parquet file, is cut short, or has no rows.
+    InputError for a file that is not Parquet, is cut short, or has no rows.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

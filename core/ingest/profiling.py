@@ -37,10 +37,10 @@ class LengthSummary:
 
 @dataclass(frozen=True, slots=True)
 class GoldShare:
-    """The gold values of one rater for one item over all documents: ``present + absent + other + missing ==
-    documents``.
+    """Gold values of one rater for one item over all documents.
 
-    ``other`` counts values that are neither true nor false (ratings, choices); ``values`` has them one by one.
+    ``present + absent + other + missing == documents``. ``other`` counts values that are neither true nor false
+    (ratings, choices); ``values`` has them one by one.
     """
 
     item: str

@@ -1,4 +1,4 @@
-"""xlsx, xls and ods through calamine: one sheet, its first row that is not empty is the header."""
+"""xlsx, xls and ods reader based on calamine. It reads one sheet, whose first row that is not empty is the header."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ UNPACKED_LIMIT = 2 << 30
 def read_sheet(
     stream: BinaryIO, *, name: str, format: Format, sheet: str | None = None, progress: Progress | None = None
 ) -> Table:
-    """Read the named sheet, or the first visible one that is not empty. Rows without any value are skipped.
+    """Read the named sheet, or the first visible sheet that is not empty. Rows without any value are skipped.
 
-    Whole numbers come as int, dates in ISO form, formulas as their last value. UsageError lists the sheets when there
-    is none of that name; InputError when this is no workbook, is protected, or has no rows.
+    Whole numbers become int, dates ISO text, and formulas their last value. UsageError lists the sheets if none has
+    that name. InputError for a file that is not a workbook, is protected, or has no rows.
     """
     _check_size(stream, name)
     names, chosen, rows = _open(stream, name, sheet)

@@ -39,7 +39,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows that could be read, column by column, and the rows that could not.
+    """Rows that could be read, by column, and the rejected rows.
 
     ``read == len(table) + len(rejected)``: blank lines are not rows. A cell is a string in csv and tsv; elsewhere it
     may be a number, a bool, None, a list or a dict. No string in it holds a lone surrogate or NUL.
@@ -49,11 +49,11 @@ class Table:
     format: Format
     columns: tuple[str, ...]
     data: tuple[tuple[Any, ...], ...]
-    """One tuple a column, in the order of ``columns``."""
+    """One tuple per column, in the order of ``columns``."""
     line_numbers: tuple[int, ...]
-    """Where each kept row starts: the physical line of a csv or jsonl, the row of a sheet, else the record's number."""
+    """Position of each kept row: the physical line of a csv or jsonl, the row of a sheet, or the record number."""
     row_numbers: tuple[int, ...]
-    """Which row of data it is, from 1, rejected rows included, so that fixing a row does not renumber others."""
+    """Number of each kept row in the data, from 1. Rejected rows count: fixing a row does not renumber others."""
     read: int
     rejected: tuple[Rejected, ...] = ()
     encoding: str = ""
@@ -75,7 +75,7 @@ class Table:
             raise KeyError(name) from None
 
     def row(self, index: int) -> dict[str, Any]:
-        """One kept row by position, from 0."""
+        """Return one kept row by position, from 0."""
         return {name: cells[index] for name, cells in zip(self.columns, self.data, strict=True)}
 
     def head(self, count: int = 20) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ class Table:
 
 
 def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Usable column names and notes on what was changed.
+    """Return usable column names, and notes on the changes.
 
     White space is folded and trimmed, a blank name becomes ``column_N`` by its position from 1, and a repeated one
     gets ``_2``, ``_3`` and so on. The names are unique.
@@ -116,7 +116,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def check_width(count: int, name: str) -> None:
-    """InputError when a table is so wide that something else must be wrong."""
+    """Raise InputError if a table has too many columns to be plausible."""
     if count > MAX_COLUMNS:
         raise InputError(f"{name} has {count:,} columns; at most {MAX_COLUMNS:,} can be read.", "Check the delimiter.")
 
@@ -167,7 +167,7 @@ def clean_value(value: Any) -> Any:
 
 
 def clip(text: str, limit: int = RAW_LIMIT) -> str:
-    """``text``, cut with a word about its length when it is long."""
+    """Return ``text``, truncated with a note about its length if it is long."""
     text = text.rstrip("\r\n")
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 

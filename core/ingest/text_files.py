@@ -1,4 +1,4 @@
-"""Texts that personas are made from: txt and Markdown as they are, PDF page by page."""
+"""Reader of texts from which personas are made: txt and Markdown unchanged, PDF page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Personas of a panel: from a file, or out of documents by a model; kept as versions of the project."""
+"""Personas of a panel: read from a file or generated from documents, and saved as versions of the project."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ __all__ = [
 ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.AUTHOR)
 
 Tell = Callable[[int, int], None]
-"""Hears of (asks answered, asks made so far)."""
+"""Progress callback with (requests answered, requests made so far)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """Personas that were made out of documents, and what that took."""
+    """Personas generated from documents, with the usage."""
 
     made: PersonaExtraction
     spent: Spent
 
     @property
     def words(self) -> str:
-        """What came of it in a sentence."""
+        """The result in one sentence."""
         cast, spent = self.made.persona_set, self.spent
         cost = "price unknown" if spent.cost_usd is None else f"${spent.cost_usd:.4f}"
         return (
@@ -77,7 +77,10 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class GroupCost:
-    """What one group (or seat outside the groups) of a panel took in a run; ``per_document`` are tokens."""
+    """Usage of one group, or of a role outside the groups, in a run of a panel.
+
+    ``per_document`` is the number of tokens per finished document.
+    """
 
     name: str
     turns: int
@@ -86,13 +89,14 @@ class GroupCost:
     per_document: float
 
 
-# -- what a command line or a form gives
+# -- input from the command line or a form
 
 
 def given(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
-    """A panel's plan with its file of personas read in, and the source files that personas are still to be made from.
+    """Return a panel's plan with its persona file read in, and the source files for generating personas.
 
-    Any other plan as it is. InputError for a file that is not there, UsageError for one that holds no personas.
+    Any other plan is returned unchanged. InputError for a missing file, UsageError for a file without personas, and if
+    both personas and sources are given.
     """
     params = dict(plan.params)
     if plan.protocol != PANEL:
@@ -112,7 +116,10 @@ def given(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
 
 
 def read_cast(path: Path) -> PersonaSet:
-    """The personas in a YAML file. InputError, UsageError."""
+    """Read personas from a YAML file.
+
+    InputError for a file that cannot be read, UsageError for invalid personas.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -123,12 +130,12 @@ def read_cast(path: Path) -> PersonaSet:
 
 
 def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:
-    """The documents at these paths. InputError for one that cannot be read."""
+    """Read source documents from files. InputError for a file that cannot be read."""
     return tuple(SourceDocument(path.name, read_text_file(path, path.name)) for path in paths)
 
 
 def task_of(codebook: Codebook) -> str:
-    """What a panel on this codebook is for, in words, for those who make its personas."""
+    """Return a description of the panel's task on this codebook, for prompts that generate personas."""
     what = {
         "multilabel": "say which of these a {unit} speaks about",
         "choice": "choose one of these for a {unit}",
@@ -140,7 +147,7 @@ def task_of(codebook: Codebook) -> str:
     return f"A panel has to {what}.{domain} {labels}.{guideline}"
 
 
-# -- making
+# -- generation
 
 
 def make(
@@ -149,8 +156,11 @@ def make(
     groups: int = persona_extraction.GROUPS, dimensions: int = persona_extraction.DIMENSIONS,
     tell: Tell = lambda _done, _of: None,
 ) -> Future[Making]:  # fmt: skip
-    """Have a model make personas out of documents, which are kept in the project. The future raises UsageError when
-    nothing is found, and the ModelError that stopped it; a second try then pays only for what is missing."""
+    """Generate personas from documents with a model, and store the documents in the project.
+
+    UsageError without documents. The future raises UsageError if no personas are found, and the ModelError that stopped
+    it. A second attempt only pays for the missing replies.
+    """
     if not sources:
         raise UsageError("There are no sources to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
@@ -169,7 +179,11 @@ def make(
 def with_personas(
     session: ProjectSession, plan: Plan, sources: Sequence[Path], codebook: Codebook
 ) -> tuple[Plan, list[str]]:
-    """The plan with personas made out of these files and saved as a version, and what to say of it. Blocks."""
+    """Return the plan with personas generated from these files, and notes on them.
+
+    The personas are saved as a version. Without files, given personas of a panel are saved and the plan is unchanged.
+    Blocks until the personas are generated.
+    """
     if not sources:
         if plan.protocol == PANEL and plan.params.get("personas"):
             session.store.personas.save(personas.read(str(plan.params["personas"])), note="from the command line")
@@ -199,40 +213,40 @@ def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
 
 
 class Job:
-    """Personas that are being made, for a page that looks in now and then."""
+    """Progress and result of generating personas, for a page that polls."""
 
     def __init__(self) -> None:
         self._done = self._asked = 0
         self.future: Future[Making] | None = None
 
     def tell(self, done: int, asked: int) -> None:
-        """Take note of how far it is."""
+        """Record the progress."""
         self._done, self._asked = done, asked
 
     @property
     def share(self) -> float:
-        """How much of what was asked so far is answered, 0 to 1."""
+        """Share of the requests so far that are answered, 0 to 1."""
         return self._done / self._asked if self._asked else 0.0
 
     @property
     def words(self) -> str:
-        """How far it is, in words."""
+        """Progress as text."""
         return f"{self._done} of {self._asked} answers; more may follow"
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so long; whether it has ended."""
+        """Wait for at most ``seconds`` and return True if the job has ended."""
         assert self.future is not None
         futures.wait([self.future], seconds)
         return self.future.done()
 
     def result(self) -> Making:
-        """What was made, once it has ended. Raises the error that it met."""
+        """Return the generated personas, waiting for them if necessary. Raises the error that stopped the job."""
         assert self.future is not None
         return self.future.result()
 
 
 def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, *, groups: int, dimensions: int) -> Job:
-    """Have personas made out of the project's sources. UsageError without any."""
+    """Start generating personas from the project's sources. UsageError without sources."""
     job = Job()
     sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
     job.future = make(session, sources, codebook, role_model, groups=groups, dimensions=dimensions, tell=job.tell)
@@ -240,7 +254,7 @@ def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, *,
 
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:
-    """Keep uploaded documents. InputError for one that cannot be read; nothing is kept then."""
+    """Store uploaded source documents. InputError if one cannot be read; then nothing is stored."""
     session.store.personas.keep_sources({name: read_text_file(content, name) for name, content in files})
 
 
@@ -248,8 +262,10 @@ def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> 
 
 
 def current(session: ProjectSession) -> tuple[PersonaSet, PersonaSetVersion | None]:
-    """The cast that the page shows, the draft or else the version saved last (the pair before the first), and that
-    version."""
+    """Return the persona set on the page and the latest saved version (None before the first).
+
+    The persona set is the draft, otherwise the saved version, otherwise the default pair.
+    """
     saved = session.store.personas.latest()
     try:
         draft = session.store.personas.draft()
@@ -259,7 +275,7 @@ def current(session: ProjectSession) -> tuple[PersonaSet, PersonaSetVersion | No
 
 
 def keep(session: ProjectSession, cast: PersonaSet) -> None:
-    """Keep a cast as the draft; one equal to the saved version needs none."""
+    """Save a persona set as the draft, or drop the draft if the set equals the saved version."""
     saved = session.store.personas.latest()
     if saved is not None and saved.cast == cast:
         session.store.personas.drop_draft()
@@ -268,17 +284,17 @@ def keep(session: ProjectSession, cast: PersonaSet) -> None:
 
 
 def save(session: ProjectSession, cast: PersonaSet, note: str = "") -> int:
-    """Keep a cast as a version and give its number."""
+    """Save a persona set as a version and return its number."""
     return session.store.personas.save(cast, note=note.strip())
 
 
 def to_yaml(cast: PersonaSet) -> str:
-    """The cast as a YAML file that can be imported again."""
+    """Return the persona set as YAML that can be imported again."""
     return personas.dump_yaml(cast)
 
 
 def from_yaml(content: bytes, name: str) -> PersonaSet:
-    """The cast in an uploaded file. UsageError."""
+    """Return the persona set in an uploaded file. UsageError for invalid content."""
     try:
         return personas.load_yaml(content.decode("utf-8-sig"), where=name)
     except UnicodeDecodeError as error:
@@ -286,27 +302,27 @@ def from_yaml(content: bytes, name: str) -> PersonaSet:
 
 
 def on_the_panel(plan: Plan) -> Plan:
-    """The plan with the panel as its protocol."""
+    """Return the plan with the panel as its protocol."""
     return plan if plan.protocol == PANEL else replace(plan, protocol=PANEL, params={})
 
 
 def last_panel(session: ProjectSession) -> RunRow | None:
-    """The latest run of a panel that has spoken, None without any."""
+    """Return the latest run of a panel that has turns, None without one."""
     return next(
         (row for row in reversed(session.store.runs.all()) if row.settings.protocol == PANEL and row.turns), None
     )
 
 
 def change(cast: PersonaSet, **fields: Any) -> PersonaSet:
-    """The cast with another ``task`` or other ``groups``. UsageError for what cannot be."""
+    """Return the persona set with another ``task`` or other ``groups``. UsageError for invalid values."""
     return personas.parse(cast.model_dump() | fields)
 
 
 def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
-    """The cast with other attributes of the persona called ``who``; without any it is taken out, and a group that it
-    leaves empty with it.
+    """Return the persona set with changed attributes of the persona named ``who``.
 
-    UsageError for a name that another has, and for taking out the last.
+    Without attributes the persona is deleted, and its group as well if it is empty then. UsageError for a name that is
+    taken, and for deleting the last persona.
     """
     groups = []
     for group in cast.groups:
@@ -323,7 +339,7 @@ def change_persona(cast: PersonaSet, who: str, /, **fields: Any) -> PersonaSet:
 
 
 def add_persona(cast: PersonaSet, group: str) -> PersonaSet:
-    """The cast with a new persona in a group, which is made when there is none of that name."""
+    """Return the persona set with a new persona in a group; the group is created if it does not exist."""
     taken = {member.persona.name for member in cast.members}
     name = next(name for n in range(1, 200) if (name := "New persona" if n == 1 else f"New persona {n}") not in taken)
     groups = [one.model_dump() for one in cast.groups]
@@ -336,7 +352,10 @@ def add_persona(cast: PersonaSet, group: str) -> PersonaSet:
 
 
 def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
-    """What each group of a panel took in a run, the coordinator and the aggregator apart. Empty for other protocols."""
+    """Return the usage of each group of a panel in a run, and of the coordinator and the aggregator separately.
+
+    Empty for other protocols.
+    """
     if run.settings.protocol != PANEL:
         return ()
     cast = personas.read(str(run.settings.params.get("personas", "")))

@@ -1,4 +1,4 @@
-"""The command line's way from a preview of a file to runs, and the JSON that it reports of runs."""
+"""Command-line path from a file preview to runs, and the JSON reports on runs."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _no_run(run_id: str, rows: Sequence[RunRow]) -> RunRow:
 
 
 def parse_pairs(pairs: Sequence[str], option: str) -> Mapping[str, str]:
-    """``KEY=VALUE`` options as a mapping. UsageError for one without ``=`` or with an empty side."""
+    """Parse ``KEY=VALUE`` options into a mapping. UsageError for one without ``=`` or with an empty side."""
     parsed: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

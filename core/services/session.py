@@ -134,7 +134,7 @@ class ProjectSession:
         return row.state
 
     def pending_state(self, run_id: str) -> State | None:
-        """Return the state that an active run was told to end in, None if there is none."""
+        """Return the state in which an active run was requested to end, None without a request."""
         with self._guard:
             run_engine, future = self._engines.get(run_id), self._futures.get(run_id)
         return run_engine.pending_state if run_engine is not None and future is not None and not future.done() else None

@@ -1,7 +1,7 @@
-"""The Codebook room: edits as pure functions, the draft and the versions, and what a label finds in the data.
+"""Codebook editing as pure functions, the draft and saved versions, templates, and starter keywords.
 
-Every edit takes a codebook and gives another; label ids stay what they are whatever a label is called. An edit that
-would make a codebook nobody can use raises CodebookError and changes nothing.
+Each edit takes a codebook and returns a changed copy. Label ids stay the same when a label is renamed. An edit with an
+unusable result raises CodebookError and changes nothing.
 """
 
 from __future__ import annotations
@@ -73,55 +73,60 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class CodebookStatus:
-    """The codebook that the editor shows: the draft if there is one, else the version saved last."""
+    """Codebook in the editor: the draft if there is one, otherwise the latest saved version."""
 
     codebook: Codebook
     saved: CodebookVersion | None
     changes: tuple[LabelChange, ...]
-    """What the draft changes about the saved version; about an empty codebook when there is none."""
+    """Changes from the saved version to the draft; from an empty codebook if no version is saved."""
 
     @property
     def dirty(self) -> bool:
-        """Whether there is something to save."""
+        """True if there are unsaved changes, or if no version is saved."""
         return self.saved is None or self.codebook != self.saved.codebook
 
     @property
     def count(self) -> int:
-        """How many things were changed: fields, labels added, labels removed."""
+        """Number of changes: changed fields, added labels and removed labels."""
         return sum(len(one.fields) if one.what == "changed" else 1 for one in self.changes)
 
     @property
     def next_version(self) -> int:
-        """The number that saving gives."""
+        """Version number of the next save."""
         return self.saved.version + 1 if self.saved else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A codebook to start from."""
+    """Codebook that a project can start from."""
 
     key: str
     codebook: Codebook
 
 
-# -- the draft and the versions
+# -- draft and versions
 
 
 def current(session: ProjectSession) -> Codebook | None:
-    """The codebook that was saved last, None before the first: what runs are made with."""
+    """Return the latest saved codebook, with which runs are made; None before the first save."""
     latest = session.store.codebooks.latest()
     return latest.codebook if latest else None
 
 
 def known(session: ProjectSession) -> Codebook | None:
-    """The codebook that gold is mapped to: what the editor shows, None while it has no label. Ids are the same in the
-    draft and in the version that is made of it."""
+    """Return the codebook in the editor, to which gold is mapped; None without labels.
+
+    The draft and the version saved from it have the same label ids.
+    """
     shown = standing(session).codebook
     return shown if shown.labels else None
 
 
 def standing(session: ProjectSession) -> CodebookStatus:
-    """What the editor shows. A draft that cannot be read (from another version of Moot) counts as none."""
+    """Return the codebook in the editor.
+
+    A draft that cannot be read, for example from another version of Moot, is ignored.
+    """
     saved = session.store.codebooks.latest()
     edited: Codebook | None = None
     data = session.store.codebooks.draft()
@@ -136,7 +141,7 @@ def standing(session: ProjectSession) -> CodebookStatus:
 
 
 def keep(session: ProjectSession, codebook: Codebook) -> None:
-    """Keep a codebook as the draft; one equal to the saved version needs none."""
+    """Save a codebook as the draft, or drop the draft if the codebook equals the saved version."""
     saved = session.store.codebooks.latest()
     if saved is not None and saved.codebook == codebook:
         session.store.codebooks.drop_draft()
@@ -145,24 +150,24 @@ def keep(session: ProjectSession, codebook: Codebook) -> None:
 
 
 def save(session: ProjectSession, codebook: Codebook, note: str = "") -> int:
-    """Keep a codebook as a version and give its number. CodebookError for one without labels."""
+    """Save a codebook as a version and return its number. CodebookError without labels."""
     return session.store.codebooks.save(codebook.require_labels(), note=note.strip())
 
 
 def discard(session: ProjectSession) -> None:
-    """Forget the draft."""
+    """Delete the draft."""
     session.store.codebooks.drop_draft()
 
 
 def history(session: ProjectSession) -> list[CodebookVersion]:
-    """All versions, the newest first."""
+    """Return all versions, newest first."""
     return session.store.codebooks.history()
 
 
 def restore(session: ProjectSession, version: int) -> int:
-    """Make an old version the newest again, as a version of its own; gives its number. The draft is dropped.
+    """Save an old version as the newest version and return the new number. The draft is dropped.
 
-    CodebookError when there is no such version.
+    CodebookError if the version does not exist.
     """
     old = session.store.codebooks.get(version)
     if old is None:
@@ -171,13 +176,16 @@ def restore(session: ProjectSession, version: int) -> int:
 
 
 def since(versions: Sequence[CodebookVersion], label_id: str) -> int | None:
-    """The first version that has the label, None when only the draft does."""
+    """Return the first version with the label, None if only the draft has it."""
     having = [each.version for each in versions if any(label.id == label_id for label in each.codebook.labels)]
     return min(having, default=None)
 
 
 def would_be_stale(session: ProjectSession, draft: Codebook, saved: CodebookVersion | None) -> int:
-    """Documents on which a person decided about a label that the draft defines otherwise than the saved version."""
+    """Count documents with a review decision on a label that the draft defines differently from the saved version.
+
+    0 without a saved version.
+    """
     if saved is None:
         return 0
     before = {label.id: label.definition_hash for label in saved.codebook.labels}
@@ -191,7 +199,7 @@ def would_be_stale(session: ProjectSession, draft: Codebook, saved: CodebookVers
 
 
 def gold_counts(session: ProjectSession) -> dict[str, int]:
-    """Label id -> documents whose gold has it, on average over the raters; labels without gold are left out."""
+    """Return the number of documents with each label in gold, averaged over raters; labels without gold are omitted."""
     counts: dict[str, int] = {}
     raters: dict[str, set[str]] = {}
     for rater, item, value, count in session.store.documents.gold_counts():
@@ -205,9 +213,9 @@ def gold_counts(session: ProjectSession) -> dict[str, int]:
 
 
 def change(codebook: Codebook, **fields: Any) -> Codebook:
-    """The codebook with other ``name``, ``kind``, ``unit``, ``domain``, ``guideline`` or ``scale``.
+    """Return the codebook with changed ``name``, ``kind``, ``unit``, ``domain``, ``guideline`` or ``scale``.
 
-    A kind other than rating has no scale.
+    The scale is removed if the kind is not rating.
     """
     if fields.get("kind", codebook.kind) != "rating":
         fields["scale"] = None
@@ -215,7 +223,10 @@ def change(codebook: Codebook, **fields: Any) -> Codebook:
 
 
 def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
-    """``name`` on one line if a label (other than ``label_id``) may have it; CodebookError says why not."""
+    """Return ``name`` on one line if a label may have it.
+
+    CodebookError if the name is empty, reserved, or used by a label other than ``label_id``.
+    """
     name = " ".join(name.split())
     if not normalise(name):
         raise CodebookError("A label needs a name.", "The previous name is kept.")
@@ -228,9 +239,9 @@ def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
 
 
 def add_label(codebook: Codebook, name: str = "") -> tuple[Codebook, str]:
-    """The codebook with one more label, and that label's id. Without a name it is called New label, New label 2 ...
+    """Return the codebook with one more label, and the id of the new label.
 
-    It gets a colour that no other label has, as long as there is one.
+    An empty name becomes "New label", "New label 2" and so on. The colour is unused as long as one is free.
     """
     if not name.strip():
         number = 1
@@ -245,8 +256,10 @@ def add_label(codebook: Codebook, name: str = "") -> tuple[Codebook, str]:
 
 
 def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
-    """The codebook with other ``name``, ``description``, ``include``, ``exclude``, ``keywords``, ``colour`` or ``code``
-    of one label. KeyError for an unknown id."""
+    """Return the codebook with one label changed. KeyError for an unknown id.
+
+    The fields are ``name``, ``description``, ``include``, ``exclude``, ``keywords``, ``colour`` and ``code``.
+    """
     label = codebook.label(label_id)
     if "name" in fields:
         fields["name"] = check_name(codebook, fields["name"], label_id)
@@ -255,19 +268,19 @@ def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
 
 
 def delete_label(codebook: Codebook, label_id: str) -> Codebook:
-    """The codebook without a label."""
+    """Return the codebook without one label."""
     return _checked(_with_labels(codebook, [each for each in codebook.labels if each.id != label_id]))
 
 
 def reorder(codebook: Codebook, label_ids: Sequence[str]) -> Codebook:
-    """The labels in another order; unknown ids are passed over, labels that are not named come last."""
+    """Return the codebook with reordered labels; unknown ids are ignored, and labels that are not listed come last."""
     wanted = {label_id: place for place, label_id in enumerate(label_ids)}
     ordered = sorted(codebook.labels, key=lambda label: wanted.get(label.id, len(wanted)))
     return _checked(_with_labels(codebook, ordered))
 
 
 def move_label(codebook: Codebook, label_id: str, by: int) -> Codebook:
-    """A label some places further down (or up); it stops at the ends."""
+    """Move a label ``by`` places down (up if negative); it stops at the ends."""
     ids = [label.id for label in codebook.labels]
     place = ids.index(label_id)
     ids.insert(max(0, min(len(ids) - 1, place + by)), ids.pop(place))
@@ -291,7 +304,7 @@ def _checked(data: Mapping[str, Any]) -> Codebook:
 
 
 def import_yaml(text: bytes | str, name: str, before: Codebook | None = None) -> Codebook:
-    """A codebook from a YAML file; labels that ``before`` has under the same name keep their ids there.
+    """Return the codebook in a YAML file; labels with the same name in ``before`` keep their ids from there.
 
     Raises CodebookError.
     """
@@ -305,7 +318,10 @@ def import_yaml(text: bytes | str, name: str, before: Codebook | None = None) ->
 
 
 def adopt(codebook: Codebook, before: Codebook) -> Codebook:
-    """``codebook`` with the ids of ``before`` on labels of the same name, as far as it does not use those otherwise."""
+    """Return ``codebook`` with the ids of labels of the same name in ``before``.
+
+    An id that ``codebook`` already uses is not taken over.
+    """
     used = {label.id for label in codebook.labels}
     labels = []
     for label in codebook.labels:
@@ -316,13 +332,15 @@ def adopt(codebook: Codebook, before: Codebook) -> Codebook:
 
 
 def to_yaml(codebook: Codebook) -> str:
-    """The codebook as a YAML file that can be imported again."""
+    """Return the codebook as YAML that can be imported again."""
     return dump_yaml(codebook)
 
 
 def read_codebook(path: Path) -> Codebook:
-    """Read a codebook file. Raises InputError if it cannot be read, CodebookError if it is
-    not a usable codebook."""
+    """Read a codebook file.
+
+    Raises InputError if the file cannot be read, and CodebookError if it is not a usable codebook.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -333,14 +351,14 @@ def read_codebook(path: Path) -> Codebook:
 
 
 def name_of_file(codebook: Codebook) -> str:
-    """What to call that file."""
+    """Return the file name for a download of the codebook as YAML."""
     stem = "_".join("".join(each if each.isalnum() else " " for each in codebook.name.lower()).split())
     return f"{stem or 'codebook'}.yaml"
 
 
 @lru_cache(maxsize=1)
 def templates() -> tuple[Template, ...]:
-    """The codebooks to start from, by name."""
+    """Return the codebooks that a project can start from, by name."""
     folder = resources.folder("sample_data")
     paths = [*(folder / sample.codebook for sample in SAMPLES), *(folder / "templates").glob("*.yaml")]
     found = [
@@ -353,7 +371,7 @@ def templates() -> tuple[Template, ...]:
 
 @lru_cache(maxsize=1)
 def _starter_lists() -> Mapping[str, tuple[str, ...]]:
-    """Every name and other name of a common aspect -> its starter keywords."""
+    """Return the starter keywords of common aspects by name and alias."""
     data = yaml.safe_load((resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8"))
     lists: dict[str, tuple[str, ...]] = {}
     for name, entry in data.items():
@@ -364,8 +382,10 @@ def _starter_lists() -> Mapping[str, tuple[str, ...]]:
 
 
 def starters(name: str) -> tuple[str, ...]:
-    """Starter keywords for a label of this name, by the name or another name of a common aspect; for a name of several
-    words also by each of them ("food and drinks"). Empty when the name tells nothing."""
+    """Return starter keywords for a label name, found by the name or an alias of a common aspect.
+
+    If the whole name is not found, each of its words is looked up ("food and drinks"). Empty if nothing is found.
+    """
     lists = _starter_lists()
 
     def find(wanted: str) -> tuple[str, ...]:
@@ -379,10 +399,11 @@ def starters(name: str) -> tuple[str, ...]:
 
 
 def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
-    """A codebook whose labels are nothing but names, with words for those that are known: the shipped template that
-    knows most of the names lends its definitions, other common aspects get their starter keywords.
+    """Return a multilabel codebook with empty definitions filled in, and a sentence that names their source.
 
-    Gives it with a sentence that says where the words are from, empty when none was known. Names, ids and colours stay.
+    If the best matching shipped template knows more than half of the label names, its definitions, unit, domain and
+    guideline are used. Other common aspects get starter keywords. Names, ids and colours stay the same. The sentence is
+    empty if nothing was filled in.
     """
     if codebook.kind != "multilabel":
         return codebook, ""
@@ -413,12 +434,12 @@ def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
 
 
 def suggestions(codebook: Codebook, label_id: str, most: int = 12) -> tuple[str, ...]:
-    """Starter keywords that neither this label nor another has yet."""
+    """Return at most ``most`` starter keywords for a label that no label of the codebook uses yet."""
     taken = {normalise(word) for label in codebook.labels for word in label.keywords}
     label = codebook.label(label_id)
     return tuple(word for word in starters(label.name) if normalise(word) not in taken)[:most]
 
 
 def warnings(codebook: Codebook) -> list[str]:
-    """What a person should know before the built-in model works with this codebook."""
+    """Return warnings about the use of the built-in model with this codebook; none without labels."""
     return baseline.describe(codebook) if codebook.labels else []

@@ -1,4 +1,4 @@
-"""What changed between two codebooks, label by label and word by word. Pure."""
+"""Differences between two codebooks by label and by word, and between two texts by line. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field, its words before and after in one row of pieces."""
+    """Changed field: the text before and after as one sequence of pieces."""
 
     field: str
     pieces: tuple[Piece, ...]
@@ -27,7 +27,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """What happened to a label, or with an empty ``label_id`` to the codebook as a whole."""
+    """Change of a label, or of the codebook as a whole if ``label_id`` is empty."""
 
     label_id: str
     name: str
@@ -37,7 +37,10 @@ class LabelChange:
 
 
 def compare(before: Codebook, after: Codebook) -> tuple[LabelChange, ...]:
-    """The changes from one codebook to another: the whole first, then labels in the order after, then removed ones."""
+    """Return the changes between two codebooks.
+
+    Changes of the whole codebook come first, then labels in the order of ``after``, then removed labels.
+    """
     changes = []
     whole = [
         _words(field, str(getattr(before, field) or ""), str(getattr(after, field) or ""))
@@ -76,12 +79,15 @@ def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
 
 
 def words(before: str, after: str) -> tuple[Piece, ...]:
-    """Two texts as one row of pieces, word by word."""
+    """Return the word diff of two texts as one sequence of pieces."""
     return _pieces(_WORD.findall(before), _WORD.findall(after), "")
 
 
 def lines(before: str, after: str) -> tuple[Piece, ...]:
-    """Two texts as one row of pieces, line by line; each piece is whole lines, without the last line break."""
+    """Return the line diff of two texts as one sequence of pieces.
+
+    Each piece consists of whole lines, without the last line break.
+    """
     return _pieces(before.split("\n"), after.split("\n"), "\n")
 
 
@@ -115,13 +121,16 @@ def _text(value: float | None) -> str:
 
 
 ALIKE = 0.3
-"""Share of common characters from which two lines count as one that was changed."""
+"""Minimum share of common characters for two lines to be shown as one changed line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the comparison: ``before`` and ``after`` are its numbers, 0 where it is not; ``pieces`` are its words,
-    of which ``removed`` or ``added`` ones stand out."""
+    """Line of the comparison.
+
+    ``before`` and ``after`` are line numbers, 0 if the line is not on that side. ``pieces`` are the words of the line;
+    ``removed`` and ``added`` pieces are highlighted.
+    """
 
     op: Op
     before: int
@@ -130,7 +139,7 @@ class Line:
 
 
 def compare_lines(before: str, after: str) -> tuple[Line, ...]:
-    """All lines of both texts in order, removed ones before added ones."""
+    """Return all lines of both texts in order, removed lines before added lines."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
     found: list[Line] = []
     for op, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -146,12 +155,15 @@ def compare_lines(before: str, after: str) -> tuple[Line, ...]:
 
 
 def counts(lines: tuple[Line, ...]) -> tuple[int, int]:
-    """How many lines were added and removed."""
+    """Return the numbers of added and removed lines."""
     return sum(line.op == "added" for line in lines), sum(line.op == "removed" for line in lines)
 
 
 def _side(pairs: list[tuple[Piece, ...]], number: int, text: str, side: Op) -> tuple[Piece, ...]:
-    """One side of a changed line; a line that has no like on the other side stands out as a whole."""
+    """Return the pieces of one side of a changed line.
+
+    The whole line is one piece if the other side has no similar line.
+    """
     if number >= len(pairs):
         return ((side, text),)
     common = sum(len(words) for op, words in pairs[number] if op == "same")

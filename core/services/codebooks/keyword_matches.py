@@ -1,4 +1,4 @@
-"""What a label's words find in the project's documents, and what a model will be sent: the editor's two mirrors."""
+"""Keyword matches in the project's documents, and a preview of the prompts, for the codebook editor."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from core.services.runs.preview import preview_requests as sent
 from core.services.session import ProjectSession
 
 LOOKED_AT = 5_000
-"""Documents that are looked through at most, drawn at random but always the same."""
+"""Maximum number of documents to search: a random sample that stays the same."""
 MISSED = 4
-"""Documents that no keyword finds, named at most."""
+"""Maximum number of listed documents with the label in gold and without a keyword."""
 STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
 
 @dataclass(frozen=True, slots=True)
 class InData:
-    """What a label's keywords find. ``with_gold`` documents have gold on the label, ``present`` of them say present."""
+    """Keyword matches of a label.
+
+    ``with_gold`` documents have gold for the label; in ``present`` of them the label is present.
+    """
 
     documents: int
     total: int
@@ -41,26 +44,29 @@ class InData:
     present_hit: int
     absent_hit: int
     by_word: tuple[tuple[str, int], ...]
-    """Keyword -> documents that it stands in, the most first."""
+    """Number of documents with each keyword, most frequent first."""
     missed_ids: tuple[str, ...]
-    """Some of the documents with the label in gold in which no keyword stands."""
+    """Ids of some documents with the label in gold that contain no keyword."""
     catches: tuple[tuple[str, int], ...]
-    """Suggested word -> documents with the label in gold that no keyword finds and this word does."""
+    """Suggested words with the number of documents that only they find.
+
+    Counted are documents with the label in gold that contain no keyword.
+    """
 
     @property
     def missed(self) -> int:
-        """Documents with the label in gold in which no keyword stands."""
+        """Number of documents with the label in gold that contain no keyword."""
         return self.present - self.present_hit
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Keywords that stand nowhere."""
+        """Keywords without a match."""
         return tuple(word for word, count in self.by_word if not count)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A message of a prompt, with what it was under the saved codebook."""
+    """Message of a prompt, with its differences from the saved codebook."""
 
     speaker: str
     pieces: tuple[Piece, ...]
@@ -68,7 +74,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class RolePreview:
-    """What one role will be sent on a document. ``tokens`` are estimated by length, ``more`` than before."""
+    """Prompt preview of one role for one document.
+
+    ``tokens`` are estimated from the length; ``more`` is the difference from the saved codebook.
+    """
 
     role: str
     title: str
@@ -79,7 +88,7 @@ class RolePreview:
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A document as far as keywords go: its text, and what gold says of each label."""
+    """Text of a document and its gold value by label."""
 
     id: str
     text: str
@@ -87,9 +96,9 @@ class _Looked:
 
 
 def in_your_data(session: ProjectSession, codebook: Codebook, label_id: str, suggested: Sequence[str] = ()) -> InData:
-    """What the label's keywords find in up to ``LOOKED_AT`` documents, by the rules of the built-in model.
+    """Return the matches of a label's keywords in up to ``LOOKED_AT`` documents, by the rules of the built-in model.
 
-    With several raters, present is what most of those say who spoke of the label.
+    With several raters a label is present if most raters who gave a value for it say present.
     """
     store = session.store.documents
     looked = _sample(session)
@@ -142,7 +151,7 @@ def _present(document: Document) -> dict[str, bool]:
 
 
 def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
-    """For each document of the sample the numbers of the words that stand in it."""
+    """Return for each document of the sample the indices of the words that it contains."""
 
     def look() -> tuple[frozenset[int], ...]:
         if not words:
@@ -159,7 +168,7 @@ def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[i
 
 @lru_cache(maxsize=16)
 def _by_word(words: tuple[str, ...]) -> Codebook:
-    """A codebook in which every word is a label of its own: one look through a text then tells them apart."""
+    """Return a codebook with a label for every word, so that one search of a text finds each word separately."""
     return Codebook(labels=tuple(Label(name=f"zzq{n}", keywords=(word,)) for n, word in enumerate(words)))
 
 
@@ -167,7 +176,7 @@ def _by_word(words: tuple[str, ...]) -> Codebook:
 
 
 def protocol_for(codebook: Codebook, wanted: str = "") -> str | None:
-    """``wanted`` if that protocol does codebooks of this kind, else one that does, None when none does."""
+    """Return ``wanted`` if that protocol supports the codebook's kind, else the first that does; None without one."""
     able = [name for name, card in protocols.PROTOCOLS.items() if codebook.kind in card.kinds]
     return wanted if wanted in able else next(iter(able), None)
 
@@ -180,10 +189,10 @@ def preview(
     against: Codebook | None = None,
     own: Mapping[str, Template] | None = None,
 ) -> tuple[RolePreview, ...]:
-    """What each role is sent on a document, with what the codebook ``against`` would have said marked line by line.
-    ``own`` are the project's templates that stand in for shipped ones, by slot.
+    """Return the prompt preview of each role, with line-by-line differences from the codebook ``against``.
 
-    When no protocol does this kind, only the definitions are shown. Raises PromptError.
+    ``own`` are the project's templates by slot; they replace shipped templates. Only the definitions are shown if no
+    protocol supports the codebook's kind. Raises PromptError.
     """
     name = protocol_for(codebook, protocol)
     shown = document or STAND_IN

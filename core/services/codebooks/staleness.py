@@ -1,5 +1,7 @@
-"""Which decisions were made under a definition that has changed since. A label is pinned to the version of the codebook
-that the person saw; it is stale when the words that define it are others now."""
+"""Detection of decisions made under a label definition that has changed since.
+
+A decision is pinned to the codebook version that the reviewer saw. It is stale if the definition differs now.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,10 @@ from core.services.session import ProjectSession
 
 
 def outdated(session: ProjectSession) -> tuple[tuple[str, int], ...]:
-    """(item, version) for every item of the latest codebook and each version that defined it with other words. A
-    version that did not have the item, or a codebook without versions, gives none."""
+    """Return (item, version) for each earlier version that defines an item of the latest codebook differently.
+
+    Versions without the item are left out. Empty with fewer than two versions.
+    """
     versions = session.store.codebooks.history()
     if len(versions) < 2:
         return ()
@@ -27,25 +31,27 @@ def outdated(session: ProjectSession) -> tuple[tuple[str, int], ...]:
 
 
 def version_seen(session: ProjectSession, settings: RunSettings) -> int:
-    """The version whose definitions a person sees who reviews this run: the latest when it has all of the run's items,
-    else the run's own; 0 when neither was saved."""
+    """Return the version whose definitions a reviewer of this run sees.
+
+    This is the latest version if it has all items of the run, otherwise the version of the run; 0 if neither was saved.
+    """
     latest = session.store.codebooks.latest()
     return latest.version if latest and fits(latest.codebook, settings.codebook) else settings.codebook_version
 
 
 def shown(session: ProjectSession, codebook: Codebook) -> Codebook:
-    """The codebook whose definitions are shown beside a run's verdicts: the latest if it has all of the run's items."""
+    """Return the codebook to show beside a run's verdicts: the latest if it has all items of the run, else its own."""
     latest = session.store.codebooks.latest()
     return latest.codebook if latest and fits(latest.codebook, codebook) else codebook
 
 
 def fits(latest: Codebook, own: Codebook) -> bool:
-    """Whether what is decided with ``own`` can be told in terms of ``latest``."""
+    """Return True if ``latest`` has the kind and all labels of ``own``, so that its decisions can be shown there."""
     return latest.kind == own.kind and {label.id for label in own.labels} <= {label.id for label in latest.labels}
 
 
 def _words(codebook: Codebook) -> Mapping[str, str]:
-    """A hash of what defines each item: of a choice all of its labels."""
+    """Return a hash of each item's definition; the single item of a choice covers all labels."""
     if codebook.kind == "choice":
         return {CHOICE_ITEM: digest(sorted([label.id, label.definition_hash] for label in codebook.labels))}
     return {label.id: label.definition_hash for label in codebook.labels}
