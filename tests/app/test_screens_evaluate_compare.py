@@ -156,7 +156,7 @@ def test_compare_shows_what_was_fixed_and_broken(session, project):
         for element in app.get("bidi_component")
         if element.proto.component_name == "moot_document_list"
     )
-    assert [(row["mended"], row["broken"]) for row in listed["rows"]] == [([], ["Beta"]), (["Alpha"], [])]
+    assert [(row["corrected"], row["regressed"]) for row in listed["rows"]] == [([], ["Beta"]), (["Alpha"], [])]
     assert [row["id"] for row in listed["rows"]] == ["d3", "d1"]
 
 

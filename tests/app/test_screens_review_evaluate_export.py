@@ -107,19 +107,19 @@ def test_evaluate_draws_all_its_parts(screen, project):
     for head in ("Scores per label", "Effect of the debate", "Confusion matrix"):
         assert head in shown
     drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
-    assert [figure["name"] for figure in drawn["moot_metrics"]["figures"]] == [
+    assert [figure["name"] for figure in drawn["moot_metrics"]["metrics"]] == [
         "Macro F1", "Micro F1", "Label accuracy", "Exact match", "Left out",
     ]  # fmt: skip
     alpha = drawn["moot_confusion_matrix"]["labels"][0]
     assert (alpha["tp"], alpha["fn"], alpha["fp"], alpha["tn"]) == (1, 1, 1, 1)
-    assert [post["right"] for post in drawn["moot_flip_sankey"]["posts"]] == [4, 5, 6]
+    assert [bar["correct"] for bar in drawn["moot_flip_sankey"]["bars"]] == [4, 5, 6]
     assert drawn["moot_flip_table"]["rows"][-1] == {
         "name": "All labels",
         "colour": 0,
         "steps": [[2, 1], [1, 0]],
         "net": 2,
     }
-    assert drawn["moot_document_list"]["rows"][0]["by"] in ("critic", "extractor")
+    assert drawn["moot_document_list"]["rows"][0]["role"] in ("critic", "extractor")
 
 
 def components(app):
@@ -131,7 +131,7 @@ def test_evaluate_opens_a_cell_and_a_document(screen, project):
     app = screen("evaluate", evaluate_cell=("a", "fp"), evaluate_document="d2")
     drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
     assert [row["id"] for row in drawn["moot_document_list"]["rows"]] == ["d2"]
-    assert drawn["moot_document_list"]["told"] == "1 document where gold says absent and the verdict says present"
+    assert drawn["moot_document_list"]["note"] == "1 document where gold says absent and the verdict says present"
     assert "moot_transcript" in drawn
     assert "Open in Review" in [button.label for button in app.button]
 

@@ -117,7 +117,7 @@ def test_only_the_same_cast_on_shared_documents_is_compared(world):
     # Looked at from the smaller run, what only the larger has is left out as well.
     again = panel_ablation.styles(world.session, found, "c")
     assert again is not None
-    assert (again.counted, again.gains) == (coverage.Coverage(2, {"alone": 4}), told.gains)
+    assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), told.gains)
 
 
 def test_no_panel_of_ratings_has_no_groups(session, run):

@@ -71,7 +71,7 @@ def test_a_role_without_a_list_is_not_counted_as_absent(session, run_id):
 
 
 def test_unknown_run_and_reference(session, run_id):
-    with pytest.raises(UsageError, match="no run 'r9'"):
+    with pytest.raises(UsageError, match="Run 'r9' does not exist"):
         report_of(session, "r9")
     with pytest.raises(UsageError, match="no truth 'silver'"):
         report_of(session, run_id, "silver")
