@@ -1,1 +1,1 @@
-"""Widgets that several pages draw."""
+"""Widgets that several pages use."""

@@ -21,11 +21,11 @@ KINDS = ("error", "warn", "ok", "info")
 def notice(kind: str, head: str, text: str = "") -> None:
     """Draw a message box.
 
-    ``kind`` is error, warn, ok or info; ``head`` says what happened, ``text`` where and what to do.
+    ``kind`` is error, warn, ok or info. ``head`` is the event, ``text`` the place and the next step.
     """
     kind = kind if kind in KINDS else "info"
     role = "alert" if kind == "error" else "status"
-    # The icon is a css mask in app.css: st.html lets no svg through.
+    # The icon is a CSS mask in app.css, because st.html removes SVG.
     st.html(
         f'<div class="moot-notice {kind}" role="{role}"><i></i><b>{escape(head)}</b>'
         f"{f'<p>{escape(text)}</p>' if text else ''}</div>"
@@ -33,7 +33,7 @@ def notice(kind: str, head: str, text: str = "") -> None:
 
 
 def error_box(error: MootError) -> None:
-    """Draw an error: its message, and its remedy below. ``NothingChanged`` is drawn as information, not in red."""
+    """Draw the message and the remedy of an error. ``NothingChanged`` is drawn as information."""
     notice("info" if isinstance(error, NothingChanged) else "error", error.message, error.remedy)
 
 
@@ -43,12 +43,15 @@ def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:
 
 
 def raw_text(text: str) -> None:
-    """Draw the raw reply of a model in a grey box: escaped, wrapped, scrolling if it is long."""
+    """Draw the raw reply of a model in a grey box: escaped and wrapped. Long replies scroll."""
     st.html(f'<div class="moot-raw">{escape(text)}</div>')
 
 
 def probe_notice(probe: Probe, who: str = "") -> None:
-    """Draw the result of a test request as a box; ``who`` names what was tested (default: the model)."""
+    """Draw the result of a test request as a message box.
+
+    ``who`` names the tested roles. By default, the model is named.
+    """
     name = who or probe.role_model.spec
     count = len(probe.roles) if who else 1
     if probe.error is not None:

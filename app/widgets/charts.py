@@ -1,4 +1,4 @@
-"""How a chart comes to the page: made once for what it shows, drawn with its picture and its rows to take away."""
+"""Rendering of charts: cache, common style, selection, and download as SVG and CSV."""
 
 from __future__ import annotations
 
@@ -17,27 +17,33 @@ from core import csv_text
 PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
 ROW = 26
 KEPT = 200
-"""Charts that are remembered, over all sessions."""
+"""Maximum number of cached charts, over all browser sessions."""
 
 P = ParamSpec("P")
 Spec: TypeAlias = dict[str, Any]
-"""A finished Vega-Lite chart with its data, in colours for both themes."""
+"""Complete Vega-Lite chart with its data, in colours for both themes."""
 
 
 def kept(make: Callable[P, Spec]) -> Callable[P, Spec]:
-    """Have the chart made once for the same arguments: Altair checks each part of it, which takes 0.05 to 0.2 s."""
+    """Cache a chart function by its arguments. Building a chart in Altair takes 0.05 to 0.2 s."""
     return st.cache_data(show_spinner=False, max_entries=KEPT)(make)
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as the data of a chart. Not as a DataFrame: each would be read again for what its columns might be."""
+    """Return rows as chart data.
+
+    A DataFrame is not used, because Altair would infer the type of its columns for each chart.
+    """
     import altair as alt
 
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
 def finished(chart: Any, height: int, padding: Mapping[str, int] | None = None) -> Spec:
-    """The chart in the look that all have, ``height`` pixels high and as wide as its place."""
+    """Return a chart as a specification in the common style.
+
+    ``height`` is in pixels. The width is that of the container.
+    """
     shade = palette.colours()
     axis = {
         "labelColor": shade["tx2"], "titleColor": shade["tx3"], "gridColor": shade["line"],
@@ -48,13 +54,16 @@ def finished(chart: Any, height: int, padding: Mapping[str, int] | None = None) 
     chart = chart.properties(height=height, background="transparent", padding=dict(padding or PADDING)).configure(
         font="Inter", view={"stroke": None}, axis=axis, legend=legend
     )
-    spec = cast(Spec, chart.to_dict(validate=False))  # the tests draw each chart; here it would take as long again
-    # Only SVG knows css. Streamlit (1.67) would take a canvas from 2,000 marks on.
+    spec = cast(Spec, chart.to_dict(validate=False))  # validated in tests only: it doubles the time
+    # Only SVG supports CSS colours. Streamlit (1.67) would use a canvas from 2,000 marks on.
     return {**spec, "usermeta": {"embedOptions": {"renderer": "svg"}}}
 
 
 def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "") -> dict[str, str]:
-    """Draw a chart with its data to take away; gives the fields of the point picked in the selection ``select``."""
+    """Draw a chart with its downloads and return the fields of the selected point.
+
+    ``select`` names the selection. Empty without a selection.
+    """
     dark = st.context.theme.type == "dark"
     picked: dict[str, str] = {}
     if select:
@@ -80,7 +89,7 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
 
 
 def svg(spec: Spec, dark: bool) -> str:
-    """The chart as SVG in the colours of one theme on its ground, as wide as a column of a page."""
+    """Return the chart as SVG, 640 pixels wide, in the colours of one theme."""
     import altair as alt
 
     out = io.StringIO()

@@ -1,4 +1,4 @@
-"""The versions of a codebook: what changed from one to another, and back to an old one."""
+"""Versions of a codebook: list, comparison, and restoring an older version."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from core.services.codebooks.codebook import CodebookVersion
 from core.services.codebooks.diff import LabelChange, Piece, compare
 
 DRAFT = 0
-"""Stands for the draft among the versions."""
+"""Number of the draft among the versions."""
 TAGS = {"same": "span", "added": "ins", "removed": "del"}
 CLOSING = tuple(",.;:!?)]")
 
 
 def version_rows(versions: Sequence[CodebookVersion], draft: str, *, most: int = 6) -> None:
-    """The newest versions in a small table, the draft on top."""
+    """Draw the latest versions as a small table, with the draft on top."""
     rows = [("draft", draft, "now")] if draft else []
     rows += [
         (f"v{each.version}", each.note or f"{len(each.codebook.labels)} labels", when(each.at)) for each in versions
@@ -34,7 +34,7 @@ def version_rows(versions: Sequence[CodebookVersion], draft: str, *, most: int =
 
 
 def when(at: float) -> str:
-    """A time in a word."""
+    """Return a time in short form: time of day, weekday, or date."""
     then, now = time.localtime(at), time.localtime()
     if then[:3] == now[:3]:
         return time.strftime("%H:%M", then)
@@ -44,7 +44,7 @@ def when(at: float) -> str:
 
 
 def changes(found: Sequence[LabelChange]) -> None:
-    """Changes label by label, word by word; all of it is escaped."""
+    """Draw the changes of each label word by word. All values are escaped."""
     if not found:
         st.html('<div class="moot-line q">No difference.</div>')
         return
@@ -52,7 +52,10 @@ def changes(found: Sequence[LabelChange]) -> None:
 
 
 def pieces(found: Sequence[Piece]) -> str:
-    """What stayed, came and went, as html: words apart, and nothing before what closes a clause."""
+    """Return unchanged, added and removed text as HTML.
+
+    Pieces are separated by a space, except before closing punctuation.
+    """
     return "".join(
         f"{'' if text.startswith(CLOSING) else ' '}<{TAGS[op]}>{escape(text)}</{TAGS[op]}>" for op, text in found
     ).lstrip()
@@ -66,7 +69,7 @@ def _change(change: LabelChange) -> str:
 
 
 def comparison(versions: Sequence[CodebookVersion], draft: Codebook | None, restore: Callable[[int], None]) -> None:
-    """Choose two versions, see what changed, and take the older one back. Drawn in a dialog."""
+    """Draw the comparison of two versions, and buttons that restore an older version. Used in a dialog."""
     books = {each.version: each.codebook for each in versions} | ({DRAFT: draft} if draft is not None else {})
     names = {each.version: f"v{each.version}{f', {each.note}' if each.note else ''}" for each in versions}
     names[DRAFT] = "the draft"

@@ -12,7 +12,10 @@ from core.formatting import format_clock
 
 
 def report_to(bar: DeltaGenerator) -> Callable[[float, str], None]:
-    """Return a progress callback of services (share from 0 to 1, current step) that draws on a progress bar."""
+    """Return a progress callback for services that draws on a progress bar.
+
+    The callback takes the share (0 to 1) and the name of the current step.
+    """
 
     def report(share: float, step: str) -> None:
         bar.progress(min(1.0, share), step)
@@ -21,7 +24,7 @@ def report_to(bar: DeltaGenerator) -> Callable[[float, str], None]:
 
 
 def saved(at: float | None, what: str = "Saved") -> None:
-    """Draw the time of the last save; nothing for None."""
+    """Draw the time of the last save. Draws nothing for None."""
     if at is not None:
         st.html(f'<span class="moot-saved">✓ {what} {format_clock(at)}</span>')
 
@@ -37,6 +40,6 @@ def heading(text: str) -> None:
 
 
 def facts(rows: list[tuple[str, str]]) -> None:
-    """Draw names and values, a line each."""
+    """Draw a table of names and values."""
     lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows)
     st.html(f'<table class="moot-facts">{lines}</table>')

@@ -1,4 +1,4 @@
-"""Confusion matrices that open their documents."""
+"""Confusion matrices with selectable cells, and lists of documents."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WORDS = {
     "fn": ("present", "absent"),
     "tn": ("absent", "absent"),
 }
-"""What the truth says and what the annotator said, in each cell of a matrix."""
+"""Value of the reference and value of the annotator in each cell of a matrix."""
 
 
 def _ignore() -> None:
-    """Components give a trigger back only when they have a callback for it."""
+    """Do nothing. Components report a trigger only if they have a callback for it."""
 
 
 def confusion(
@@ -36,9 +36,10 @@ def confusion(
     key: str = "confusion",
     on_cell: Callable[[], None] = _ignore,
 ) -> tuple[str, str] | None:
-    """A 2x2 matrix for each label (rows the truth, columns what was said); ``counts`` is by label name.
+    """Draw a 2x2 confusion matrix for each label: rows are the reference, columns the annotator.
 
-    Returns (label id, ``tp``, ``fp``, ``fn`` or ``tn``) in the rerun after a cell was clicked, else None.
+    ``counts`` is by label name. Returns (label id, ``tp``, ``fp``, ``fn`` or ``tn``) in the rerun after a click on a
+    cell, else None.
     """
     labels: list[dict[str, Any]] = []
     for label in codebook.labels:
@@ -80,10 +81,11 @@ def cases(
     key: str = "cases",
     on_document: Callable[[], None] = _ignore,
 ) -> str | None:
-    """A list of documents, each ``{id, excerpt, role, corrected, regressed}``: ``role`` is shown under the heading
-    ``by``, the last two are names of labels. All but the first two may be missing.
+    """Draw a list of documents and return the id of the clicked document.
 
-    Returns the id of the document that was clicked, in the rerun after the click.
+    Each row is ``{id, excerpt, role, corrected, regressed}``. ``role`` is shown under the heading ``by``. ``corrected``
+    and ``regressed`` are label names. Only ``id`` and ``excerpt`` are required. Returns None except in the rerun after
+    a click.
     """
     result = _CASES(
         key=key,
@@ -102,5 +104,5 @@ def cases(
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text on one line, for a list."""
+    """Return the beginning of a text on one line, for a list."""
     return " ".join(text[:300].split())[:200]

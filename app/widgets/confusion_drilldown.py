@@ -1,4 +1,4 @@
-"""Confusion matrices with the documents in their cells, and one of these documents."""
+"""Confusion matrices, the documents of the selected cell, and the selected document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.services.evaluation.scores import EvaluationReport
 from core.services.review import review
 from core.services.session import ProjectSession
 
-SHOWN = 50  # documents that a cell lists at a time
+SHOWN = 50  # number of documents of a cell on one page
 
 
 @st.fragment
@@ -66,7 +66,7 @@ def _case_clicked() -> None:
 
 
 def _choice_matrix(found: EvaluationReport, reference: str) -> None:
-    """Draw the matrix of all labels; a click selects the cell."""
+    """Draw the matrix of all labels. A click selects a cell."""
     labels = {label.name: label.id for label in found.run.settings.codebook.labels}
     true, said = plots.confusion_heatmap(
         found.scores.confusion, list(labels), key="evaluate-matrix", x_title="verdict", y_title=reference
@@ -76,7 +76,10 @@ def _choice_matrix(found: EvaluationReport, reference: str) -> None:
 
 
 def _picked(found: EvaluationReport) -> tuple[str, str] | None:
-    """The cell to list: the one picked, else the one with most errors; None when there is nothing wrong."""
+    """Return the selected cell, else a cell with many errors. None without errors.
+
+    The default is the largest error cell (single choice) or the larger error cell of the label with most errors.
+    """
     labels = {label.id: label for label in found.run.settings.codebook.labels}
     cell = state.evaluate.cell
     choice = found.run.settings.codebook.kind == "choice"
@@ -135,7 +138,7 @@ def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffec
 def case(
     session: ProjectSession, run: RunRow, document_id: str, *, key: str = "evaluate", stacked: bool = False
 ) -> None:
-    """One document with its evidence and its debate, beside each other or (``stacked``) below each other."""
+    """Draw a document with its evidence and its debate, side by side or (``stacked``) below each other."""
     known = review.load_record(session, run, document_id)
     replay = session.replay(run.run_id, document_id)
     if known is None:

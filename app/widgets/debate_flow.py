@@ -1,4 +1,4 @@
-"""What the debate changed: ribbons from role to role, and in numbers for each label."""
+"""Effect of the debate on labels: a flow diagram from role to role, and a table by label."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def flow(
     height: int = 220,
     key: str = "flow",
 ) -> None:
-    """A post for each role (right above, wrong below) and between two posts what was mended, broken and kept.
+    """Draw a bar for each role (correct above, incorrect below) and the flows between consecutive roles.
 
-    ``titles`` names the roles, ``sentence`` are the words below with those to set in bold; ``height`` in pixels is that
-    of the ribbons. It offers its picture as SVG, as it is drawn, and its numbers as csv.
+    The flows are corrections, regressions and unchanged labels. ``titles`` are the names of the roles. ``sentence`` is
+    the text below the diagram, as pieces with True for bold. ``height`` is the height of the diagram in pixels. The
+    diagram can be downloaded as SVG and its numbers as CSV.
     """
     changes = [step.total for step in flip_table.steps]
     right = [changes[0].right_before, *(change.right_after for change in changes)]
@@ -61,7 +62,10 @@ def flow(
 
 
 def rows(flip_table: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str | int]]:
-    """The numbers of the ribbons: a row for each step over all labels (``label`` empty), and for each of its labels."""
+    """Return the numbers of the flow diagram, one row per step and label.
+
+    Rows with an empty ``label`` are totals over all labels.
+    """
     return [
         {
             "from": titles.get(step.against, step.against),
@@ -81,8 +85,10 @@ def rows(flip_table: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str
 def changes(
     flip_table: FlipTable, codebook: Codebook, titles: Mapping[str, str], noun: str, *, key: str = "changes"
 ) -> None:
-    """The table of who changed what, a row for each label and one for all where there are several; ``noun`` is what a
-    cell is."""
+    """Draw the table of corrections and regressions by label, with a total for several labels.
+
+    ``noun`` names the counted unit.
+    """
     labels = {label.name: label for label in codebook.labels}
     lines = [
         {

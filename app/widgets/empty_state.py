@@ -1,4 +1,4 @@
-"""Empty states: a drawing, what is missing, and what to do about it."""
+"""Empty states: a drawing, the missing content, and the next step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Sign: TypeAlias = Literal["rings", "check", "bars", "lines"]
 def empty(head: str, text: str, buttons: Sequence[str] = (), *, sign: Sign = "rings", key: str) -> str | None:
     """Draw an empty state and return the label of the button that was pressed, else None.
 
-    The first button is the primary one. ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to
+    The first button is the primary button. ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to
     compare) or lines (no data).
     """
     pressed = None

@@ -35,14 +35,14 @@ def styles() -> None:
     static = APP / "static"
     css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("streamlit.css", "app.css"))])
     st.html(f"<style>{css}</style>")
-    # The drawing knows both themes itself: a script would learn of a switch only at the next rerun.
+    # The SVG adapts to the theme itself: a script would notice a switch only at the next rerun.
     st.logo(str(static / "logo-wordmark.svg"), size="large", icon_image=str(static / "logo-icon.svg"))
 
 
 def project_switcher(screen: str = "") -> ProjectSession | None:
-    """Draw the project switcher on top of the sidebar and return its open project, None without one.
+    """Draw the project switcher at the top of the sidebar and return its open project, or None.
 
-    The address is read here, once per tab, as it may name this project or another one.
+    The address is read here once per tab, because it may name this project or another one.
     """
     try:
         workspace = context.workspace()
@@ -53,15 +53,15 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     paths = list(dict.fromkeys([*open_now, *recent]))
     if not paths:
         return None
-    names = _names(paths)  # the browser sends the name back: no two may be equal
+    names = _names(paths)  # the browser returns the name, so names must be unique
     wanted = state.project
-    if wanted not in paths:  # a new tab, or F5: the project of the address, else the one that was turned to last
+    if wanted not in paths:  # new tab or reload: the project of the address, else the open project that was used last
         named = next((path for path, name in names.items() if name == st.query_params.get("project")), None)
         wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
         state.select_project(wanted)
     state.read_url(names[wanted])
     layout.write_url(screen, project=names[wanted])
-    state.project_switcher = wanted  # the tab's project is the truth, the box only shows and changes it
+    state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
     st.selectbox(
         "Project",
         paths,
@@ -80,16 +80,16 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
 
 
 def _turn() -> None:
-    """Show the selected project, in this tab and in tabs that are opened later."""
+    """Show the selected project in this tab and in tabs that are opened later."""
     chosen = state.project_switcher
-    assert chosen is not None  # the box has no empty choice
-    with suppress(ProjectError):  # the next run opens it again and says what is wrong
+    assert chosen is not None  # the box has no empty option
+    with suppress(ProjectError):  # the next script run opens the project again and shows the error
         context.workspace().open(chosen, create=False)
     state.select_project(chosen)
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Return unique project names: the file name, with its folder where two projects have the same name."""
+    """Return unique project names: the file name, with the folder if several projects have the same name."""
     known = Counter(project_name(path) for path in paths)
     alone = Counter((project_name(path), path.parent.name) for path in paths)
 
@@ -103,13 +103,13 @@ def _names(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:
-    """Draw the links to all pages under their headings; ``here`` is the current page."""
+    """Draw the links to all pages under their section headings. ``here`` is the current page."""
     with st.container(key="navigation", gap=None):
         for section, links in pages.items():
             if section and links:
                 st.html(f'<div class="moot-section">{escape(section)}</div>')
             for page in links:
-                # A page link does not say that it is the current one: the key of its container does.
+                # A page link does not mark the current page, so the key of its container does.
                 with st.container(key="current-page" if page == here else f"page-{page.url_path or 'home'}", gap=None):
                     st.page_link(page, width="stretch")
         fetch()
@@ -117,7 +117,7 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
 
 
 def run_status(session: ProjectSession) -> None:
-    """Draw the current run at the bottom of the sidebar, once a second while it is running."""
+    """Draw the current run at the bottom of the sidebar, once per second while it is running."""
     run = next(iter(session.active_runs()), None) or session.latest_run()
     if run is None:
         return
@@ -150,16 +150,19 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
 
 
 def show_notice(said: tuple[str, str, str] | None) -> None:
-    """Draw the message that the last run of the script left, if there is one."""
+    """Draw the message of the last script run, if there is one."""
     if said is not None:
         kind, head, text = said
         notice(kind, head, text)
 
 
 def internal_error(error: Exception) -> None:
-    """Draw an unexpected error. Its text is not shown, as it may contain a key or a document."""
+    """Log and draw an unexpected error.
+
+    The text of the error is not shown, because it may contain a key or a document.
+    """
     _log.exception("a screen failed", exc_info=error)
-    with st.container(key="internal-error"):  # in sight, however long the page was when it stopped
+    with st.container(key="internal-error"):  # visible, regardless of the length of the page
         notice(
             "error",
             f"This page stopped because of an internal error ({type(error).__name__}).",
@@ -168,7 +171,7 @@ def internal_error(error: Exception) -> None:
 
 
 def project_name(path: Path) -> str:
-    """Return the name of a project file on screen."""
+    """Return the display name of a project file."""
     return path.stem
 
 
@@ -176,7 +179,7 @@ _THEME = component("theme_observer")
 
 
 def follow() -> None:
-    """Rerun the page when its theme is switched, as charts are downloaded in the colours on screen.
+    """Rerun the page when the theme is switched, because charts are downloaded in the colours on screen.
 
     Draws nothing.
     """
@@ -186,14 +189,14 @@ def follow() -> None:
 
 @cache
 def _address() -> str:
-    """Return the path of Streamlit's Vega script (checked: 1.67), empty when it was not found."""
+    """Return the path of Streamlit's Vega script (tested with 1.67), or an empty string if it is missing."""
     static = Path(st.__file__).parent / "static"
     found = next(static.glob("static/js/ArrowVegaLiteChart.*.js"), None)
     return "" if found is None else found.relative_to(static).as_posix()
 
 
 def fetch() -> None:
-    """Have the browser load Streamlit's Vega script while it is idle. Draws nothing."""
+    """Load Streamlit's Vega script in the browser while it is idle. Draws nothing."""
     if _address():
         script = f'import(new URL("{_address()}", document.baseURI).href).catch(() => null)'
         st.html(f"<script>requestIdleCallback(() => {script})</script>", unsafe_allow_javascript=True)

@@ -1,4 +1,4 @@
-"""A document with its evidence marked in the colours of the labels."""
+"""Text of a document with its evidence highlighted in the colours of the labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKED = component("highlighted_text")
 
 
 def evidence_rows(evidence: Iterable[Evidence | Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Evidence as plain rows; stored rows pass as they are."""
+    """Return evidence as plain rows. Stored rows are returned unchanged."""
     return [asdict(row) if isinstance(row, Evidence) else dict(row) for row in evidence]
 
 
@@ -30,10 +30,11 @@ def marked_text(
     missing: bool = True,
     key: str,
 ) -> None:
-    """Show a document's fields in serif with ``evidence`` tinted, underlined and numbered by label.
+    """Draw a document's fields with ``evidence`` highlighted, underlined and numbered by label.
 
-    Labels in ``disputed`` get a dashed underline. Words that are not in the text are listed struck through below it
-    (unless ``missing`` is False). The text scrolls within ``height`` pixels; without, it is as long as it is.
+    Labels in ``disputed`` get a dashed underline. Quotes that are not in the text are listed struck through below the
+    text, unless ``missing`` is False. The text scrolls within ``height`` pixels. Without ``height``, the full text is
+    shown.
     """
     _MARKED(
         key=key,

@@ -1,5 +1,7 @@
-"""The editor of one label. Every change is kept as the draft at once; what cannot be kept stays in its field with the
-reason."""
+"""Editor of one label.
+
+Every valid change is saved as the draft immediately. An invalid input stays in its field with the reason.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,18 @@ Edit = Callable[[Codebook, Any], Codebook]
 
 
 class Fields:
-    """Widgets over the draft: each shows what is kept, and keeps what is typed."""
+    """Widgets that show and edit the codebook draft."""
 
     def __init__(self, session: ProjectSession) -> None:
         self.session = session
 
     def keep(self, codebook: Codebook) -> None:
-        """Keep a codebook as the draft."""
+        """Save a codebook as the draft."""
         codebooks.keep(self.session, codebook)
         state.codebook.note_draft_saved()
 
     def do(self, edit: Callable[[Codebook], Codebook]) -> None:
-        """An edit by a button; what it cannot do is said on top of the page."""
+        """Apply an edit to the draft. Errors are shown at the top of the page."""
         try:
             self.keep(edit(codebooks.standing(self.session).codebook))
         except CodebookError as error:
@@ -43,7 +45,7 @@ class Fields:
             state.set_notice("warn", "Label not found", "It was deleted in another tab.")
 
     def take(self, key: str, edit: Edit) -> None:
-        """Keep what a widget holds now, or remember why it cannot be."""
+        """Save the value of a widget to the draft, or store the value with the reason why it is invalid."""
         typed = st.session_state[key]
         try:
             self.keep(edit(codebooks.standing(self.session).codebook, typed))
@@ -55,20 +57,20 @@ class Fields:
             state.codebook.accept(key)
 
     def bind(self, key: str, stored: Any, edit: Edit) -> dict[str, Any]:
-        """Key and callback of a widget that shows ``stored``, or what was typed and refused."""
+        """Return the key and the callback of a widget that shows ``stored``, or the rejected input if there is one."""
         refused = state.codebook.rejected.get(key)
         with_value(key, stored if refused is None else refused[0])
         return {"key": key, "on_change": self.take, "args": (key, edit)}
 
     def wrong(self, key: str) -> None:
-        """Why the field was refused, if it was."""
+        """Draw the reason why the input of a field was rejected, if it was."""
         refused = state.codebook.rejected.get(key)
         if refused is not None:
             st.html(f'<div class="moot-wrong" role="alert">{escape(refused[1])}</div>')
 
 
 def field_name(name: str, note: str = "", end: str = "") -> None:
-    """The name of a field, with a remark beside it and one at the end of the line."""
+    """Draw the name of a field, with a note beside it and a text at the end of the line."""
     st.html(
         f'<div class="moot-fieldname">{escape(name)}{f"<small>{escape(note)}</small>" if note else ""}'
         f"{f'<span class=end>{escape(end)}</span>' if end else ''}</div>"
@@ -76,13 +78,13 @@ def field_name(name: str, note: str = "", end: str = "") -> None:
 
 
 def words(text: str) -> str:
-    """How long a text is."""
+    """Return the number of words of a text, as text."""
     count = len(text.split())
     return f"{count} word{'' if count == 1 else 's'}"
 
 
 def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
-    """Name, colour, description, examples and keywords."""
+    """Draw the fields of a label: name, colour, description, code (single choice), examples and keywords."""
     id = label.id
 
     def changed(part: str) -> Edit:
@@ -126,7 +128,10 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
 
 
 def examples(fields: Fields, label: Label, part: str) -> None:
-    """A row for each example, which can be rewritten or removed, and one to add another."""
+    """Draw the examples of a label, which can be edited and removed, and a field to add an example.
+
+    ``part`` is ``include`` or ``exclude``.
+    """
     rows: tuple[str, ...] = getattr(label, part)
 
     def put(place: int) -> Edit:
@@ -180,7 +185,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 
 
 def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
-    """The keywords as chips, and words that may be missing."""
+    """Draw the keywords of a label and suggested keywords."""
     offered = codebooks.suggestions(codebook, label.id, OFFERED)
     field_name("Keywords", "for the built-in models only")
     keys = st.container(key="keywords")
@@ -218,7 +223,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
 
 
 def in_data(found: InData) -> None:
-    """What the keywords find."""
+    """Draw the keyword matches in the documents."""
     of = f"of {found.documents:,} documents"
     if found.documents < found.total:
         of += f", drawn from {found.total:,}"
@@ -248,7 +253,7 @@ _SWATCHES = component("swatches")
 
 
 def _ignore() -> None:
-    """Components give a trigger back only when they have a callback for it."""
+    """Do nothing. Components report a trigger only if they have a callback for it."""
 
 
 def label_list(
@@ -259,8 +264,10 @@ def label_list(
     key: str = "labels",
     told: Callable[[], None] = _ignore,
 ) -> tuple[str | None, list[str] | None]:
-    """Draw the labels with a ``note`` each; gives the label that was clicked and the order that they were put into, in
-    the rerun after that, else None."""
+    """Draw the labels with their notes and return (clicked label id, new order of label ids).
+
+    Each is None except in the rerun after a click or a reordering.
+    """
     result = _LABELS(
         key=key,
         data={
@@ -278,7 +285,10 @@ def label_list(
 
 
 def swatches(codebook: Codebook, label_id: str, *, key: str) -> int | None:
-    """Draw the colours with that of the label picked; gives the one that was clicked, in the rerun after that."""
+    """Draw the colours, with the label's colour selected, and return the clicked colour.
+
+    None except in the rerun after a click.
+    """
     used = [(label.colour, label.name) for label in codebook.labels if label.id != label_id]
     result = _SWATCHES(
         key=key,

@@ -1,4 +1,4 @@
-"""Where the words of a chart's points stand, so that none covers another or a point. Pure; in pixels."""
+"""Placement of the names of a chart's points without overlap. Pure functions, in pixels."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 CHARACTER = 6.4
-"""Width of a character of Inter at 11.5 px, on average."""
+"""Average width of a character of Inter at 11.5 px, in pixels."""
 LINE = 14.0
 RADIUS = 6.0
 GAP = 10.0
 TOGETHER = 45.0
-"""How far apart points of one name may be to be read as one group."""
+"""Maximum distance in pixels of points with the same name that share one label."""
 RINGS = 9
-"""How many lines words may stand above or below their point."""
+"""Maximum number of lines between a name and its point, above or below."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Words ``dx`` right of and ``dy`` below their point, set by ``align``."""
+    """Position of a name: ``dx`` to the right of its point, ``dy`` below it, aligned by ``align``."""
 
     dx: float
     dy: float
@@ -28,7 +28,7 @@ class Spot:
 
     @property
     def stem(self) -> bool:
-        """Whether they stand so far off that a line should join them."""
+        """True if the name is so far from its point that a line should connect them."""
         return abs(self.dy) > 1.5 * LINE
 
 
@@ -39,7 +39,7 @@ class _Box(NamedTuple):
     bottom: float
 
     def shared(self, other: _Box) -> float:
-        """The area that both cover."""
+        """Return the area that both boxes cover."""
         across = min(self.right, other.right) - max(self.left, other.left)
         down = min(self.bottom, other.bottom) - max(self.top, other.top)
         return across * down if across > 0 and down > 0 else 0.0
@@ -53,12 +53,12 @@ def beside(
     others: Sequence[tuple[float, float]] = (),
     widths: Sequence[float] = (250, 720),
 ) -> list[Spot]:
-    """A spot for the words of each point: the first that is free, in the order of reading them off; where none is,
-    the one that covers least.
+    """Return a position for the name of each point.
 
-    ``points`` are shares (0 to 1) of the plot from its left and its top, as are ``others``, which have no words. The
-    page decides how wide the plot becomes, so a spot must be free in the narrowest and in the widest of ``widths``;
-    between them points only move apart.
+    It is the first free position in the order of preference, else the position with the least overlap. ``points`` are
+    shares (0 to 1) of the plot from its left and its top. ``others`` are points without names. The page determines the
+    width of the plot, so a position must be free in the narrowest and in the widest of ``widths``. Between these
+    widths, points only move apart.
     """
     dots = [[_dot(x * width, y * height) for x, y in [*points, *others]] for width in widths]
     placed: list[list[_Box]] = [[] for _ in widths]
@@ -76,7 +76,7 @@ def beside(
             tried.append((covered, spot, boxes))
             if covered == 0:
                 break
-        _, best, boxes = min(tried, key=lambda one: one[0])  # the earliest of equals
+        _, best, boxes = min(tried, key=lambda one: one[0])  # the first of equal positions
         spots.append(best)
         for at, box in enumerate(boxes):
             placed[at].append(box)
@@ -86,7 +86,7 @@ def beside(
 def once(
     points: Sequence[tuple[float, float]], words: Sequence[str], *, height: float, width: float = 720
 ) -> list[int]:
-    """The points to name: of those with the same words that stand together, the first. Its name tells of them all."""
+    """Return the indices of the points to name. Nearby points with the same name are named once."""
     named: list[int] = []
     for place, ((x, y), text) in enumerate(zip(points, words, strict=True)):
         near = (
@@ -120,6 +120,6 @@ def _box(spot: Spot, x: float, y: float, long: float) -> _Box:
 
 
 def _outside(box: _Box, width: float, height: float) -> float:
-    """The area beyond the plot, where words are cut."""
+    """Return the area of a box outside the plot, where names are cut off."""
     inside = max(0.0, min(box.right, width) - max(box.left, 0)) * max(0.0, min(box.bottom, height) - max(box.top, 0))
     return (box.right - box.left) * (box.bottom - box.top) - inside

@@ -1,4 +1,4 @@
-"""Labels by swatch and name, as html with every value escaped: colour never stands alone."""
+"""Labels and roles as HTML. All values are escaped, and a colour is always shown with its name."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from core.codebook import COLOURS, Codebook, Label
 
 
 def colour(number: int) -> str:
-    """Label colour 1 to 8 for charts, in both themes."""
+    """Return the chart colour of a label colour (1 to 8) in both themes."""
     return colours()[f"l{(number - 1) % COLOURS + 1}"]
 
 
 def swatch_html(number: int) -> str:
-    """The square of a label colour."""
+    """Return the square of a label colour as HTML."""
     return f'<span class="moot-swatch moot-l{number}"></span>'
 
 
 def tag_html(name: str, number: int = 0, *, absent: bool = False) -> str:
-    """A label's tag. ``absent`` draws the outline of a label that was dropped."""
+    """Return a label's tag as HTML. ``absent`` draws the outline of a removed label."""
     return f'<span class="moot-tag moot-l{number}{" no" if absent else ""}"><i></i>{escape(name)}</span>'
 
 
 def tags(labels: Iterable[Label], *, absent: bool = False) -> None:
-    """A row of tags."""
+    """Draw a row of label tags."""
     st.html(f'<div class="moot-tags">{"".join(tag_html(x.name, x.colour, absent=absent) for x in labels)}</div>')
 
 
 def pick(codebook: Codebook, *, key: str) -> str:
-    """Pills of all labels, one of which is always picked (the first to begin with); gives its id."""
+    """Draw pills of all labels and return the id of the selected label, initially the first."""
     names = {label.id: label.name for label in codebook.labels}
     chosen: str = st.pills(
         "dimension" if codebook.kind == "rating" else "label",
@@ -47,7 +47,7 @@ def pick(codebook: Codebook, *, key: str) -> str:
 
 
 def tile_html(role: str, title: str, *, small: bool = False) -> str:
-    """The tile with the first letter of the role's title."""
+    """Return the tile with the first letter of a role's title as HTML."""
     token = role_token(role)
     return (
         f'<span class="moot-tile{" s" if small else ""}" title="{escape(title, quote=True)}" '
@@ -56,6 +56,6 @@ def tile_html(role: str, title: str, *, small: bool = False) -> str:
 
 
 def role_html(role: str, title: str, does: str = "") -> str:
-    """Tile, title and what the role is there for."""
+    """Return the tile, the title and the description of a role as HTML."""
     more = f"<small>{escape(does)}</small>" if does else ""
     return f'<div class="moot-role">{tile_html(role, title)}<span>{escape(title)}{more}</span></div>'

@@ -1,4 +1,4 @@
-"""Page heads, panels and legends, and the query parameters of the address."""
+"""Page headers, panels and legends, and the query parameters of the address."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from app.widgets.alerts import Tone, badge_html
 
 
 def write_url(page: str = "", **named: str | None) -> None:
-    """Set query parameters of the address, or remove those that are None. Draws nothing on screen.
+    """Set query parameters of the address, and remove those that are None. Draws nothing on screen.
 
-    A page switch empties the address. What is drawn on every page therefore gives the ``page``, so that the script
-    runs again on the next one. ``st.query_params`` would add a step to the browser's history, and the back button
-    would only undo that step.
+    A page switch clears the address. Elements on every page therefore pass ``page``, so that the script runs again on
+    the next page. ``st.query_params`` would add an entry to the browser history, and the back button would only undo
+    that entry.
     """
     told = json.dumps([page, named]).replace("<", "\\u003c")
     with st.container(key=f"unseen-{'-'.join(named)}"):
@@ -35,7 +35,7 @@ def write_url(page: str = "", **named: str | None) -> None:
 def header(
     title: str, sub: str = "", *, badge: str = "", tone: Tone = "", dot: bool = False, key: str = "header"
 ) -> DeltaGenerator:
-    """Draw the head of a page and return the container for the buttons on its right.
+    """Draw the header of a page and return the container for the buttons on its right.
 
     Use ``with header("Run 14"): st.button(...)``, and no st.title on the page. All values are escaped.
     """
@@ -52,9 +52,9 @@ def header(
 
 @contextmanager
 def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: str) -> Iterator[DeltaGenerator]:
-    """Draw the elements that follow in a frame, and yield the container on the right of its head.
+    """Draw the elements of the ``with`` block in a frame, and yield the container on the right of its header.
 
-    ``counted`` names the documents that the panel is based on and those that are left out. All texts are escaped.
+    ``counted`` describes the included and excluded documents. All texts are escaped.
     """
     with st.container(border=True, key=key, gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-head"):
@@ -68,7 +68,7 @@ def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: 
 
 
 def counted(words: str) -> None:
-    """Draw the line of included documents for a chart that shares its panel with others."""
+    """Draw the line of included documents for a chart that shares its panel with other charts."""
     st.html(f'<div class="moot-panel">{_counted(words)}</div>')
 
 

@@ -1,4 +1,4 @@
-"""The live debate board."""
+"""Live board of a run's debates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BOARD = component("live_run")
 
 
 def label_data(codebook: Codebook) -> list[dict[str, Any]]:
-    """Return the labels for the components: id, name, colour."""
+    """Return the id, name and colour of each label for the components."""
     return [{"id": label.id, "name": label.name, "colour": label.colour} for label in codebook.labels]
 
 
 def role_data(roles: Iterable[str] | Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the roles in their order; a mapping gives each its display name."""
+    """Return the roles in order for the components, with display names if ``roles`` is a mapping."""
     if isinstance(roles, Mapping):
         return [{"role": role, "name": name} for role, name in roles.items()]
     return [{"role": role} for role in roles]
@@ -38,14 +38,13 @@ def board(
     key: str = "board",
     on_state: Callable[[], None] = lambda: None,
 ) -> str | None:
-    """Show the run's debates as they are held: counters, document, debate, wall, and the finished ones.
+    """Draw the live board: counters, the debate in focus with its document, tiles, and finished debates.
 
-    ``run_id`` is the name that ``app.context.live_name`` gives. The board is fed by ``/moot/live`` and not by reruns;
-    pass the same ``key`` on every rerun. ``state`` is the run's state as the page shows it: when the run leaves it,
-    the page is rerun (``on_state`` first) so that its buttons follow, and the new state is returned for that rerun.
-    ``slots`` is the number of tiles on the wall, ``groups`` says with whom a role sits; with ``told`` the page itself
-    says why the run stands still. ``form`` is the protocol's (its card has it): how the debate is drawn above what is
-    said.
+    ``run_id`` is a name from ``app.context.live_name``. The board gets its data from ``/moot/live``, not from reruns.
+    Pass the same ``key`` on every rerun. ``state`` is the run's state that the page shows. When the run leaves this
+    state, ``on_state`` is called, the page is rerun to update its buttons, and the new state is returned for that
+    rerun. Otherwise None is returned. ``slots`` is the number of tiles. ``groups`` maps roles to their groups. ``told``
+    is True if the page itself shows why the run is not running. ``form`` is the diagram layout of the protocol.
     """
     result = _BOARD(
         key=key,

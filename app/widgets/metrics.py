@@ -1,4 +1,4 @@
-"""Scores: key numbers with their intervals side by side, and tables of every metric."""
+"""Scores: metrics with their intervals side by side, and tables of all metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERS = component("metrics")
 
 @dataclass(frozen=True, slots=True)
 class MetricNote:
-    """One line under a number; ``tone`` colours its strong part (right, wrong, unres)."""
+    """One line below a metric. ``tone`` is the colour of the ``strong`` part (right, wrong, unres)."""
 
     text: str
     strong: str = ""
@@ -26,7 +26,7 @@ class MetricNote:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number: a share from 0 to 1 with its interval on a bar, or plain ``text`` without one."""
+    """A metric: a share from 0 to 1 with its interval on a bar, or plain ``text`` without a bar."""
 
     name: str
     share: Estimate | None = None
@@ -34,7 +34,7 @@ class Metric:
     lines: tuple[MetricNote, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        """What the component takes."""
+        """Return the data for the component."""
         row: dict[str, Any] = {"name": self.name, "notes": [asdict(line) for line in self.lines]}
         if self.text is not None:
             return row | {"text": self.text}
@@ -47,19 +47,19 @@ class Metric:
 
 
 def metric_strip(figures: Iterable[Metric], *, key: str = "numbers") -> None:
-    """Draw key numbers side by side."""
+    """Draw metrics side by side."""
     _NUMBERS(key=key, data={"metrics": [figure.data() for figure in figures]})
 
 
 def interval_words(share: Estimate | None, *, named: bool = False) -> str:
-    """Return the interval as "0.864 to 0.907"; empty without one."""
+    """Return the interval as "0.864 to 0.907", or an empty string without an interval."""
     if share is None or share.interval is None:
         return ""
     return format_interval(share.interval.low, share.interval.high, level=share.interval.level if named else None)
 
 
 def score_metric(metric: ScoreMetric, estimate: Estimate, note: str = "") -> Metric:
-    """Return a score as a key number: a share on a bar if it has an interval, else as text."""
+    """Return a score as a metric: a share on a bar if the score has an interval, else text."""
     lines = [part for part in (note, interval_words(estimate, named=not note)) if part]
     if metric.interval is None or metric.kinds == ("rating",):
         return Metric(metric.name, text=metric.format(estimate.value), lines=tuple(map(MetricNote, lines)))
@@ -67,7 +67,7 @@ def score_metric(metric: ScoreMetric, estimate: Estimate, note: str = "") -> Met
 
 
 def score_tables(scores: Scores, *, key: str) -> None:
-    """Draw every metric, over all labels and per label, in an expander."""
+    """Draw all metrics, over all labels and per label, in an expander."""
     import pandas as pd
     import streamlit as st
 

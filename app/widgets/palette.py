@@ -1,4 +1,4 @@
-"""Design tokens as colours for charts: a light and a dark value each, so that charts follow the theme."""
+"""Design tokens as chart colours, each with a light and a dark value, so that charts follow the theme."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _COLOUR = re.compile(_BOTH)
 
 @cache
 def palette(dark: bool) -> Mapping[str, str]:
-    """Return token name (``l1``, ``r-critic``, ``tx2``) to colour for one of the themes."""
+    """Return the colours of one theme by token name (``l1``, ``r-critic``, ``tx2``)."""
     return {name: night if dark else day for name, day, night in _PAIR.findall(tokens())}
 
 
 @cache
 def colours() -> Mapping[str, str]:
-    """Return token name to CSS colour (``light-dark(#fff, #000)``), which the browser resolves by its theme."""
+    """Return CSS colours (``light-dark(#fff, #000)``) by token name. The browser applies the theme."""
     return {name: both(itemgetter(name)) for name in palette(False)}
 
 
@@ -32,7 +32,7 @@ def both(made: Callable[[Mapping[str, str]], str]) -> str:
 
 
 def plain(text: str, dark: bool) -> str:
-    """Return ``text`` with each two-theme colour replaced by that of one theme, for formats without CSS."""
+    """Return ``text`` with each two-theme colour replaced by the colour of one theme, for formats without CSS."""
     return _COLOUR.sub(r"\2" if dark else r"\1", text)
 
 
@@ -40,7 +40,10 @@ _ROLE_TOKENS = ("extractor", "critic", "judge", "advocate")
 
 
 def role_token(role: str) -> str:
-    """Return the colour token of a role: ``extractor`` for ``--r-extractor``; ``roles.js`` has the same rule."""
+    """Return the colour token of a role, such as ``extractor`` for ``--r-extractor``.
+
+    ``roles.js`` implements the same rule.
+    """
     name = role.lower()
     for token in _ROLE_TOKENS:
         if name.startswith(token):
@@ -69,7 +72,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def legible(ground: str, shades: Mapping[str, str]) -> str:
-    """Return the text colour on a background: the one of text or of the page, whichever has more contrast."""
+    """Return the text colour on a background: the text colour or the page colour, whichever has more contrast."""
     return max((shades["tx"], shades["bg"]), key=lambda ink: contrast(ink, ground))
 
 

@@ -1,6 +1,6 @@
-"""Charts of findings, in Altair: one look, explicit domains, intervals drawn, values written beside the marks.
+"""Charts of results in Altair, with a common style, explicit domains, intervals, and values beside the marks.
 
-Each chart offers its picture as SVG and its rows as csv.
+Each chart can be downloaded as SVG and its rows as CSV.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from app.widgets.charts import ROW, Spec, draw, finished, kept, table
 
 Rows = Sequence[Mapping[str, Any]]
 MOST_WORDED = 20
-"""Columns of a matrix whose cells have room for words; a wider one tells them when pointed at."""
+"""Maximum number of matrix columns with text in the cells. Wider matrices show it in a tooltip."""
 
 
 def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
-    """Differences with their intervals, a row each: ``{name, value, low, high, words, tone}`` with tone right, wrong or
-    empty. Gives the name that is picked, where ``select`` is set."""
+    """Draw differences with their intervals, one row each, and return the selected name.
+
+    Rows are ``{name, value, low, high, words, tone}``. ``tone`` is right, wrong or empty. The name is empty without a
+    selection, or if ``select`` is False.
+    """
     spec = _forest(rows, unit, select)
     return draw(spec, rows, key=key, select="label" if select else "").get("name", "")
 
@@ -66,7 +69,10 @@ def _forest(rows: Rows, unit: str, select: bool) -> Spec:
 
 
 def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
-    """Shares over ordered steps: ``{step, series, value}``; ``series`` maps each to its colour token."""
+    """Draw shares over ordered steps as lines.
+
+    Rows are ``{step, series, value}``. ``series`` maps each name to its colour token.
+    """
     draw(_lines(rows, series, title), rows, key=key)
 
 
@@ -98,8 +104,11 @@ def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
 
 
 def reliability(rows: Rows, *, key: str, certainty: str) -> None:
-    """Certainty (``certainty`` says whose) against the share that came true: ``{certainty, right, low, high, n}``, the
-    diagonal being honest."""
+    """Draw a reliability diagram: certainty against the share of correct cases.
+
+    Rows are ``{certainty, right, low, high, n}``. The diagonal is perfect calibration. ``certainty`` is the title of
+    the x-axis.
+    """
     draw(_reliability(rows, certainty), rows, key=key)
 
 
@@ -133,8 +142,10 @@ def _reliability(rows: Rows, certainty: str) -> Spec:
 
 
 def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
-    """Bars with an interval where there is one: ``{name, value, low, high, words, colour}``, colour a token. Gives the
-    name that is picked."""
+    """Draw bars, with intervals if the rows have them, and return the selected name.
+
+    Rows are ``{name, value, low, high, words, colour}``. ``colour`` is a token. The name is empty without a selection.
+    """
     spec = _bars(rows, unit, share, select)
     return draw(spec, rows, key=key, select="name" if select else "").get("name", "")
 
@@ -179,13 +190,16 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
 def _axis(unit: str, share: bool) -> Any:
     import altair as alt
 
-    if share:  # room for words beyond 1 is no place for a tick
+    if share:  # the axis beyond 1 is only space for text and has no ticks
         return alt.Axis(title=unit, format=".0%", values=[tick / 10 for tick in range(0, 11, 2)])
     return alt.Axis(title=unit, format=",", tickCount=5)
 
 
 def standings(rows: Rows, *, key: str) -> None:
-    """Documents over iterations, a bar a label: ``{name, standing, count}``."""
+    """Draw the share of documents by their status over all iterations, one bar per label.
+
+    Rows are ``{name, standing, count}``.
+    """
     draw(_standings(rows), rows, key=key)
 
 
@@ -223,7 +237,7 @@ def confusion_heatmap(
 ) -> tuple[str, str]:
     """Draw a confusion matrix ``[row][column]``, shaded by the share of the row.
 
-    Returns the selected (row, column), both empty before a click.
+    Returns the selected (row, column). Both are empty before a click.
     """
     rows = [
         {
@@ -249,8 +263,10 @@ def heat(
     y_title: str,
     slanted: bool = False,
 ) -> tuple[str, str]:
-    """A matrix: ``{row, column, count, share, words}``, shares 0 to 1 shade it. Gives (row, column) of the cell picked,
-    both empty before that."""
+    """Draw a matrix and return (row, column) of the selected cell. Both are empty before a click.
+
+    Rows are ``{row, column, count, share, words}``. Cells are shaded by ``share`` (0 to 1).
+    """
     spec = _heat(rows, names, across, x_title, y_title, slanted)
     picked = draw(spec, rows, key=key, select="cell")
     return picked.get("row", ""), picked.get("column", "")
@@ -315,11 +331,14 @@ def _ink(share: float, shades: Mapping[str, str]) -> str:
 
 
 _PLOT = 200.0
-"""What the axes and the legend leave of a plot's height, in pixels."""
+"""Height of a plot without axes and legend, in pixels."""
 
 
 def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
-    """Cost against quality: ``{name, cost, quality, efficient, words}``; the efficient front is joined by a line."""
+    """Draw cost against quality, with the efficient front as a line.
+
+    Rows are ``{name, cost, quality, efficient, words}``. Rows without a cost or a quality are left out.
+    """
     known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
     if not known:
         st.caption("No run has both a cost and a score.")
@@ -360,7 +379,10 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
 
 
 def scatter(rows: Rows, *, key: str) -> None:
-    """Precision against recall of models in their seats: ``{name, seat, precision, recall, n}``."""
+    """Draw precision against recall of models by role.
+
+    Rows are ``{name, role_model, precision, recall, n}``. ``role_model`` is the role that the model has.
+    """
     draw(_scatter(rows), rows, key=key)
 
 
@@ -393,7 +415,7 @@ def _scatter(rows: Rows) -> Spec:
             alt.Tooltip("n:Q", title="Cells", format=","),
         ],
     )
-    if len({row["name"] for row in rows}) < 2:  # one model in all seats: its name would stand on itself
+    if len({row["name"] for row in rows}) < 2:  # with one model for all roles, its name would overlap itself
         return finished(dots, 280)
     return finished(_named(dots, rows, "recall", "precision", reach, reach), 280)
 
@@ -401,8 +423,10 @@ def _scatter(rows: Rows) -> Spec:
 def _named(
     marks: Any, rows: Rows, across: str, up: str, x_reach: tuple[float, float], y_reach: tuple[float, float]
 ) -> Any:
-    """``marks`` with the name of each of ``rows`` beside its point at the fields ``across`` and ``up``, none over
-    another and once where points of one name stand together; a line joins a name that had to go far."""
+    """Return ``marks`` with the names of ``rows`` beside their points at the fields ``across`` and ``up``.
+
+    Names do not overlap. Nearby points with the same name are named once. A line connects a distant name to its point.
+    """
     import altair as alt
 
     shade = palette.colours()

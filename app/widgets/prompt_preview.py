@@ -1,4 +1,4 @@
-"""What each role is sent: own component, as a prompt holds a document's text."""
+"""Prompts of each role, drawn by a component because a prompt contains a document's text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PROMPT = component("prompt_preview")
 
 
 def prompt_preview(roles: Sequence[RolePreview], *, height: int = 620, key: str = "prompt") -> None:
-    """A tab for each role; lines that were added or removed since the saved version are marked."""
+    """Draw a tab for each role. Lines that were added or removed since the saved version are marked."""
     _PROMPT(
         key=key,
         data={

@@ -13,14 +13,14 @@ from core.runs import RunRow
 
 
 def run_words(run: RunRow, name: str = "") -> str:
-    """Return the name, protocol and size of a run, and its state unless it is done."""
+    """Return the name, protocol and size of a run, and its progress and state unless it is done."""
     ended = run.verdicts + run.unresolved + run.failed
     size = f"{run.documents:,} documents" if run.state == "done" else f"{ended:,} of {run.documents:,}, {run.state}"
     return f"{name or run.run_id}, {run.settings.protocol}, {size}"
 
 
 def run_date(run: RunRow) -> str:
-    """Return when a run finished, or its state."""
+    """Return the time at which a run finished, or its state."""
     if run.finished_at is None:
         return run.state
     ended = time.localtime(run.finished_at)
@@ -29,16 +29,16 @@ def run_date(run: RunRow) -> str:
 
 
 def selected_run(runs: Sequence[RunRow], *, key: str) -> RunRow:
-    """Return the run that ``run_picker`` with this key shows, before it is drawn. ``runs`` is not empty."""
+    """Return the run that ``run_picker`` with this key shows, before it is drawn. ``runs`` must not be empty."""
     by_id = {run.run_id: run for run in runs}
     chosen = st.session_state.get(key) or state.run_id
     return by_id[chosen] if chosen in by_id else runs[0]
 
 
 def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
-    """Draw a select box of the runs and return the selected one. ``runs`` is not empty.
+    """Draw a select box of the runs and return the selected run. ``runs`` must not be empty.
 
-    The first run is selected unless the tab shows another one.
+    The first run is selected unless the tab shows another run.
     """
     by_id = {run.run_id: run for run in runs}
     wanted = selected_run(runs, key=key).run_id

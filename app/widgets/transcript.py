@@ -1,4 +1,4 @@
-"""The transcript of a debate that has been held: the board's middle column, standing still."""
+"""Transcript of a stored debate, as in the middle column of the live board."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def transcript(
     height: int | None = None,
     key: str,
 ) -> None:
-    """Show who said what, with quotes marked, what each role named, kept, added or dropped, and the verdict.
+    """Draw a transcript: statements with highlighted quotes, label changes by each role, and the verdict.
 
-    ``roles`` fixes order, names and letters; roles that speak without being in it are shown all the same. ``hidden``
-    roles are left out. It scrolls within ``height`` pixels; without, it is as long as it is.
+    ``roles`` sets order, names and letters. Roles that are not in ``roles`` are shown, too. ``hidden`` roles are left
+    out. The transcript scrolls within ``height`` pixels. Without ``height``, it has its full length.
     """
     document = replay.document
     _TRANSCRIPT(

@@ -64,7 +64,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """Return the estimated calls and cost of testing the current change.
 
-    Empty if there is no change, it was tested already, or it cannot be tested.
+    Empty without a change, and if the change was tested already or cannot be tested.
     """
     try:
         change = trying.definition_change(session, plan) if slot is None else trying.prompt_change(session, slot, plan)

@@ -1,4 +1,4 @@
-"""The accuracy estimate: one sentence below the review, and the table behind it."""
+"""Accuracy estimate: one sentence below the review, and a dialog with details."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _row(label: LabelEstimate, found: AccuracyEstimate, kind: Kind) -> str:
 
 
 def _bar(label: LabelEstimate) -> str:
-    """Return the intervals on a line from 0 to 1 (for a rating: along its scale)."""
+    """Return the bar of both intervals and the verdicts as HTML, from 0 to 1 (ratings: along the scale)."""
     parts = [_span(label.sampled, "wide"), _span(label.powered, "")]
     if label.powered.value is not None:
         parts.append(f'<u style="left:{label.powered.value:.2%}"></u>')

@@ -1,4 +1,4 @@
-"""The People view of Review: agreement between reviewers, and resolving disagreements."""
+"""People view of Review: agreement between reviewers, and adjudication of disagreements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.services.session import ProjectSession
 
 PAGE, SHOW = "review-people-page", "review-people-show"
 SIZE = 10
-"""Disagreements on a page."""
+"""Number of disagreements on a page."""
 
 
 def people(session: ProjectSession, run: RunRow, actor: str) -> None:
@@ -84,7 +84,7 @@ def _tone(observed: float | None) -> str:
 
 
 def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, actor: str) -> None:
-    """One disagreement: the text, and a button for each value with who says it."""
+    """Draw one disagreement: the text, and a button for each value with its reviewers."""
     codebook = run.settings.codebook
     known = review.load_record(session, run, disagreement.document_id)
     key = f"disagreement-{disagreement.document_id}-{disagreement.item}"

@@ -1,4 +1,4 @@
-"""A correction as an example or keyword of its label, with a preview of its effect."""
+"""Suggestion to add a correction to the codebook as an example or keyword, with a preview of its effect."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def card(
 
 
 def nothing(words: str, *, on_change: Callable[[], None], key: str = "teach") -> None:
-    """Draw the suggestion of a correction without words."""
+    """Draw the suggestion for a correction for which no words were found."""
     st.html(f'<div class="moot-teach">{escape(words)}</div>', width="stretch")
     st.button("Choose words", on_click=on_change, key=f"{key}-change")
 
 
 def form(example: CodebookExample, codebook: Codebook, *, key: str = "teach-form") -> CodebookExample:
-    """Draw the choice of label, part and words, and return the example."""
+    """Draw the choice of label, part and words, and return the resulting example."""
     names = {label.id: label.name for label in codebook.labels}
     left, right = st.columns(2)
     labels = list(names)

@@ -1,4 +1,4 @@
-"""Focus: one document at a time, decided by keyboard, in a component that uses ``app.api.review``."""
+"""Focus view of Review: one document at a time, decided by keyboard. The component uses ``app.api.review``."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def focus(
     on_document: Callable[[], None] = lambda: None,
     key: str = "focus",
 ) -> str | None:
-    """Show the queue, the document in focus and the form for it; gives the document that is looked at, some moments
-    after it was turned to.
+    """Draw the queue, the document in focus and its form, and return the id of the shown document.
 
-    ``run`` is the name that ``app.context.live_name`` gives. ``wanted`` filters the queue, in its own order.
-    The component follows the page only where run, reviewer, filters, settings or ``asked`` change: everything that is
-    decided in it is on disk by its own route, and ``on_settled`` is called afterwards. ``height`` is a css length.
+    The returned id follows the component with a short delay. None before the component has reported a document. ``run``
+    is a name from ``app.context.live_name``. ``wanted`` filters the queue, which has its own order. The component
+    reloads only if run, reviewer, filters, settings or ``asked`` change. It saves decisions through its own route and
+    calls ``on_settled`` afterwards. ``height`` is a CSS length.
     """
     told: dict[str, Any] = asdict(wanted)
     for own in ("sort", "number", "size"):

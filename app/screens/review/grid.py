@@ -1,4 +1,4 @@
-"""The Grid view of Review: many documents at once, and the focused one below with its debate."""
+"""Grid view of Review: many documents at once, and the focused document with its debate below them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.services.review import queue, review
 from core.services.review.queue import ReviewRow
 from core.services.session import ProjectSession
 
-HEIGHT = 474  # of the grid, in pixels: what leaves the document below it in sight on a small screen
+HEIGHT = 474  # of the grid in pixels; keeps the document below the grid visible on a small screen
 SORT, SIZE, PAGE = "review-sort", "review-size", "review-page"
 _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
@@ -45,7 +45,7 @@ def grid_view(
     *,
     show_all: Callable[[], None],
 ) -> None:
-    """Draw a page of the documents that are ``wanted``, the counters, and the focused document.
+    """Draw a page of the documents that match ``wanted``, the counters, and the focused document.
 
     ``show_all`` clears the filters.
     """
@@ -107,7 +107,7 @@ def _button(
     quiet: bool = False,
     disabled: bool = False,
 ) -> None:
-    """Draw a button for a review action, which is done before the page is drawn."""
+    """Draw a button for a review action. The action runs before the page is drawn again."""
 
     def clicked() -> None:
         try:
@@ -166,7 +166,7 @@ def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewP
 
 
 def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str]) -> None:
-    """Draw the actions for selected rows."""
+    """Draw the actions for the selected rows."""
     if not chosen:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-bulk"):
@@ -216,7 +216,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     """Draw the focused document: text with evidence, debate, and history."""
     shown = state.review.document
     known = review.load_record(session, run, shown, actor=actor) if shown else None
-    if known is None and page.rows:  # nothing was in focus yet, or another run's document
+    if known is None and page.rows:  # no focused document yet, or the document of another run
         shown = page.rows[0].document_id
         known = review.load_record(session, run, shown, actor=actor)
     if shown is None or known is None:
@@ -295,7 +295,7 @@ def _history(session: ProjectSession, run: RunRow, document_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GridState:
-    """State reported by the grid: the focused row and the selected rows."""
+    """State of the grid: the focused row and the selected rows."""
 
     focus: str | None = None
     selected: tuple[str, ...] = ()
@@ -314,11 +314,11 @@ def grid(
     on_told: Callable[[], None] | None = None,
     key: str = "grid",
 ) -> GridState:
-    """Draw a page of documents of ``run`` (the name that ``app.context.live_name`` gives), decided by ``actor``,
-    that were read from the file at ``read_at`` (Unix seconds) or later.
+    """Draw the grid with a page of documents and return its state.
 
-    ``on_told`` is called before the next run of the script when the grid has something to say (``grid_state``): also
-    when that run is of another screen, because the person went on at once.
+    ``run`` is a name from ``app.context.live_name``. ``actor`` is the reviewer who makes the decisions. ``read_at`` is
+    a Unix time: the rows were read then or later. ``on_told`` is called before the next script run if the state of the
+    grid (``grid_state``) has changed. This also applies if that script run draws another page.
     """
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
@@ -346,7 +346,7 @@ def grid(
 
 
 def grid_state(key: str) -> GridState:
-    """Return the last state reported by the grid of this key, before it is drawn."""
+    """Return the last state of the grid with this key, before the grid is drawn."""
     return _state(st.session_state.get(key))
 
 

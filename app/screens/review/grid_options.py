@@ -17,9 +17,9 @@ FONTS = {
 LINE = 30
 GROUPS = 24
 ROOMY = 6
-"""Labels whose names stand side by side; those of more stand upright, or a row would not fit a small screen."""
+"""Maximum number of labels with horizontal names. With more labels, names are vertical to fit a small screen."""
 SQUARES = 16
-"""Number of labels up to which each has a square in a role's cell; above, only present labels are shown."""
+"""Maximum number of labels with a square each in a role's cell. With more labels, only present labels are shown."""
 
 
 def head(codebook: Codebook) -> int:
@@ -46,7 +46,7 @@ def _widths(codebook: Codebook) -> tuple[int, int]:
             longest = max((len(label.name) for label in codebook.labels), default=0)
             width = min(100, max(68, 14 + 6 * longest))
             return width, width
-        case "rating":  # the gold may be means of several raters
+        case "rating":  # gold values may be means of several raters
             return min(150, max(68, 12 + 26 * count)), min(150, max(68, 16 + 13 * count))
         case "multilabel":
             squares = count * (7 if _tight(codebook) else 10)
@@ -60,7 +60,10 @@ def options_of(
     teller: Mapping[str, Any],
     js: Any,
 ) -> dict[str, Any]:
-    """Return the grid's options. ``teller`` names the target of edits; ``js`` marks a string as code."""
+    """Return the grid's options.
+
+    ``teller`` has the address and the common fields of the requests that save edits. ``js`` marks a string as code.
+    """
     shade = palette.colours()
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
     squares = {
@@ -194,7 +197,7 @@ def options_of(
 
 
 def disarmed(options: Any) -> Any:
-    """Return the options without streamlit-aggrid's mark for code, so that a label's name is never executed."""
+    """Return the options without streamlit-aggrid's code marker, so that label names are never executed."""
     match options:
         case dict():
             return {name: disarmed(value) for name, value in options.items()}
@@ -213,7 +216,7 @@ def _label_of(item: str, codebook: Codebook) -> Label | None:
 
 
 def _values(codebook: Codebook) -> list[str]:
-    """Return the values that a click cycles through; from ``?`` it starts at the first."""
+    """Return the values that a click cycles through. From ``?``, a click selects the first value."""
     if codebook.kind == "choice":
         return [label.id for label in codebook.labels]
     if codebook.kind == "rating" and codebook.scale is not None:
@@ -222,7 +225,7 @@ def _values(codebook: Codebook) -> list[str]:
 
 
 def css(codebook: Codebook) -> str:
-    """Return the style sheet of the grid's frame, which sees none of the page's."""
+    """Return the style sheet of the grid's frame, which does not inherit the styles of the page."""
     fonts = "".join(
         f'@font-face {{ font-family: "{name}"; src: url("/app/static/{file}"); font-weight: {weight}; }}'
         for name, (file, weight) in FONTS.items()

@@ -1,4 +1,4 @@
-"""The Review page: one document at a time, many in a grid, or the agreement of several reviewers."""
+"""Review page: one document at a time, a grid of documents, or the agreement between reviewers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
     key = f"review-focus-{run.run_id}"
 
     def settled() -> None:
-        """Keep the suggestion for the document that was just left."""
+        """Store the document that was just left, so that its correction can be suggested as an example."""
         document = st.session_state[key].get("settled")
         state.review.corrected_document = document if isinstance(document, str) else None
 
@@ -105,7 +105,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
 
 
 def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.DeltaGenerator]:
-    """Draw the filters, and return them with the container for counters."""
+    """Draw the filters and return them with the container for the counters."""
     names = {label.id: label.name for label in codebook.labels}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-filters"):
         search = st.text_input(

@@ -1,4 +1,4 @@
-"""Below the review: the accuracy estimate, suggested codebook examples, and the classifier."""
+"""Area below the review: accuracy estimate, suggested codebook examples, and the classifier."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
 
 
 def _suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
-    """Draw a suggestion from the focused or the previously corrected document; return True if there is one."""
+    """Draw a suggestion from the focused or the last corrected document. Returns True if there is one."""
     for place in dict.fromkeys((document_id, state.review.corrected_document)):
         suggestions = _suggestions(session, run, place, actor) if place is not None else []
         if suggestions:
@@ -60,7 +60,7 @@ def _offer(
     *,
     elsewhere: bool,
 ) -> None:
-    """Draw the first suggestion with words, else a way to choose some."""
+    """Draw the first suggestion with words, else a button to choose words."""
     example, effect = next((one for one in suggestions if one[1] is not None), suggestions[0])
     if effect is None:
         words = f"Your correction of {example.document_id} can be added as an example of its label."
@@ -81,7 +81,7 @@ def _offer(
 def _suggestions(
     session: ProjectSession, run: RunRow, document_id: str, actor: str
 ) -> list[tuple[CodebookExample, Effect | None]]:
-    """Return suggestions from a document's corrections; none while its verdict is hidden from the reviewer."""
+    """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
     found = review.load_record(session, run, document_id, actor=actor)
     if found is None or not found.reviews or focus.hidden(session, run, found, actor):
         return []
@@ -89,7 +89,7 @@ def _suggestions(
 
 
 def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
-    """Add the example; the next run of the page shows the result."""
+    """Add an example to the codebook. The next page run shows the result."""
     try:
         version = teaching.add_example(session, run, example, actor=actor)
     except MootError as error:
@@ -136,7 +136,7 @@ def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
 
 
 def imported_classifier(session: ProjectSession) -> None:
-    """Draw the import of a classifier file from another project, and its run."""
+    """Draw the import of a classifier file from another project, and the button that runs the classifier."""
     upload = st.file_uploader("A .skops file that Moot exported", type=["skops"], key="classifier-import")
     if upload is None:
         return

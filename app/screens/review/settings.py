@@ -1,4 +1,4 @@
-"""Review settings: reviewer, random audits, blind review, and the effect of blind review."""
+"""Review settings: reviewer, random audits, blind review, and a report on blind review."""
 
 from __future__ import annotations
 
