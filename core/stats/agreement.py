@@ -1,11 +1,12 @@
 """Agreement between raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, Gwet's AC1.
 
-Ratings come as ``[unit, rater]`` (a unit is usually a document) of whatever the raters said: numbers, codes, strings.
-None and NaN are no rating, and so are the negatives of an integer array, which is how ``arrays`` marks them, except
-where the values are measured (alpha on ordinal and interval data, weighted kappa): there -1 is a rating.
-Agreement is looked for where at least two raters rated a unit; what chance would give may rest on all ratings (each
-function says so). Coefficients are 1 for full agreement, 0 for what chance would give,
-and below 0 for less than that. Written from the formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
+Ratings are ``[unit, rater]`` arrays of any values: numbers, codes, strings. A unit is usually a document. None and NaN
+mean no rating. Negatives of an integer array also mean no rating (as in ``arrays``), except where the values are
+measured (alpha on ordinal and interval data, weighted kappa): there -1 is a rating.
+
+Observed agreement is computed on units with at least two ratings. Chance agreement may use all ratings, as each
+function states. Coefficients are 1 for full agreement, 0 for chance agreement and negative for less than that. Written
+from the formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from core.stats.arrays import Codes, Ratings, ratings
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A coefficient with what it rests on."""
+    """Agreement coefficient with the numbers behind it."""
 
     value: float | None
-    """None when it is 0/0: no unit to compare, or chance alone would agree fully (a single value was ever used)"""
+    """None if it is 0/0: no unit to compare, or chance agreement is full (only one value was used)"""
     n: int
     """units with at least two ratings"""
     excluded: int
-    """units with fewer"""
+    """units with fewer ratings"""
     observed: float | None
     """observed agreement, 0 to 1 (for alpha: observed disagreement D_o, 0 or more)"""
     expected: float | None
@@ -38,10 +39,11 @@ class Agreement:
 def cohen_kappa(
     first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["linear", "quadratic"] | None = None
 ) -> Agreement:
-    """Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e), p_e from each rater's own distribution.
+    """Return Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e).
 
-    With ``weights`` the values must be numbers, and a disagreement weighs as their distance or its square, relative to
-    the largest distance that occurs. Sources: Cohen 1960 (Educ. Psychol. Meas. 20), Cohen 1968 (Psychol. Bull. 70).
+    p_e comes from each rater's own distribution. With ``weights`` the values must be numbers, and a disagreement is
+    weighted by their distance or its square, relative to the largest distance that occurs. Sources: Cohen 1960 (Educ.
+    Psychol. Meas. 20), Cohen 1968 (Psychol. Bull. 70).
     """
     pair = _columns(first, second)
     if weights is None:
@@ -63,11 +65,12 @@ def cohen_kappa(
 
 
 def fleiss_kappa(said: npt.ArrayLike) -> Agreement:
-    """Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e) with p_o the share of pairs of
-    raters that agree, averaged over units, and p_e the sum of squared shares of the categories.
+    """Return Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e).
 
-    Source: Fleiss 1971 (Psychol. Bull. 76). Units may have unequal numbers of ratings, as generalised by Gwet (Handbook
-    of Inter-Rater Reliability, 4th ed. 2014): each unit's distribution weighs the same (with equal numbers: Fleiss').
+    p_o is the share of pairs of raters that agree, averaged over units. p_e is the sum of squared shares of the
+    categories. Source: Fleiss 1971 (Psychol. Bull. 76). Units may have unequal numbers of ratings, as generalised by
+    Gwet (Handbook of Inter-Rater Reliability, 4th ed. 2014): each unit's distribution has the same weight (with equal
+    numbers: Fleiss').
     """
     observed, shares, n, units = _pairs(said)
     if observed is None:
@@ -77,11 +80,12 @@ def fleiss_kappa(said: npt.ArrayLike) -> Agreement:
 
 
 def gwet_ac1(said: npt.ArrayLike, categories: int | None = None) -> Agreement:
-    """Gwet's AC1 of any number of raters, ``[unit, rater]``: as Fleiss' kappa, but with chance agreement
-    sum p_k (1 - p_k) / (q - 1), which stays small when one category is rare, where kappa collapses.
+    """Return Gwet's AC1 of any number of raters, ``[unit, rater]``.
 
-    ``categories`` is q, the number that could be chosen (2 for a present-or-absent label), by default those that were;
-    AC1 of a single category is undefined. Source: Gwet 2008 (Br. J. Math. Stat. Psychol. 61).
+    It is computed as Fleiss' kappa, but with chance agreement sum p_k (1 - p_k) / (q - 1). This stays small if one
+    category is rare, where kappa collapses. ``categories`` is q, the number of categories that could be chosen (2 for a
+    present-or-absent label); by default the number that were. AC1 of a single category is undefined. Source: Gwet 2008
+    (Br. J. Math. Stat. Psychol. 61).
     """
     observed, shares, n, units = _pairs(said)
     if observed is None:
@@ -97,11 +101,12 @@ def gwet_ac1(said: npt.ArrayLike, categories: int | None = None) -> Agreement:
 
 
 def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "nominal") -> Agreement:
-    """Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
+    """Return Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
 
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His interval difference is a squared
-    distance, so both disagreements are sums of squares, and his ordinal one is the squared distance of mid-ranks among
-    the pairable values; neither needs the coincidence matrix. Nominal values may be anything, others must be numbers.
+    distance, so both disagreements are sums of squares. His ordinal difference is the squared distance of mid-ranks
+    among the pairable values. Neither needs the coincidence matrix. Nominal values may be anything, others must be
+    numbers.
     """
     if level == "nominal":
         coded = _nominal(said)
@@ -137,7 +142,7 @@ def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal",
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """How far two annotators agree, each coefficient None when it is 0/0 (both used a single value, or n is 0)."""
+    """Agreement of two annotators; each coefficient is None if it is 0/0 (both used a single value, or n is 0)."""
 
     n: int
     """units that both rated"""
@@ -146,16 +151,17 @@ class PairAgreement:
     kappa: float | None
     """Cohen's"""
     ac1: float | None
-    """Gwet's; defined also where both used one value, and then 1"""
+    """Gwet's; also defined if both used one value, and then 1"""
     alpha: float | None
     """Krippendorff's, nominal"""
 
 
 def of_confusion(matrix: npt.ArrayLike) -> PairAgreement:
-    """The three coefficients of two annotators from their confusion matrix ``[first][second]``, which a query can give
-    without loading a document. The matrix has a row for every category that could be chosen (q of AC1).
+    """Return the three coefficients of two annotators from their confusion matrix ``[first][second]``.
 
-    Sources as for ``cohen_kappa``, ``gwet_ac1`` and ``krippendorff_alpha``, to which the results are equal.
+    A query can produce this matrix without loading a document. It has a row for every category that could be chosen (q
+    of AC1). The results equal those of ``cohen_kappa``, ``gwet_ac1`` and ``krippendorff_alpha``, which name the
+    sources.
     """
     table = np.asarray(matrix, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
@@ -190,7 +196,7 @@ def _columns(first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.gene
 
 
 def _nominal(said: npt.ArrayLike) -> Codes:
-    """Anything ``[unit, rater]`` as codes from 0 without gaps, -1 for no rating."""
+    """Return values ``[unit, rater]`` of any type as codes from 0 without gaps, -1 for no rating."""
     array = np.asarray(said)
     if array.ndim != 2:
         raise ValueError(f"expected [unit, rater], got {array.ndim} dimensions")
@@ -212,7 +218,7 @@ def _nominal(said: npt.ArrayLike) -> Codes:
 
 
 def _measured(said: npt.ArrayLike) -> tuple[Codes, Ratings]:
-    """Numbers ``[unit, rater]`` as codes in ascending order, and the numbers that they stand for."""
+    """Return numbers ``[unit, rater]`` as codes in ascending order, and the number of each code."""
     numbers = ratings(said)
     known = ~np.isnan(numbers).any(axis=1)
     values, inverse = np.unique(numbers[known], return_inverse=True)
@@ -222,7 +228,7 @@ def _measured(said: npt.ArrayLike) -> tuple[Codes, Ratings]:
 
 
 def _table(coded: Codes) -> Ratings:
-    """How often each value was given to each unit, ``[unit, value]``."""
+    """Return the number of times each value was given to each unit, ``[unit, value]``."""
     size = int(coded.max(initial=-1)) + 1
     rows, columns = np.nonzero(coded >= 0)
     flat = np.bincount(rows * size + coded[rows, columns], minlength=len(coded) * size)
@@ -230,7 +236,7 @@ def _table(coded: Codes) -> Ratings:
 
 
 def _pairs(said: npt.ArrayLike) -> tuple[float | None, Ratings, int, int]:
-    """Mean pairwise agreement, the categories' mean shares, the units with two ratings or more, and all units."""
+    """Return mean pairwise agreement, the categories' mean shares, the units with two ratings or more, all units."""
     table = _table(_nominal(said))
     per_unit = table.sum(axis=1)
     several = per_unit >= 2

@@ -1,9 +1,10 @@
-"""May the model replace the annotators? The alternative annotator test (Calderon, Reichart and Dror 2025, *The
-Alternative Annotator Test for LLM-as-a-Judge*, section 3).
+"""Alternative annotator test: can the model replace the annotators?
 
-Leave each person out in turn and ask, document by document, whether the model or the person left out agrees better with
-the people who remain. The model may stand in for a person when it wins about as often, less an allowance ``epsilon``
-for its being cheaper and quicker; it passes when that holds for at least half of the people.
+Source: Calderon, Reichart and Dror 2025, *The Alternative Annotator Test for LLM-as-a-Judge*, section 3.
+
+Each person is left out in turn. For each document the test compares the agreement with the remaining people of the
+model and of the person left out. The model may replace a person if it wins about as often, minus an allowance
+``epsilon`` for lower cost and higher speed. It passes if that holds for at least half of the people.
 """
 
 from __future__ import annotations
@@ -20,47 +21,47 @@ from core.stats.arrays import Ratings, ratings
 
 People: TypeAlias = Literal["experts", "trained", "crowd"]
 EPSILONS: Mapping[People, float] = {"experts": 0.2, "trained": 0.15, "crowd": 0.1}
-"""The allowance that the authors advise by who the people are: the dearer a person, the more a model may fall short."""
+"""Allowance recommended by the authors for each kind of annotator: higher for more expensive people."""
 LEAST_PEOPLE = 3
 LEAST_DOCUMENTS = 30
-"""Documents a person under which Wilcoxon's signed-rank test takes the place of the t-test (authors, section 3)."""
+"""Documents per person below which Wilcoxon's signed-rank test replaces the t-test (authors, section 3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The model against one person."""
+    """Comparison of the model with one person."""
 
     person: str
     n: int
-    """documents of which this person, the model and at least one other person labelled the same item"""
+    """documents on which this person, the model and at least one other person labelled the same item"""
     model_wins: float | None
     """share of documents on which the model agrees with the others at least as well as the person does"""
     person_wins: float | None
-    """the reverse; both count a draw"""
+    """the reverse; both count a tie"""
     p: float | None
-    """one-sided, of the model falling short by epsilon or more; None under two documents"""
+    """one-sided, for the model being worse by epsilon or more; None for fewer than two documents"""
     replaceable: bool
     """rejected at q after the correction for several people"""
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """The test's outcome."""
+    """Result of the test."""
 
     epsilon: float
     people: tuple[LeftOut, ...]
     winning_rate: float | None
-    """share of the people tested that the model may stand in for; None when nobody could be"""
+    """share of the tested people whom the model may replace; None if nobody could be tested"""
     advantage: float | None
-    """mean of ``model_wins``: how probable it is that the model is as good as a person or better"""
+    """mean of ``model_wins``: the probability that the model is as good as a person or better"""
     passed: bool
     """winning rate of a half or more"""
     why_not: str
-    """why there is no test, in plain words; empty where there is one"""
+    """reason for a missing test, in plain words; empty if there is a test"""
 
     @property
     def sentence(self) -> str:
-        """The outcome in plain words."""
+        """Return the result in plain words."""
         if self.winning_rate is None or self.advantage is None:
             return self.why_not
         tested = [one for one in self.people if one.p is not None]
@@ -81,16 +82,15 @@ def alternative_test(
     q: float = 0.05,
     measured: bool = False,
 ) -> Alternative:
-    """The test from values ``[document, item]``, NaN for none.
+    """Return the test result from values ``[document, item]``, NaN for none.
 
-    Agreement of two annotators on a document is the share of items with the same value among those that both gave; with
-    ``measured`` (ratings) it is minus the root mean squared distance. Model and person are measured on the same items,
-    those that both of them labelled, so that one who left the hard ones open wins nothing by it. For each person j over
-    documents, W_f is 1 where the model agrees with the others at least as well as j, W_h the reverse, and H0: mean(W_f)
-    <= mean(W_h) - epsilon is tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's under 30 documents).
-    Over people the false discovery rate is held at q (Benjamini and Yekutieli 2001). Deviation: labels of a document
-    are pooled into one agreement, where the authors have one label a document. Raises ValueError for shapes that
-    differ.
+    Agreement of two annotators on a document is the share of items with the same value among those that both labelled.
+    With ``measured`` (ratings) it is minus the root mean squared distance. Model and person are compared on the items
+    that both labelled, so leaving hard items open is no advantage. For each person j over documents, W_f is 1 if the
+    model agrees with the others at least as well as j, and W_h is the reverse. H0: mean(W_f) <= mean(W_h) - epsilon is
+    tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's for fewer than 30 documents). The false discovery
+    rate over people is limited to q (Benjamini and Yekutieli 2001). Deviation: labels of a document are pooled into one
+    agreement, where the authors have one label per document. Raises ValueError for shapes that differ.
     """
     said = ratings(model)
     grids = {name: ratings(values) for name, values in people.items()}
@@ -131,7 +131,7 @@ def _left_out(name: str, said: Ratings, grids: Mapping[str, Ratings], epsilon: f
 
 
 def _agreement(own: Ratings, others: Sequence[Ratings], measured: bool) -> Ratings:
-    """Mean agreement with those of the others who labelled the document, ``[document]``; NaN with none of them."""
+    """Return the mean agreement with the others who labelled the document, ``[document]``; NaN without others."""
     each = np.stack([_alike(own, other, measured) for other in others])
     there = ~np.isnan(each)
     sums = np.where(there, each, 0.0).sum(axis=0)
@@ -150,20 +150,20 @@ def _alike(one: Ratings, other: Ratings, measured: bool) -> Ratings:
 
 
 def _short_by(lead: Ratings, epsilon: float) -> float:
-    """p of H0: the mean lead of the person is epsilon or more."""
+    """Return p of H0: the mean lead of the person is epsilon or more."""
     from scipy import stats
 
     n = len(lead)
     if n < LEAST_DOCUMENTS:  # exact as far as scipy can: with few documents the normal approximation is too sure
         return float(stats.wilcoxon(lead - epsilon, alternative="less").pvalue)
     mean, sd = float(lead.mean()), float(lead.std(ddof=1))
-    if sd < 1e-12:  # the same on all of many documents
+    if sd < 1e-12:  # equal on all of many documents
         return 0.0 if mean < epsilon else 1.0
     return float(stats.t.cdf((mean - epsilon) / (sd / sqrt(n)), n - 1))
 
 
 def _yekutieli(p_values: Sequence[float], q: float) -> list[bool]:
-    """Which hypotheses fall at false discovery rate q under any dependence."""
+    """Return the hypotheses rejected at false discovery rate q under any dependence."""
     m = len(p_values)
     harmonic = sum(1 / rank for rank in range(1, m + 1))
     order = sorted(range(m), key=lambda place: p_values[place])

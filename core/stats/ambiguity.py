@@ -1,7 +1,7 @@
-"""How sure a model is of its own answer: the difference rate of *Courtroom-LLM*, section 4.2.
+"""Ambiguity of documents for a model: the difference rate of *Courtroom-LLM*, section 4.2.
 
-One model labels a document K times. D_rate is the difference between how often the two most common answers were given,
-divided by K: 1 when all are the same, 0 when two share the lead. A document is ambiguous when D_rate is at most theta.
+One model labels a document K times. D_rate is the difference between the counts of the two most common answers,
+divided by K: 1 if all are the same, 0 if two are equally common. A document is ambiguous if D_rate is at most theta.
 The paper has K = 5 and theta = 0.5; with K = 5 the values are 0, 0.2, 0.4, 0.6 and 1 (its table 13 prints an impossible
 0.04).
 """
@@ -19,19 +19,22 @@ K, THETA = 5, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """A document's rate, and that of each item: the document goes by its most ambiguous one."""
+    """Difference rate of a document and of each item; the document has the lowest rate of its items."""
 
     rate: float
     items: Mapping[str, float]
 
     def ambiguous(self, theta: float = THETA) -> bool:
-        """Whether the rate is at most ``theta``."""
+        """Return True if the rate is at most ``theta``."""
         return self.rate <= theta
 
 
 def d_rate(answers: Sequence[Value], asked: int) -> float:
-    """The difference rate, from 0 to 1. ``asked`` is K; answers that could not be read are in it and count for nothing,
-    so that they make a document more ambiguous. 0 when nothing could be read. ValueError for more answers than K."""
+    """Return the difference rate, from 0 to 1.
+
+    ``asked`` is K and includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read.
+    ValueError for more answers than K.
+    """
     if len(answers) > asked or asked < 1:
         raise ValueError(f"{len(answers)} answers to {asked} asks")
     first, second = (*(count for _, count in Counter(answers).most_common(2)), 0, 0)[:2]
@@ -39,6 +42,6 @@ def d_rate(answers: Sequence[Value], asked: int) -> float:
 
 
 def of_document(answers: Mapping[str, Sequence[Value]], asked: int) -> Ambiguity:
-    """Of each item, and of the document: the lowest rate of its items, 0 without any."""
+    """Return the rates of each item and of the document: the lowest rate of its items, 0 without items."""
     items = {item: d_rate(said, asked) for item, said in answers.items()}
     return Ambiguity(min(items.values(), default=0.0), items)

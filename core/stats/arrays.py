@@ -1,12 +1,12 @@
-"""What the metrics compute on: arrays with a row a document, and a mark for "no value".
+"""Arrays that metrics are computed on: one row per document, and a mark for "no value".
 
-- a *binary grid* is int8 ``[document, item]``: 1 present, 0 absent, -1 no value (no gold, or could not be read);
+- a *binary grid* is int8 ``[document, item]``: 1 present, 0 absent, -1 no value (no gold, or unreadable);
 - *codes* are int64 of any shape: the index of a label, -1 for no value;
-- *ratings* are float64 of any shape: NaN for no value (a scale may well go below zero, so -1 is a rating).
+- *ratings* are float64 of any shape: NaN for no value (a scale may go below zero, so -1 is a rating).
 
-A missing value is never read as absent. A document counts in an evaluation when it has gold for at least one item and
-when the annotator has a value for *every* item (that is what a verdict is: design, section 3); it is *excluded* when it
-has gold and the annotator lacks a value. Without gold it is neither.
+A missing value never counts as absent. A document counts in an evaluation if it has gold for at least one item and the
+annotator has a value for *every* item (the definition of a verdict: design, section 3). It is *excluded* if it has gold
+and the annotator lacks a value. Without gold it is neither.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def binary_grid(values: npt.ArrayLike) -> BinaryGrid:
-    """Any 2-d array of 1, 0, True, False with None, NaN or a negative for "no value", as a binary grid.
+    """Return a 2-d array of 1, 0, True, False with None, NaN or a negative for "no value" as a binary grid.
 
     Raises ValueError for another shape or another value.
     """
@@ -37,7 +37,7 @@ def binary_grid(values: npt.ArrayLike) -> BinaryGrid:
 
 
 def codes(values: npt.ArrayLike) -> Codes:
-    """Whole numbers of any shape with None, NaN or a negative for "no value", as int64 with -1 for "no value".
+    """Return whole numbers of any shape as int64, with -1 for None, NaN and negatives ("no value").
 
     Raises ValueError for a fraction or an infinity.
     """
@@ -55,7 +55,7 @@ def codes(values: npt.ArrayLike) -> Codes:
 
 
 def ratings(values: npt.ArrayLike) -> Ratings:
-    """Numbers of any shape with None or NaN for "no value", as float64. Raises ValueError for an infinity."""
+    """Return numbers of any shape as float64, NaN for None ("no value"). Raises ValueError for an infinity."""
     array = np.asarray(values, dtype=np.float64)
     if np.isinf(array).any():
         raise ValueError("a rating cannot be infinite")
@@ -63,9 +63,9 @@ def ratings(values: npt.ArrayLike) -> Ratings:
 
 
 def label_codes(values: Iterable[str | None], labels: Sequence[str]) -> Codes:
-    """Labels (None for no value) as their index in ``labels``, shape ``[document]``.
+    """Return labels (None for no value) as their index in ``labels``, shape ``[document]``.
 
-    Raises ValueError for a label that is not among them: it is never mapped to a near one.
+    Raises ValueError for an unknown label: it is never mapped to a similar one.
     """
     index = {label: position for position, label in enumerate(labels)}
     if len(index) != len(labels):
@@ -78,7 +78,7 @@ def label_codes(values: Iterable[str | None], labels: Sequence[str]) -> Codes:
 
 
 def one_hot(chosen: Codes, labels: int) -> BinaryGrid:
-    """Codes ``[document]`` as a binary grid ``[document, labels]``; a row of -1 where there is no value.
+    """Return codes ``[document]`` as a binary grid ``[document, labels]``; a row of -1 for no value.
 
     The macro F1 of a choice is the macro F1 of this grid, so the bootstrap serves both kinds.
     """
@@ -88,16 +88,17 @@ def one_hot(chosen: Codes, labels: int) -> BinaryGrid:
 
 
 def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:
-    """Raises ValueError unless all have the same shape."""
+    """Raise ValueError unless all arrays have the same shape."""
     for other in others:
         if other.shape != first.shape:
             raise ValueError(f"shapes differ: {first.shape} and {other.shape}")
 
 
 def counted_documents(has_gold: Mask, *has_value: Mask) -> tuple[Mask, int]:
-    """Which documents count and how many are excluded, from masks ``[document, item]`` of the gold and each annotator.
+    """Return a mask ``[document]`` of the documents that count, and the number of excluded documents.
 
-    Returns a mask ``[document]`` and the number of documents that have gold and lack a value from some annotator.
+    The arguments are masks ``[document, item]`` of the gold and of each annotator. Excluded documents have gold and
+    lack a value from some annotator.
     """
     gold = has_gold.any(axis=1)
     complete = np.ones_like(gold)

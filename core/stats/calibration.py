@@ -1,4 +1,4 @@
-"""Whether a certainty can be believed: of what was said with 0.8, are 80% right?"""
+"""Calibration of certainties: are 80% of the cases with certainty 0.8 right?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.stats.intervals import Estimate, wilson
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Cases whose certainty lies from ``low`` (excluded, but for the first bin) to ``high`` (included)."""
+    """Cases whose certainty is from ``low`` (excluded, except in the first bin) to ``high`` (included)."""
 
     low: float
     high: float
@@ -26,13 +26,13 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How far certainties are from the shares that came true. All None when no case was compared."""
+    """Distance between certainties and the observed shares of right cases. All None if no case was compared."""
 
     n: int
     excluded: int
-    """cases without a certainty or without a truth"""
+    """cases without a certainty or without a reference"""
     bins: tuple[Bin, ...]
-    """those that hold a case"""
+    """bins that contain a case"""
     ece: float | None
     """expected calibration error: mean distance of certainty and share right over the cases of each bin, 0 to 1"""
     worst: float | None
@@ -42,10 +42,11 @@ class Calibration:
 
 
 def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, bins: int = 10) -> Calibration:
-    """Reliability in ``bins`` of equal width, from certainties 0 to 1 (NaN for none) and outcomes 1, 0 or -1 (none).
+    """Return the reliability in ``bins`` of equal width, from certainties (NaN for none) and outcomes (-1 for none).
 
-    Sources: Naeini, Cooper and Hauskrecht 2015 (AAAI) for the error, Brier 1950 (Mon. Weather Rev. 78). ECE depends on
-    the bins and is biased upwards for few cases. Raises ValueError for certainties outside 0 to 1.
+    Certainties are from 0 to 1, outcomes 1 or 0. Sources: Naeini, Cooper and Hauskrecht 2015 (AAAI) for the error,
+    Brier 1950 (Mon. Weather Rev. 78). ECE depends on the bins and is biased upwards for few cases. Raises ValueError
+    for certainties outside 0 to 1.
     """
     said, came = ratings(certainty).ravel(), codes(right).ravel()
     check_shapes(said, came)

@@ -1,4 +1,4 @@
-"""The four counts of a yes-or-no label, and the scores that follow from them."""
+"""Counts of a yes-or-no label, and the scores derived from them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Counts:
     """
 
     tp: int = 0
-    """present in the gold, and said to be"""
+    """present in the gold and predicted"""
     fp: int = 0
-    """absent in the gold, said to be present"""
+    """absent in the gold, predicted"""
     fn: int = 0
-    """present in the gold, said to be absent"""
+    """present in the gold, not predicted"""
     tn: int = 0
-    """absent in the gold, and said to be"""
+    """absent in the gold and not predicted"""
 
     def __post_init__(self) -> None:
         if min(self.tp, self.fp, self.fn, self.tn) < 0:
@@ -32,48 +32,51 @@ class Counts:
 
     @property
     def n(self) -> int:
-        """How many cells were compared."""
+        """Number of compared cells."""
         return self.tp + self.fp + self.fn + self.tn
 
     @property
     def positives(self) -> int:
-        """How many are present in the gold (the label's support)."""
+        """Number of cells present in the gold (the label's support)."""
         return self.tp + self.fn
 
     @property
     def predicted(self) -> int:
-        """How many were said to be present."""
+        """Number of cells predicted as present."""
         return self.tp + self.fp
 
     @property
     def wrong(self) -> int:
-        """How many cells are wrong."""
+        """Number of wrong cells."""
         return self.fp + self.fn
 
     @property
     def accuracy(self) -> float | None:
-        """(tp + tn) / n; None when nothing was compared."""
+        """Share of right cells, (tp + tn) / n; None if nothing was compared."""
         return (self.tp + self.tn) / self.n if self.n else None
 
     @property
     def precision(self) -> float | None:
-        """tp / (tp + fp). When nothing was predicted: 0 if there were positives to find (scikit-learn's
-        ``zero_division=0``, so that the macro mean and F1 agree with it), None if there were none."""
+        """Precision, tp / (tp + fp).
+
+        If nothing was predicted: 0 with positives (scikit-learn's ``zero_division=0``, so that the macro mean and F1
+        agree with it), None without positives.
+        """
         if self.predicted:
             return self.tp / self.predicted
         return 0.0 if self.positives else None
 
     @property
     def recall(self) -> float | None:
-        """tp / (tp + fn); None without positives."""
+        """Recall, tp / (tp + fn); None without positives."""
         return self.tp / self.positives if self.positives else None
 
     @property
     def f1(self) -> float | None:
-        """2 tp / (2 tp + fp + fn), the harmonic mean of precision and recall; None without positives.
+        """F1, 2 tp / (2 tp + fp + fn), the harmonic mean of precision and recall; None without positives.
 
-        (With false positives only the formula would give 0; there was nothing to recall, so it is left undefined and
-        out of the macro mean.)
+        (With false positives only, the formula would give 0. Without positives F1 is left undefined, and the label out
+        of the macro mean.)
         """
         return 2 * self.tp / (2 * self.tp + self.wrong) if self.positives else None
 
@@ -81,18 +84,18 @@ class Counts:
     def mcc(self) -> float | None:
         """Matthews' correlation, (tp tn - fp fn) / sqrt of the product of the four margins, -1 to 1.
 
-        None when a margin is empty (one class in the gold or in what was said): the formula is 0/0 there, where
-        scikit-learn says 0. Source: Matthews 1975 (Biochim. Biophys. Acta 405).
+        None if a margin is empty (one class in the gold or the predictions). The formula is 0/0 there, where
+        scikit-learn returns 0. Source: Matthews 1975 (Biochim. Biophys. Acta 405).
         """
         margins = self.predicted * self.positives * (self.tn + self.fp) * (self.tn + self.fn)
         return (self.tp * self.tn - self.fp * self.fn) / sqrt(margins) if margins else None
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The confusion matrix ``[gold][said]``, absent first."""
+        """Return the confusion matrix ``[gold][predicted]``, absent first."""
         return (self.tn, self.fp), (self.fn, self.tp)
 
 
 def total(counts: Iterable[Counts]) -> Counts:
-    """The sum of counts; all zero for none."""
+    """Return the sum of counts; all zero without counts."""
     return sum(counts, Counts())

@@ -1,4 +1,4 @@
-"""Whether an annotator gives the labels as often as the truth does, whatever it gets right document by document."""
+"""Divergence of an annotator's label frequencies from the reference's, regardless of single documents."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 PRIOR = 0.5
-"""Added to every count, so that a category which one side never used leaves the divergence finite (Jeffreys' prior)."""
+"""Prior added to every count, so that an unused category leaves the divergence finite (Jeffreys' prior)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two distributions over the same categories. All None when one side has no case."""
+    """Two distributions over the same categories. All values are None if one side has no case."""
 
     reference: tuple[float, ...] | None
     said: tuple[float, ...] | None
     """shares, unsmoothed"""
     kl: float | None
-    """Kullback-Leibler divergence of what was said from the truth in nats, 0 or more"""
+    """Kullback-Leibler divergence of the annotator from the reference in nats, 0 or more"""
     js: float | None
-    """Jensen-Shannon distance with base 2: 0 alike, 1 nothing in common; needs no smoothing"""
+    """Jensen-Shannon distance with base 2: 0 for equal, 1 for disjoint distributions; needs no smoothing"""
 
 
 def divergence(reference: Sequence[float], said: Sequence[float], prior: float = PRIOR) -> Divergence:
-    """Divergence from how often each category occurs in the truth and in what was said.
+    """Return the divergence between the category counts of the reference and of the annotator.
 
-    KL = sum p log(p / q) with p the truth's shares and q the annotator's, both with ``prior`` added to each count
+    KL = sum p log(p / q) with p the reference's shares and q the annotator's, both with ``prior`` added to each count
     (Kullback and Leibler 1951; used on labels in Ma et al., Authors Should Label Their Own Documents, table 1). With
-    ``prior`` 0 a category that only the truth has makes it None, as it is infinite. Raises ValueError for lengths that
-    differ and for negative counts.
+    ``prior`` 0 a category that only the reference has makes KL None, because it is infinite. Raises ValueError for
+    different lengths and for negative counts.
     """
     if len(reference) != len(said) or min((*reference, *said), default=0) < 0:
         raise ValueError("expected two lists of counts over the same categories")

@@ -1,4 +1,4 @@
-"""How large a difference is, beside whether it could be chance."""
+"""Effect sizes: the size of a difference, in addition to its significance."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from core.stats.significance import McNemar
 
 @dataclass(frozen=True, slots=True)
 class Discordance:
-    """The effect behind McNemar's test."""
+    """Effect size of McNemar's test."""
 
     odds_ratio: float | None
-    """cases gained for each one lost; None when none was lost (it would be infinite, or 0/0)"""
+    """cases gained for each case lost; None if none was lost (it would be infinite, or 0/0)"""
     cohen_g: float | None
-    """share of the discordant cases that were gained, less a half: -0.5 to 0.5; None without discordant cases.
-    0.05, 0.15 and 0.25 are called small, medium and large (Cohen 1988, chapter 5)."""
+    """share of the discordant cases that were gained, minus a half: -0.5 to 0.5; None without discordant cases.
+    0.05, 0.15 and 0.25 are called small, medium and large (Cohen 1988, chapter 5).
+    """
     difference: float | None
     """(gained - lost) / n; None without cases"""
 
 
 def discordance(test: McNemar) -> Discordance:
-    """Effect sizes of a McNemar test."""
+    """Return the effect sizes of a McNemar test."""
     lost, gained = test.only_first, test.only_second
     return Discordance(
         odds_ratio=gained / lost if lost else None,
@@ -36,8 +37,11 @@ def discordance(test: McNemar) -> Discordance:
 
 
 def independent_d(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
-    """Hedges' g of two independent sets of scores: difference of means over the root of the mean of both variances
-    (unequal variances allowed), corrected for few scores. None under two scores a side or without spread."""
+    """Return Hedges' g of two independent sets of scores, corrected for few scores.
+
+    It is the difference of means divided by the root of the mean of both variances (unequal variances allowed). None
+    with fewer than two scores on a side or without spread.
+    """
     one, two = (values[~np.isnan(values)] for values in (ratings(first), ratings(second)))
     if len(one) < 2 or len(two) < 2:
         return None

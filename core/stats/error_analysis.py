@@ -1,4 +1,4 @@
-"""Where the errors lie: by length, by number of labels, and by the words that stand in them and not in the hits."""
+"""Error analysis: errors by length, by number of labels, and by words that are typical of errors."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy.typing as npt
 from core.stats.intervals import Estimate, wilson
 
 WORDS = 12
-"""Cue words that are named at most."""
+"""Maximum number of cue words."""
 LEAST = 2
-"""Errors that a cue word stands in at least: one says nothing."""
+"""Minimum number of errors that contain a cue word: one error is no evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A word (or two in a row) that stands in errors more than in hits."""
+    """Word (or two in a row) that is more frequent in errors than in hits."""
 
     word: str
     weight: float
-    """mean TF-IDF in the errors less that in the hits, 0 to 1"""
+    """mean TF-IDF in the errors minus that in the hits, 0 to 1"""
     errors: int
-    """errors that it stands in"""
+    """number of errors that contain it"""
     hits: int
-    """hits that it stands in"""
+    """number of hits that contain it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,11 @@ class Band:
 
 
 def cues(errors: Sequence[str], hits: Sequence[str], most: int = WORDS) -> tuple[Cue, ...]:
-    """The words that separate texts of errors from texts of hits, the strongest first.
+    """Return the words that separate texts of errors from texts of hits, strongest first.
 
-    TF-IDF over words and pairs of words (scikit-learn's, sublinear, each text of length 1), the mean over errors less
-    the mean over hits; a word must stand in two errors and in a larger share of errors than of hits. Numbers and
-    function words of English are passed over. Nothing when one side has fewer than two texts.
+    TF-IDF over words and pairs of words (scikit-learn's, sublinear, each text of length 1): the mean over errors minus
+    the mean over hits. A word must occur in two errors, and in a larger share of errors than of hits. Numbers and
+    function words of English are left out. Empty if one side has fewer than two texts.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -73,9 +73,9 @@ def cues(errors: Sequence[str], hits: Sequence[str], most: int = WORDS) -> tuple
 
 
 def by_number(numbers: npt.ArrayLike, wrong: npt.ArrayLike, bands: int = 5) -> tuple[Band, ...]:
-    """The share wrong by a whole number of each document (its words, its labels), ``[document]`` each.
+    """Return the share of wrong documents by a number of each document (words, labels), ``[document]`` each.
 
-    At most ``bands`` of about equal size; documents of one number are never parted. Nothing without documents.
+    At most ``bands`` of about equal size; documents with the same number stay together. Empty without documents.
     """
     sizes, failed = np.asarray(numbers, dtype=np.int64), np.asarray(wrong, dtype=np.bool_)
     if sizes.shape != failed.shape or sizes.ndim != 1:

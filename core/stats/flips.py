@@ -1,10 +1,10 @@
-"""The flip ledger: who in a debate turned a wrong label right, and who a right one wrong.
+"""Corrections and regressions: labels that a role of a debate turned from wrong to right, and from right to wrong.
 
 Each role that gave a list of labels is a *step*. From one step to the next a cell (document, label) is *mended* (wrong
-to right), *broken* (right to wrong), kept right or kept wrong. Roles that gave no list carry the one before forward. A
-document counts when it has gold and when both the first and the last role gave a value for every item: what a debate
-that stayed unresolved ended in is not guessed. (After the initial-to-final flips of Courtroom-LLM and the change of
-minds in figure 4 of Tseng et al., Evaluating LLMs as Expert Annotators.)
+to right), *broken* (right to wrong), kept right or kept wrong. A role without a list carries the previous one forward.
+A document counts if it has gold and both the first and the last role gave a value for every item: the result of an
+unresolved debate is not guessed. (After the initial-to-final flips of Courtroom-LLM and the change of minds in figure 4
+of Tseng et al., Evaluating LLMs as Expert Annotators.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.stats.intervals import Estimate, Interval, clustered_share, newcombe_p
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What happened to cells between two roles."""
+    """Counts of changed and unchanged cells between two roles."""
 
     mended: int = 0
     broken: int = 0
@@ -30,49 +30,49 @@ class Tally:
 
     @property
     def n(self) -> int:
-        """How many cells."""
+        """Number of cells."""
         return self.mended + self.broken + self.kept_right + self.kept_wrong
 
     @property
     def right_before(self) -> int:
-        """Right at the earlier role."""
+        """Number of right cells at the earlier role."""
         return self.broken + self.kept_right
 
     @property
     def right_after(self) -> int:
-        """Right at the later role."""
+        """Number of right cells at the later role."""
         return self.mended + self.kept_right
 
     @property
     def net(self) -> int:
-        """Mended less broken: the gain in right cells."""
+        """Gain in right cells: mended minus broken."""
         return self.mended - self.broken
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """What one role (or the whole debate) changed against an earlier one."""
+    """Changes by one role (or the whole debate) compared with an earlier one."""
 
     role: str
     against: str
     total: Tally
     labels: Mapping[str, Tally]
     gain: Estimate
-    """net / cells, -1 to 1, with a 95% interval that allows for cells of a document going together"""
+    """net / cells, -1 to 1, with a 95% interval that accounts for the dependence of a document's cells"""
     label_gains: Mapping[str, Estimate]
     carried: int
-    """cells for which the role gave no value and the one before was carried forward"""
+    """cells without a value from the role, for which the previous value was carried forward"""
 
 
 @dataclass(frozen=True, slots=True)
 class FlipTable:
-    """The flips of all debates of a run."""
+    """Flips of all debates of a run."""
 
     roles: tuple[str, ...]
     documents: int
     """documents that count"""
     excluded: int
-    """documents with gold that do not: the first or the last role left a label without a value"""
+    """documents with gold that do not count: the first or the last role left a label without a value"""
     cells: int
     """(document, label) pairs with gold"""
     shares: tuple[float | None, ...]
@@ -82,33 +82,33 @@ class FlipTable:
     whole: Flip
     """the last role against the first"""
     who_lost: Mapping[str, int]
-    """of the cells that ended wrong, how many each role lost: the first from which they stayed wrong"""
+    """number of cells that ended wrong, by the role that lost them: the first from which they stayed wrong"""
     who_lost_labels: Mapping[str, Mapping[str, int]]
     """the same for each label: ``[label][role]``"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """The ledger's cells one by one, to find the documents behind a number."""
+    """Single cells of the flip table, to find the documents behind a number."""
 
     roles: tuple[str, ...]
     counted: Mask
-    """``[document, label]``: in the ledger"""
+    """``[document, label]``: included in the flip table"""
     right: Mask
     """``[role, document, label]``: right after that role"""
     given: Mask
     """``[role, document, label]``: the role gave a value itself"""
     lost_at: Codes
-    """``[document, label]``: index of the role that lost the cell, -1 when it ended right, -2 when it does not count"""
+    """``[document, label]``: index of the role that lost the cell, -1 if it ended right, -2 if it does not count"""
     excluded: int
 
 
 def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) -> Trace:
-    """Each cell's way through a debate.
+    """Return the path of each cell through a debate.
 
     ``reference`` and each role's values are ``[document, label]`` codes, -1 (None, NaN) for no value: 1 and 0 for
-    multilabel, label codes in one column for a choice, the place on the scale for a rating. Roles come in the order in
-    which they spoke. Raises ValueError for fewer than two, or one name twice.
+    multilabel, label codes in one column for a choice, the position on the scale for a rating. Roles are in speaking
+    order. Raises ValueError for fewer than two roles, and for a repeated name.
     """
     roles = tuple(role for role, _ in steps)
     if len(roles) < 2 or len(set(roles)) != len(roles):
@@ -126,7 +126,7 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
         current = np.where(values >= 0, values, current)
         rights.append((current == gold) & counted)
     right = np.stack(rights)
-    # The last role at which a cell was right, found from the end; the one after it lost the cell.
+    # The last role at which a cell was right, found from the end; the next role lost the cell.
     last_right = np.where(right.any(axis=0), len(roles) - 1 - right[::-1].argmax(axis=0), -1)
     lost_at = np.where(last_right == len(roles) - 1, -1, last_right + 1)
     return Trace(roles, counted, right, given, np.where(counted, lost_at, -2).astype(np.int64), excluded)
@@ -135,7 +135,7 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
 def flip_table(
     reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]], labels: Sequence[str]
 ) -> FlipTable:
-    """The flips between the roles of a debate; arguments as for ``trace``, ``labels`` names the columns."""
+    """Return the flips between the roles of a debate; arguments as for ``trace``, ``labels`` names the columns."""
     way = trace(reference, steps)
     if way.counted.shape[1] != len(labels):
         raise ValueError(f"{way.counted.shape[1]} columns for {len(labels)} labels")
@@ -159,8 +159,11 @@ def flip_table(
 
 
 def sentence(change: Flip, *, who: str | None = None, than: str | None = None, noun: str = "label") -> str:
-    """A change in plain words, such as "The debate mended 139 labels and broke 67: 72 more right than the extractor
-    alone (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` is what a cell is (its plural takes an s)."""
+    """Return a change in plain words.
+
+    For example "The debate mended 139 labels and broke 67: 72 more right than the extractor alone (+6.0 points, 95%
+    interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).
+    """
     total = change.total
     subject = who or f"The {change.role}"
     other = than or f"the {change.against} before it"

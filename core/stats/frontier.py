@@ -1,4 +1,4 @@
-"""Which of several systems no other beats in both cost and quality."""
+"""Efficient front: systems that no other system beats in both cost and quality."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 
 def efficient(points: Sequence[tuple[float | None, float | None]]) -> tuple[bool, ...]:
-    """For each (cost, quality) whether it is on the efficient front: no other costs less or the same and is better, or
-    costs less and is as good. A point without a cost or a quality is not on it; of equal points all are."""
+    """Return for each (cost, quality) True if it is on the efficient front.
+
+    A point is not on it if another costs the same or less and is better, or costs less and is as good. A point without
+    a cost or a quality is not on it. All equal points are.
+    """
 
     def beaten(cost: float, quality: float) -> bool:
         return any(

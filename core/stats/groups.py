@@ -1,11 +1,10 @@
-"""How well groups of raters follow a truth and agree among themselves, with intervals, and how two versions of them
-differ.
+"""Agreement of groups of raters with a reference and within the group, and differences between two versions.
 
-Correlations of a group's mean with the truth and Krippendorff's alpha within it, as Chen et al. report them for each
-stakeholder group (*MAJ-Eval: Multi-Agent-as-Judge*, section 4.3, appendices A.4 and A.5; they do not say of which
-level, ours is ordinal as the scale is). The intervals are ours: a percentile bootstrap over documents (Efron and
-Tibshirani 1993, chapter 13), all versions on the same draws, so that the interval of a difference allows for their
-being about the same documents.
+Correlations of a group's mean with the reference and Krippendorff's alpha within it, as Chen et al. report them for
+each stakeholder group (*MAJ-Eval: Multi-Agent-as-Judge*, section 4.3, appendices A.4 and A.5). They do not give the
+level of alpha; here it is ordinal, like the scale. The intervals are an addition: a percentile bootstrap over documents
+(Efron and Tibshirani 1993, chapter 13). All versions use the same draws, so the interval of a difference accounts for
+the common documents.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from core.stats.intervals import Estimate, Interval
 MEASURES = ("spearman", "kendall", "pearson", "alpha")
 RESAMPLES = 400
 MOST = 1_000
-"""Documents that ``rank`` matrices are made of; of more, callers draw so many."""
+"""Maximum number of documents for ``rank`` matrices; callers draw a sample from more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """A score (None where it is undefined) and what it is on each resample (NaN where it is undefined)."""
+    """Score (None if undefined) and its value on each resample (NaN if undefined)."""
 
     value: float | None
     resamples: Ratings
 
     def estimate(self, level: float = 0.95) -> Estimate:
-        """With its percentile interval; without one when fewer than half of the resamples have a score."""
+        """Return the score with its percentile interval, None if fewer than half of the resamples have a score."""
         known = self.resamples[~np.isnan(self.resamples)]
         if self.value is None or 2 * len(known) <= len(self.resamples):
             return Estimate(self.value, None)
@@ -41,14 +40,16 @@ class Drawn:
         return Estimate(self.value, Interval(float(low), float(high), level))
 
     def less(self, other: Drawn) -> Drawn:
-        """This score less another one on the same draws."""
+        """Return this score minus another on the same draws."""
         known = self.value is not None and other.value is not None
         return Drawn((self.value or 0.0) - (other.value or 0.0) if known else None, self.resamples - other.resamples)
 
 
 def draws(n: int, resamples: int = RESAMPLES, seed: int = 0) -> Ratings:
-    """How often each of ``n`` documents is in each resample, ``[1 + resample, document]``; the first row is the sample
-    itself, each document once. Without resamples for fewer than two documents."""
+    """Return the frequency of each of ``n`` documents in each resample, ``[1 + resample, document]``.
+
+    The first row is the sample itself, with each document once. It is the only row for fewer than two documents.
+    """
     once = np.ones((1, n))
     if n < 2:
         return once
@@ -57,10 +58,10 @@ def draws(n: int, resamples: int = RESAMPLES, seed: int = 0) -> Ratings:
 
 
 def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: Ratings) -> dict[str, Drawn]:
-    """Each of ``MEASURES`` of a group, from the truth and the members' ratings ``[document]`` (NaN for none).
+    """Return each of ``MEASURES`` of a group, from reference and members' ratings ``[document]`` (NaN for none).
 
-    Correlations are of the members' mean, on documents with a truth and a rating, None without spread on either side;
-    alpha is of documents that two members rated, None for one member. ``weights`` are those of ``draws``.
+    Correlations use the members' mean on documents with a reference and a rating; None without spread on either side.
+    Alpha uses documents that two members rated; None for one member. ``weights`` are those of ``draws``.
     """
     gold, stack = ratings(reference), np.stack([ratings(one) for one in members])
     mean = mean_of(stack)
@@ -78,7 +79,7 @@ def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: 
 
 
 def mean_of(stack: Ratings) -> Ratings:
-    """The mean of those who rated, from ``[rater, document]``; NaN where nobody did."""
+    """Return the mean of the available ratings, from ``[rater, document]``; NaN without a rating."""
     there = ~np.isnan(stack)
     mean = np.full(stack.shape[1:], np.nan)
     np.divide(np.where(there, stack, 0.0).sum(axis=0), there.sum(axis=0), out=mean, where=there.any(axis=0))
@@ -86,7 +87,7 @@ def mean_of(stack: Ratings) -> Ratings:
 
 
 def _correlations(x: Ratings, y: Ratings, weights: Ratings) -> tuple[Ratings, Ratings, Ratings]:
-    """Spearman, Kendall (tau-b) and Pearson on each row of weights."""
+    """Return Spearman's, Kendall's (tau-b) and Pearson's correlation for each row of weights."""
     below_x, below_y = (_below(side) for side in (x, y))
     # The mid-rank of a value is half of what equals it and all that lies below it: constants fall out of correlations.
     ranks = [weights @ below.T for below in (below_x, below_y)]
@@ -97,7 +98,7 @@ def _correlations(x: Ratings, y: Ratings, weights: Ratings) -> tuple[Ratings, Ra
 
 
 def _below(values: Ratings) -> Ratings:
-    """``[i, j]``: 1 where j's value lies below i's, a half where they are equal."""
+    """Return ``[i, j]``: 1 if value j is below value i, a half if they are equal."""
     below: Ratings = (values[None, :] < values[:, None]) + 0.5 * (values[None, :] == values[:, None])
     return below
 
@@ -115,7 +116,7 @@ def _pearson(x: Ratings, y: Ratings, weights: Ratings) -> Ratings:
 
 
 def _alphas(stack: Ratings, weights: Ratings) -> Ratings:
-    """Krippendorff's ordinal alpha on each row of weights: squared distances of mid-ranks, as in ``agreement``."""
+    """Return Krippendorff's ordinal alpha for each row of weights, as in ``agreement``."""
     values = np.unique(stack[~np.isnan(stack)])
     counts = (
         np.stack([(stack == value).sum(axis=0) for value in values], axis=1).astype(np.float64)
@@ -148,5 +149,5 @@ def _share(part: Ratings, whole: Ratings) -> Ratings:
 
 
 def gains(new: Mapping[str, Drawn], old: Mapping[str, Drawn]) -> dict[str, Estimate]:
-    """What the new version has over the old, each measure with its interval."""
+    """Return the gain of the new version over the old, for each measure with its interval."""
     return {name: new[name].less(old[name]).estimate() for name in MEASURES}

@@ -1,4 +1,4 @@
-"""Confidence intervals in closed form. What has none (means over labels) is in ``bootstrap``."""
+"""Confidence intervals in closed form. Metrics without one (means over labels) use the bootstrap in ``metrics``."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its interval; each None where it is undefined."""
+    """Value with its interval; each is None if undefined."""
 
     value: float | None
     interval: Interval | None
 
     @property
     def clear(self) -> bool | None:
-        """Of a difference: whether the interval leaves zero out; None without an interval."""
+        """True if the interval of a difference excludes zero; None without an interval."""
         return None if self.interval is None else 0.0 not in self.interval
 
 
 def ends(interval: Interval | None) -> list[float] | None:
-    """``[low, high]``, as reports have it; None without one."""
+    """Return ``[low, high]`` as in reports; None without an interval."""
     return [interval.low, interval.high] if interval else None
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> Interval | None:
-    """Wilson's score interval of a proportion, within 0 to 1; None when n is 0.
+    """Return Wilson's score interval of a proportion, within 0 to 1; None if n is 0.
 
-    Unlike p +- 1.96 se it is right for small n and at 0 and 1, where it still has a width. Source: Wilson 1927
-    (JASA 22); recommended by Brown, Cai and DasGupta 2001 (Stat. Sci. 16). Assumes independent cases: cells of one
-    document are not, so for micro scores over several labels use ``bootstrap``.
+    Unlike p +- 1.96 se it is right for small n, and at 0 and 1, where it still has a width. Source: Wilson 1927
+    (JASA 22); recommended by Brown, Cai and DasGupta 2001 (Stat. Sci. 16). Assumes independent cases. Cells of one
+    document are not independent, so micro scores over several labels use the bootstrap.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
@@ -67,22 +67,22 @@ def accuracy_interval(counts: Counts, level: float = 0.95) -> Interval | None:
 
 
 def precision_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """Wilson's interval of tp / (tp + fp); None when nothing was predicted."""
+    """Return Wilson's interval of tp / (tp + fp); None if nothing was predicted."""
     return wilson(counts.tp, counts.predicted, level)
 
 
 def recall_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """Wilson's interval of tp / (tp + fn); None without positives."""
+    """Return Wilson's interval of tp / (tp + fn); None without positives."""
     return wilson(counts.tp, counts.positives, level)
 
 
 def f1_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """The interval of F1; None without positives.
+    """Return the interval of F1; None without positives.
 
     F1 = 2 F* / (1 + F*) with F* = tp / (tp + fp + fn) (Hand, Christen and Kirielle 2021, "F*: an interpretable
-    transformation of the F-measure", Mach. Learn. 110), and F* is a share: of the cases in which truth or annotator
-    has the label, those in which both have. So Wilson's interval of F*, carried over, is one of F1, also where all or
-    nothing is right. (Simulated coverage at 95%, F1 0.4 to 0.9: 93 to 97% for 10 documents as for 150; of the
+    transformation of the F-measure", Mach. Learn. 110). F* is a share: of the cases in which reference or annotator has
+    the label, those in which both have it. Wilson's interval of F*, transformed, is therefore an interval of F1, also
+    if all or nothing is right. (Simulated coverage at 95%, F1 0.4 to 0.9: 93 to 97% for 10 documents as for 150; of the
     percentile bootstrap 29 to 92% for 10, 48 to 94% for 20, 83 to 94% for 50.)
     """
     share = wilson(counts.tp, counts.tp + counts.wrong, level) if counts.positives else None
@@ -90,11 +90,11 @@ def f1_interval(counts: Counts, level: float = 0.95) -> Interval | None:
 
 
 def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: float = 0.95) -> Interval | None:
-    """The interval of a difference between two shares on the same cases, (gained - lost) / n; None when n is 0.
+    """Return the interval of a difference between two shares on the same cases, (gained - lost) / n; None if n is 0.
 
-    ``both`` cases are right with either, ``gained`` with the second alone, ``lost`` with the first alone. Within -1
-    to 1, and sound when lost or gained is 0. Source: Newcombe 1998 (Stat. Med. 17, 2635-2650), method 10: the two
-    Wilson intervals combined, allowing for their correlation.
+    ``both`` cases are right with either, ``gained`` with the second alone, ``lost`` with the first alone. Within -1 to
+    1, and sound if lost or gained is 0. Source: Newcombe 1998 (Stat. Med. 17, 2635-2650), method 10: a combination of
+    the two Wilson intervals that accounts for their correlation.
     """
     n = both + gained + lost + neither
     after, before = wilson(both + gained, n, level), wilson(both + lost, n, level)
@@ -117,11 +117,11 @@ def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: floa
 
 
 def clustered_share(gains: npt.ArrayLike, cells: npt.ArrayLike, level: float = 0.95) -> Interval | None:
-    """The interval of sum(gains) / sum(cells), each ``[document]``, when cells of a document go together.
+    """Return the interval of sum(gains) / sum(cells), each ``[document]``, where cells of a document are dependent.
 
-    The ratio estimator with the documents as clusters, linearised, and Student's t with D - 1 degrees of freedom
+    The linearised ratio estimator with the documents as clusters, and Student's t with D - 1 degrees of freedom
     (Cochran, Sampling Techniques, 3rd ed. 1977, section 6.4 and chapter 9). Within -1 to 1. None for fewer than two
-    documents, and when all documents have the same share: then nothing in the data says how far it might be off.
+    documents, and if all documents have the same share, because the data then do not show the possible error.
     (Simulated coverage at 95%, 20 to 350 documents of 5 labels, where anything changed: 93 to 96%; of the percentile
     bootstrap 87 to 96%.)
     """

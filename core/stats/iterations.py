@@ -1,7 +1,7 @@
-"""Repeated runs of one experiment: how much a score moves, and which documents move with it.
+"""Repeated runs of one experiment: variation of a score, and the documents that cause it.
 
-Models answer differently when asked again, so one run says little of a system. (The ECJ paper repeats each five times:
-Maada et al., ECJ-LLM, sections 5.1.1 to 5.1.4.)
+Models answer differently when called again, so a single run is weak evidence about a system. (The ECJ paper repeats
+each run five times: Maada et al., ECJ-LLM, sections 5.1.1 to 5.1.4.)
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from core.stats.intervals import Interval
 
 Standing: TypeAlias = Literal["right", "wavering", "wrong", "unread"]
 STANDINGS: tuple[Standing, ...] = ("right", "wavering", "wrong", "unread")
-"""In every iteration right; right in some; in every iteration wrong; without a value in one or more. Their places in
-``Stability.documents``."""
+"""Classes of documents: right in all iterations, in some, in none, or without a value in at least one.
+
+``Stability.documents`` holds indices into this tuple.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A score over iterations, in its own unit."""
+    """Score over iterations, in its own unit."""
 
     n: int
     """iterations with the score"""
@@ -35,15 +37,17 @@ class Repeated:
     sd: float | None
     """standard deviation of the sample (n - 1); None under two iterations"""
     interval: Interval | None
-    """of the mean, Student's t with n - 1 degrees of freedom; None under two iterations. Of no width when all are
-    equal, which says that the runs repeat each other and not that the score is exact."""
+    """interval of the mean, Student's t with n - 1 degrees of freedom; None under two iterations.
+
+    Its width is 0 if all are equal, which shows that the runs repeat each other and not that the score is exact.
+    """
     low: float | None
     high: float | None
     """the smallest and the largest"""
 
 
 def repeated(scores: Sequence[float | None], level: float = 0.95) -> Repeated:
-    """Mean, sd and interval of the scores of iterations, None or NaN where one is undefined."""
+    """Return mean, standard deviation and interval of the scores of iterations, None or NaN for an undefined score."""
     from scipy.special import stdtrit
 
     values = ratings(np.array(scores, dtype=np.float64))
@@ -61,24 +65,25 @@ def repeated(scores: Sequence[float | None], level: float = 0.95) -> Repeated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stability:
-    """How documents fared over iterations. A document is right in an iteration when every gold label of it is."""
+    """Stability of documents over iterations. A document is right in an iteration if all its gold labels are right."""
 
     iterations: int
     counts: Mapping[Standing, int]
-    """documents with gold by standing; with one iteration none can waver"""
+    """documents with gold by class; with one iteration none can be inconsistent"""
     labels: Mapping[str, Mapping[Standing, int]]
     """the same for the cells of each label"""
     documents: Codes
-    """``[document]``: place in ``STANDINGS``, -1 without gold"""
+    """``[document]``: index into ``STANDINGS``, -1 without gold"""
     cells: Codes
-    """``[document, label]``: place in ``STANDINGS``, -1 without gold"""
+    """``[document, label]``: index into ``STANDINGS``, -1 without gold"""
     unanimous: float | None
-    """share of cells (with gold or without) on which all iterations that could be read say the same; None under two
-    iterations and without a cell that two of them read"""
+    """share of cells (with gold or without) on which all iterations with a value agree; None for fewer than two
+    iterations and without a cell that two of them have a value for
+    """
 
 
 def stability(reference: npt.ArrayLike, said: Sequence[npt.ArrayLike], labels: Sequence[str]) -> Stability:
-    """Standing of documents and cells from codes ``[document, label]`` of the truth and of each iteration, -1 for none.
+    """Return the classes of documents and cells from codes ``[document, label]`` (-1 for none).
 
     Raises ValueError without an iteration or for shapes that differ.
     """
@@ -93,7 +98,7 @@ def stability(reference: npt.ArrayLike, said: Sequence[npt.ArrayLike], labels: S
     right: Mask = np.equal(grids, gold)
     known = grids >= 0
     cells = _standing(right, np.all(known, axis=0), has_gold)
-    # A document's labels without gold neither speak for it nor against it.
+    # Labels without gold do not count for or against the document.
     whole: Mask = np.all(right | ~has_gold, axis=2)
     read: Mask = np.all(known | ~has_gold, axis=(0, 2))
     documents = _standing(whole, read, np.any(has_gold, axis=1))

@@ -1,4 +1,4 @@
-"""More than two annotators, more than one test: Cochran's Q, and Holm's correction."""
+"""Tests of more than two annotators: Cochran's Q, and Holm's correction for several tests."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from core.stats.arrays import codes
 
 @dataclass(frozen=True, slots=True)
 class CochranQ:
-    """Whether several annotators are equally often right on the same cases."""
+    """Test of equal accuracy of several annotators on the same cases."""
 
     names: tuple[str, ...]
     n: int
-    """cases that all of them judged"""
+    """cases with a value from every annotator"""
     excluded: int
-    """cases with gold that one or more left without a value"""
+    """cases with gold and without a value from at least one annotator"""
     right: tuple[int, ...]
-    """cases that each has right"""
+    """number of right cases of each annotator"""
     statistic: float | None
-    """Q; None when every case is right with all or with none, or there is no case"""
+    """Q; None if every case is right with all or with none, or without a case"""
     df: int
     p: float | None
-    """of Q as chi-squared; 1 when they are right on the very same cases, None without a case"""
+    """of Q as chi-squared; 1 if all are right on the very same cases, None without a case"""
 
     def significant(self, alpha: float = 0.05) -> bool:
-        """Whether p is under alpha."""
+        """Return True if p is below alpha."""
         return self.p is not None and self.p < alpha
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """The result in plain words."""
+        """Return the result in plain words."""
         if self.p is None:
             return "Cochran's Q: not defined, no case has gold and a value from all."
         if self.statistic is None:
@@ -47,7 +47,7 @@ class CochranQ:
 
 
 def cochrans_q(reference: npt.ArrayLike, said: Mapping[str, npt.ArrayLike]) -> CochranQ:
-    """Cochran's Q from codes of any one shape, -1 for no value; a case is right when it equals the truth.
+    """Return Cochran's Q from codes of equal shape, -1 for no value; a case is right if it equals the reference.
 
     Q = (k - 1) (k sum C_j^2 - T^2) / (k T - sum R_i^2), chi-squared with k - 1 degrees of freedom (Cochran 1950,
     Biometrika 37). With two annotators it is McNemar's test without correction. Cases must be independent, as for that.
@@ -79,9 +79,9 @@ def cochrans_q(reference: npt.ArrayLike, said: Mapping[str, npt.ArrayLike]) -> C
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Holm's adjusted p-values in the order given: compare each with the level that all tests share.
+    """Return Holm's adjusted p-values in the given order, for comparison with a common level.
 
-    The i-th smallest of m is multiplied by m - i + 1 and is never under the one before it, nor over 1 (Holm 1979,
+    The i-th smallest of m is multiplied by m - i + 1, is never below the one before it, and is at most 1 (Holm 1979,
     Scand. J. Stat. 6). A test without a p (None) is not one of the m.
     """
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)

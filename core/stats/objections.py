@@ -1,7 +1,7 @@
-"""What a critic is worth: how often it objects, how often rightly, and whether it is listened to.
+"""Objections of a critic: their number, their precision and recall, and the share that the verdict follows.
 
-A critic objects to a cell (document, item) where its own list differs from what was claimed before it. (The ECJ paper
-gives the critic the task and does not measure it: Maada et al., ECJ-LLM, section 3.4.)
+A critic objects to a cell (document, item) if its own list differs from the previous claim. (The ECJ paper gives the
+critic this task and does not measure it: Maada et al., ECJ-LLM, section 3.4.)
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from core.stats.intervals import Estimate, wilson
 
 @dataclass(frozen=True, slots=True)
 class Objections:
-    """Counts of cells that have gold and a value from all three."""
+    """Counts of cells with gold and a value from claim, critic and verdict."""
 
     cells: int
     raised: int
-    """the critic says otherwise than the claim"""
+    """the critic contradicts the claim"""
     justified: int
     """raised, and the claim was wrong"""
     followed: int
-    """raised, and the verdict is the critic's"""
+    """raised, and the verdict equals the critic's value"""
     followed_rightly: int
-    """justified and followed: what the critic mended"""
+    """justified and followed: errors that the critic corrected"""
     followed_wrongly: int
-    """followed although the claim was right: what the critic broke"""
+    """followed although the claim was right: errors that the critic introduced"""
     ignored_rightly: int
-    """raised without ground and not followed"""
+    """raised without justification and not followed"""
     missed: int
-    """claims that were wrong and that the critic let pass"""
+    """wrong claims without an objection"""
 
     @property
     def precision(self) -> Estimate:
@@ -42,7 +42,7 @@ class Objections:
 
     @property
     def recall(self) -> Estimate:
-        """Share of wrong claims that the critic objected to; None when no claim was wrong."""
+        """Share of wrong claims that the critic objected to; None if no claim was wrong."""
         return _share(self.justified, self.justified + self.missed)
 
     @property
@@ -54,7 +54,7 @@ class Objections:
 def objections(
     reference: npt.ArrayLike, claim: npt.ArrayLike, critic: npt.ArrayLike, verdict: npt.ArrayLike
 ) -> Objections:
-    """From codes ``[document, item]``, -1 for no value. Raises ValueError for shapes that differ."""
+    """Return the counts from codes ``[document, item]``, -1 for no value. Raises ValueError for shapes that differ."""
     gold, claimed, said, ended = (codes(values) for values in (reference, claim, critic, verdict))
     if not gold.shape == claimed.shape == said.shape == ended.shape:
         raise ValueError("shapes differ")

@@ -1,9 +1,9 @@
-"""Before and after a panel's debate: do its members agree more, and does their mean follow people better?
+"""Effect of a panel's debate on the agreement of its members, and of their mean with people.
 
 After Chen et al., *MAJ-Eval: Multi-Agent-as-Judge* (section 5.4.2: correlations with human ratings before and after;
-appendix A.4: Krippendorff's alpha of each group, ordinal here as the scale is). The paper prints correlations without
-their sign; here both are given, as a panel that rates backwards is no good panel. Ratings are brought to 0 to 1 by the
-scale first, so that scales can be compared.
+appendix A.4: Krippendorff's alpha of each group, ordinal here like the scale). The paper prints correlations without
+their sign. Here both are given, because a panel that rates backwards is not a good panel. Ratings are first normalised
+to 0 to 1 by the scale, so that scales can be compared.
 """
 
 from __future__ import annotations
@@ -21,25 +21,28 @@ from core.stats.correlation import kendall, pearson, spearman
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """How well a panel's mean follows the truth; None where undefined (fewer than two ratings, or no spread)."""
+    """Correlation and error of a panel's mean against the reference.
+
+    None if undefined (fewer than two ratings, or no spread).
+    """
 
     n: int
     pearson: float | None
     spearman: float | None
     kendall: float | None
     mae: float | None
-    """mean absolute error, 0 to 1 of the scale"""
+    """mean absolute error, as a share of the scale (0 to 1)"""
 
     @property
     def absolute(self) -> dict[str, float | None]:
-        """The correlations without their sign, as the paper has them."""
+        """The correlations without their sign, as in the paper."""
         each = {"pearson": self.pearson, "spearman": self.spearman, "kendall": self.kendall}
         return {name: None if value is None else abs(value) for name, value in each.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class BeforeAfter:
-    """One dimension, or all together, before and after."""
+    """Comparison of one dimension, or of all together, before and after the debate."""
 
     before: Following
     after: Following
@@ -49,7 +52,7 @@ class BeforeAfter:
 
 
 def normalised(values: npt.ArrayLike, low: float, high: float) -> Ratings:
-    """Ratings on a scale from ``low`` to ``high`` as 0 to 1; NaN stays. Raises ValueError for a scale of no width."""
+    """Return ratings on a scale from ``low`` to ``high`` as 0 to 1; NaN stays. ValueError for a scale of no width."""
     if not low < high:
         raise ValueError(f"a scale from {low:g} to {high:g} has no width")
     return (ratings(values) - low) / (high - low)
@@ -62,7 +65,10 @@ def before_after(
     dimensions: Sequence[str],
     scale: tuple[float, float],
 ) -> dict[str, BeforeAfter]:
-    """For each dimension, from members' ratings ``[document, dimension]`` before and after; the panel is their mean."""
+    """Return a comparison per dimension, from members' ratings ``[document, dimension]`` before and after.
+
+    The panel's rating is the mean of its members.
+    """
     gold = normalised(reference, *scale)
     firsts, lasts = ([normalised(grid, *scale) for grid in side.values()] for side in (before, after))
     return {

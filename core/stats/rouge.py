@@ -1,4 +1,4 @@
-"""ROUGE-L: how much of a reference's word order a text keeps. A measure of overlap, for comparison with judgements."""
+"""ROUGE-L: overlap of a text with the word order of a reference, for comparison with judgements."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _TOKEN = re.compile(r"\w+")
 
 
 def rouge_l(text: str, reference: str) -> float | None:
-    """The F1 of the longest common subsequence of words, 0 to 1; None when either has no word.
+    """Return the F1 of the longest common subsequence of words, 0 to 1; None if either text has no words.
 
     Precision is its length over the text's words, recall over the reference's (Lin 2004, ROUGE, section 3, with
-    beta = 1). Words are compared without case; there is no stemming.
+    beta = 1). Words are compared without case and without stemming.
     """
     from rapidfuzz.distance import LCSseq
 
@@ -23,5 +23,5 @@ def rouge_l(text: str, reference: str) -> float | None:
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text as they are compared."""
+    """Return the words of a text in the form in which they are compared."""
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())

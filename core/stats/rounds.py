@@ -1,11 +1,11 @@
-"""Agents who answer side by side, round by round: how far they agree, how right they are, and how right they could be.
+"""Agreement, accuracy and upper bound of agents that answer in parallel, by round.
 
 Agreement and accuracy per round and the upper bound follow Tseng et al., *Evaluating LLMs as Expert Annotators*
-(sections 4.2 and 4.3), agreement with the majority and from one judge to the next *Courtroom-LLM* (4.3.1). As in their
-figure 2 every round is about all documents: one on which the agents agreed is discussed no further, and they stand by
-what they said. (The documents that a round did discuss are the hard ones; over them alone accuracy would seem to fall
-from round to round.) Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel, the index of a
-choice, a rating.
+(sections 4.2 and 4.3). Agreement with the majority and between consecutive judges follows *Courtroom-LLM* (4.3.1). As
+in figure 2 of Tseng et al., every round covers all documents: a document on which the agents agreed is not discussed
+again, and their answers carry over. (Documents that a later round discusses are the hard ones. On them alone accuracy
+would seem to fall from round to round.) Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel,
+the index of a choice, a rating.
 """
 
 from __future__ import annotations
@@ -24,50 +24,53 @@ from core.stats.arrays import Mask, Ratings, ratings
 
 @dataclass(frozen=True, slots=True)
 class AgentRound:
-    """One agent after one round. ``accuracy`` is the share of cells with gold and a value of the agent, None without
-    any; the other numbers are of cells for which it gave a value in this round and had given one before."""
+    """Agent after a round.
+
+    ``accuracy`` is the share of right cells among those with gold and a value of the agent, None without any. The other
+    numbers count cells with a value of the agent in this round and an earlier one.
+    """
 
     agent: str
     accuracy: float | None
     kept: int
-    """cells on which it said the same again"""
+    """cells with the same value again"""
     to_right: int
     """cells that the agent changed from wrong to right"""
     to_wrong: int
     """from right to wrong"""
     sideways: int
-    """from one wrong value to another, or where there is no gold"""
+    """from one wrong value to another, or a change without gold"""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Where agents stood, who answered the same question at the same time, when the round was over."""
+    """State after a round of agents that answered the same question in parallel."""
 
     name: str
     agents: tuple[AgentRound, ...]
     asked: int
-    """documents on which any of them gave a value in this very round"""
+    """documents with a value by any agent in this round"""
     documents: int
-    """documents that every agent has answered in full, in this round or before"""
+    """documents that every agent has answered completely, in this round or before"""
     unanimous: float | None
-    """share of these on which all say the same of every item"""
+    """share of these on which all agents agree on every item"""
     agreement: Agreement
     """Fleiss' kappa over cells; of ratings Krippendorff's ordinal alpha"""
     with_majority: float | None
-    """mean share of agents per cell who say what most of them say (of ratings: the median, within a point)"""
+    """mean share of agents per cell with the most common value (of ratings: within a point of the median)"""
     consecutive: tuple[tuple[str, str, float | None], ...]
-    """each agent and the next, and the share of cells on which they agree: judges who sit in sequence"""
+    """each agent and the next, and the share of cells on which they agree: judges who answer in sequence"""
     vote: float | None
-    """accuracy of the vote (a tie is not right)"""
+    """accuracy of the vote (a tie is wrong)"""
     mean: float | None
     """mean accuracy of the agents"""
     upper_bound: float | None
-    """share of cells with gold that some agent has right: what a perfect referee could make of them"""
+    """share of cells with gold on which some agent is right: the best result of a perfect referee"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What was there to be had, as shares of cells with gold that ended in a value."""
+    """Upper bound of the debate, as shares of cells with gold and a verdict."""
 
     cells: int
     at_first: float | None
@@ -79,18 +82,21 @@ class Bound:
 
     @property
     def gap(self) -> float | None:
-        """What the debate let slip: ``at_first`` less ``reached``; below 0 when it found what nobody began with."""
+        """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more."""
         return None if self.at_first is None or self.reached is None else self.at_first - self.reached
 
 
 def is_right(reference: Ratings, said: Ratings, *, measured: bool) -> Mask:
-    """Where a value is the truth: equal, or a rating less than a point away. False where either is missing."""
+    """Return a mask of right values: equal to the reference, or a rating less than a point away.
+
+    False if either value is missing.
+    """
     right: Mask = np.abs(said - reference) < NEAR if measured else np.equal(said, reference)
     return right
 
 
 def vote_of(said: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
-    """What several say together: the value that more gave than any other, NaN on a tie; of ratings the median."""
+    """Return the vote of several agents: the most common value, NaN on a tie; for ratings the median."""
     stack = np.stack([ratings(one) for one in said])
     if len(stack) == 1:
         return ratings(said[0])
@@ -114,10 +120,11 @@ def vote_of(said: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
 def rounds(
     reference: npt.ArrayLike, steps: Sequence[tuple[str, Mapping[str, npt.ArrayLike]]], *, measured: bool = False
 ) -> tuple[Round, ...]:
-    """The rounds of a debate from (name, what each agent says), in order.
+    """Return the rounds of a debate from (name, values by agent), in order.
 
-    Agents who spoke in an earlier round go on from there with all who sat with them: where one gives no list on a
-    document (NaN throughout) it stands by its last one. Raises ValueError for shapes that differ."""
+    Agents that answered together in an earlier round continue as a group. An agent without any value for a document
+    (NaN throughout) keeps its last values. Raises ValueError for shapes that differ.
+    """
     gold = ratings(reference)
     found: list[Round] = []
     tables: list[dict[str, Ratings]] = []
@@ -142,7 +149,7 @@ def bound(
     *,
     measured: bool = False,
 ) -> Bound:
-    """How right the debate could have been: ``steps`` are what the agents of each step say."""
+    """Return the upper bound of a debate: ``steps`` are the values of the agents of each step."""
     gold, ended = ratings(reference), ratings(verdict)
     counted = ~np.isnan(gold) & ~np.isnan(ended)
     cells = int(counted.sum())
@@ -160,12 +167,12 @@ def bound(
 
 
 def _standing(now: Ratings, before: Ratings | None) -> Ratings:
-    """The last list that an agent gave on each document."""
+    """Return the last values that an agent gave for each document."""
     return now if before is None else np.where(_spoken(now)[:, None], now, before)
 
 
 def _spoken(said: Ratings) -> Mask:
-    """``[document]``: whether there is a value of any item."""
+    """Return ``[document]``: True if any item has a value."""
     there: Mask = np.any(~np.isnan(said), axis=1)
     return there
 
@@ -178,7 +185,7 @@ def _round(
     before: Mapping[str, Ratings],
     measured: bool,
 ) -> Round:
-    """``said`` is where everybody stands, ``now`` what was given in this round, ``before`` where they stood."""
+    """Return a round: ``said`` are current values, ``now`` those given in this round, ``before`` the earlier ones."""
     stack = np.stack(list(said.values()))
     known = ~np.isnan(stack)
     right = np.stack([is_right(gold, grid, measured=measured) for grid in said.values()])
@@ -188,7 +195,7 @@ def _round(
     several = known.sum(axis=0) >= 2
     cells = stack.reshape(len(stack), -1).T
     with_vote = is_right(together[None, ...], stack, measured=measured).sum(axis=0)
-    # On a tie most of them are as many as gave one of the leading values: at worst one.
+    # On a tie count the agents that gave one of the leading values: at least one.
     leading = with_vote if measured else _most(stack)
     per_cell = leading[several] / known.sum(axis=0)[several]
     agents = tuple(
@@ -235,7 +242,7 @@ def _agent(
 
 
 def _most(stack: Ratings) -> npt.NDArray[np.int64]:
-    """How many gave the value that was given most often, for each cell."""
+    """Return for each cell the number of agents that gave the most common value."""
     values = np.unique(stack[~np.isnan(stack)])
     if not len(values):
         return np.zeros(stack.shape[1:], dtype=np.int64)

@@ -1,23 +1,24 @@
-"""What the reviewed documents say about all documents, when a queue chose most of them and chance the rest.
+"""Estimates for all documents from the reviewed ones, of which a queue chose most and random draws the rest.
 
-Documents are decided one after another. Before each draw at random (an *audit*), those decided so far are known and
-N_t are not; the audited document stands for all of those, so
+Documents are decided one after another. Before each random draw (an *audit*), the values of the documents decided so
+far are known, and those of N_t others are not. The audited document represents these N_t, so
 
     z_t = (sum of z over the decided + N_t z_audited) / N
 
-is an estimate of the mean of z over all N documents, unbiased whatever the queue did and whatever it learned on the
-way, as its error given the past is zero on average. The mean of these over all M audits is too, and as errors given
-the past do not correlate, their spread gives the variance. In other words: each reviewed document gets a weight from
-the chance of its selection, an audited one a large weight and one that the queue sent a small one.
+is an estimate of the mean of z over all N documents. It is unbiased whatever the queue selected and learned, because
+its error given the past is zero on average. The mean of these over all M audits is unbiased as well. Errors given the
+past do not correlate, so their spread gives the variance. In other words, each reviewed document has a weight from its
+selection probability: large for an audited document, small for one from the queue.
 
 Source: Farquhar, Gal and Rainforth 2021, *On statistical bias in active learning*, section 3 (R_PURE for a uniform
-proposal over what is left); used here on the audits alone and not on the queue's own picks, whose chance is close to
-1 or 0 and would only add noise. With audits alone it is the mean of a random sample with its finite population
+proposal over the remaining documents). It is used here on the audits alone. The queue's own picks have a probability
+close to 1 or 0 and would only add noise. With audits alone it is the mean of a random sample with its finite population
 correction.
 
 Intervals of shares are Wilson's, with the number of cases that would give the same variance (Korn and Graubard 1998,
-Survey Methodology 24, who do so for Clopper-Pearson). Half an error more than was seen is counted into every variance:
-few audits without an error don't prove that there is none, so intervals are wider than nominal where errors are rare.
+Survey Methodology 24, who do so for Clopper-Pearson). Every variance includes half an error more than was observed: few
+audits without an error do not prove that no errors exist. Intervals are therefore wider than nominal if errors are
+rare.
 """
 
 from __future__ import annotations
@@ -35,13 +36,16 @@ from core.stats.intervals import Estimate, Interval
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
 LEAST = 5
-"""Audits below which there is no interval."""
+"""Minimum number of audits for an interval."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Reviewed documents in the order in which they were decided: which were audits (``[document]``), and the number of
-    all documents that they come from. ValueError when there are more reviewed ones than documents."""
+    """Reviewed documents in the order of their decisions.
+
+    ``audits`` is ``[document]``, True for an audit. ``population`` is the number of all documents. ValueError if more
+    documents are reviewed than exist.
+    """
 
     audits: npt.NDArray[np.bool_]
     population: int
@@ -52,12 +56,14 @@ class Sample:
 
     @property
     def drawn(self) -> int:
-        """How many audits there are."""
+        """Number of audits."""
         return int(self.audits.sum())
 
     def estimates(self, z: npt.ArrayLike) -> Numbers:
-        """``[audit, ...]``: each audit's estimate of the mean of ``z`` (``[document, ...]``) over all documents. Once
-        all are reviewed nothing is estimated: every one is the mean."""
+        """Return each audit's estimate of the mean of ``z`` (``[document, ...]``) over all documents, ``[audit, ...]``.
+
+        If all documents are reviewed, every estimate is the exact mean.
+        """
         values = np.asarray(z, dtype=np.float64)
         if self.complete:
             return np.repeat(values.mean(axis=0, keepdims=True), max(LEAST, self.drawn), axis=0)
@@ -69,17 +75,17 @@ class Sample:
 
     @property
     def complete(self) -> bool:
-        """Whether all documents are reviewed, and there are some."""
+        """True if all documents are reviewed and there is at least one."""
         return 0 < len(self.audits) == self.population
 
     @property
     def silent(self) -> bool:
-        """Whether nothing can be said of the documents that are not reviewed."""
+        """True if the unreviewed documents cannot be estimated."""
         return not self.drawn and not self.complete
 
     @property
     def weights(self) -> Numbers:
-        """``[document]``: for how many documents each stands; they sum to the population."""
+        """Weights ``[document]``: the number of documents that each represents. They sum to the population."""
         if self.complete:
             return np.ones(self.population)
         after = self.drawn - np.cumsum(self.audits)
@@ -88,14 +94,16 @@ class Sample:
 
     @property
     def reach(self) -> float:
-        """The part of all documents that an audit speaks for, on average over the audits (mean of N_t / N)."""
+        """Mean share of all documents that an audit represents (mean of N_t / N)."""
         remaining = self.population - np.flatnonzero(self.audits)
         return float(remaining.mean()) / self.population if len(remaining) else 0.0
 
 
 def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
-    """The mean over all documents of ``z`` (``[document]``, each from 0 to 1) with its interval; None for both without
-    an audit, no interval below LEAST of them."""
+    """Return the mean of ``z`` (``[document]``, each from 0 to 1) over all documents, with its interval.
+
+    Both are None without an audit. The interval is None with fewer than LEAST audits.
+    """
     if sample.silent:
         return Estimate(None, None)
     found = sample.estimates(z)
@@ -103,8 +111,10 @@ def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def ratio(sample: Sample, above: npt.ArrayLike, below: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
-    """sum(above) / sum(below) over all documents, a share from 0 to 1 such as F1 = 2 tp / (2 tp + fp + fn): the ratio
-    estimator, linearised (Cochran 1977, section 6.4). None when nothing is below."""
+    """Return sum(above) / sum(below) over all documents, a share from 0 to 1 such as F1 = 2 tp / (2 tp + fp + fn).
+
+    This is the linearised ratio estimator (Cochran 1977, section 6.4). None if the denominator is 0.
+    """
     if sample.silent:
         return Estimate(None, None)
     top, bottom = sample.estimates(above), sample.estimates(below)
@@ -116,7 +126,7 @@ def ratio(sample: Sample, above: npt.ArrayLike, below: npt.ArrayLike, *, level: 
 
 
 def average(sample: Sample, parts: list[tuple[npt.ArrayLike, npt.ArrayLike]], *, level: float = 0.95) -> Estimate:
-    """The mean of several ratios (macro F1), over those that have anything below."""
+    """Return the mean of several ratios (macro F1), over those with a positive denominator."""
     if sample.silent:
         return Estimate(None, None)
     residuals, values, unit = [], [], 0.0
@@ -136,10 +146,10 @@ def average(sample: Sample, parts: list[tuple[npt.ArrayLike, npt.ArrayLike]], *,
 def powered(
     sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float, *, level: float = 0.95
 ) -> Estimate:
-    """Prediction-powered inference (``ppi``) for the share of a label over all documents: ``reference`` and
-    ``predicted`` are of the reviewed ones, ``over_all`` is the mean prediction over all, which is known exactly.
+    """Return the prediction-powered estimate (``ppi``) of the share of a label over all documents.
 
-    The audits' estimates stand where the paper has single cases. None without an audit.
+    ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
+    documents, which is known exactly. The audits' estimates replace the paper's single cases. None without an audit.
     """
     if sample.silent:
         return Estimate(None, None)
@@ -151,8 +161,11 @@ def powered(
 
 
 def more(sample: Sample, width: float, now: Estimate) -> int | None:
-    """About how many further audits give an interval of this width (its high end minus its low one), if what comes is
-    like what came; 0 when it is that narrow. None without an interval now. ValueError for a width of 0 or less."""
+    """Return about how many more audits give an interval of this width (high end minus low end).
+
+    This assumes that further audits resemble the present ones. 0 if the interval is that narrow already. None without
+    an interval now. ValueError for a width of 0 or less.
+    """
     if width <= 0:
         raise ValueError("a width is above 0")
     if now.interval is None:
@@ -168,7 +181,7 @@ def more(sample: Sample, width: float, now: Estimate) -> int | None:
 
 
 def _interval(value: float, found: Numbers, sample: Sample, level: float, *, unit: float = 1.0) -> Estimate:
-    """Wilson's interval with as many cases as give this variance. ``unit`` is what one error weighs."""
+    """Return Wilson's interval with as many cases as give this variance. ``unit`` is the weight of one error."""
     count = len(found)
     if count < LEAST:
         return Estimate(value, None)
@@ -183,7 +196,7 @@ def _wilson(value: float, error: float, level: float, count: int) -> Interval:
     from scipy.special import stdtrit
 
     z = float(stdtrit(count - 1, 0.5 + level / 2)) if count < 1000 else NormalDist().inv_cdf(0.5 + level / 2)
-    inner = min(max(value, 0.5 / count), 1 - 0.5 / count)  # at 0 and 1 the cases would be none
+    inner = min(max(value, 0.5 / count), 1 - 0.5 / count)  # at 0 and 1 there would be no cases
     cases = inner * (1 - inner) / error**2
     middle = (value + z * z / (2 * cases)) / (1 + z * z / cases)
     half = z / (1 + z * z / cases) * sqrt(value * (1 - value) / cases + z * z / (4 * cases * cases))
@@ -192,8 +205,10 @@ def _wilson(value: float, error: float, level: float, count: int) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """The predictions on cases that nobody decided: their mean, variance (divisor N) and number. ``n`` infinite says
-    that the mean is known exactly: that of a finite collection all of which was predicted."""
+    """Predictions on undecided cases: their mean, variance (divisor N) and number.
+
+    ``n`` is infinite if the mean is known exactly: that of a finite collection that was predicted completely.
+    """
 
     mean: float
     variance: float = 0.0
@@ -201,7 +216,7 @@ class Predicted:
 
     @classmethod
     def of(cls, predictions: npt.ArrayLike) -> Self:
-        """From the predictions themselves; ValueError for none."""
+        """Return the summary of the predictions. ValueError without predictions."""
         values = np.asarray(predictions, dtype=np.float64)
         if not values.size:
             raise ValueError("no predictions")
@@ -209,8 +224,10 @@ class Predicted:
 
 
 def power(reference: npt.ArrayLike, predicted: npt.ArrayLike, others: Predicted) -> float:
-    """The lambda with the narrowest interval: Cov(y, f) / ((1 + n/N) Var(f)), cut to 0 to 1; 0 where predictions do not
-    vary. The variance is over decided and other cases together (as the authors' code has it)."""
+    """Return the lambda with the narrowest interval: Cov(y, f) / ((1 + n/N) Var(f)), limited to 0 to 1.
+
+    0 if predictions do not vary. The variance is over decided and other cases together, as in the authors' code.
+    """
     y, f = _pair(reference, predicted)
     n = len(y)
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
@@ -228,9 +245,10 @@ def mean(
     tuning: float | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """The mean of the truth over all cases with its normal interval. ``tuning`` is lambda, None for ``power``.
+    """Return the mean of the reference over all cases with its normal interval.
 
-    Not cut to any range. ValueError for no decided case or sides of different length; no interval for a single one.
+    ``tuning`` is lambda, None for ``power``. The result is not limited to any range. ValueError without decided cases
+    or for sides of different length. The interval is None for a single case.
     """
     y, f = _pair(reference, predicted)
     n = len(y)
@@ -254,9 +272,9 @@ def _pair(
 
 
 def _pooled(f: npt.NDArray[np.float64], others: Predicted) -> float:
-    """The sample variance (divisor count - 1) over decided and other predictions together."""
+    """Return the sample variance (divisor count - 1) over decided and other predictions together."""
     n = len(f)
-    if others.n == inf:  # nothing but the decided ones to measure it on
+    if others.n == inf:  # only the decided cases are available to measure it
         return float(f.var())
     total = n + others.n
     middle = (float(f.sum()) + others.n * others.mean) / total

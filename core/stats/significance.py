@@ -1,6 +1,6 @@
-"""Whether a difference between two annotators could be chance, with its direction: a significant loss is a loss.
+"""Significance tests of a difference between two annotators, with its direction.
 
-``first`` is the one compared against (a baseline), ``second`` the one of interest; differences are second minus first.
+``first`` is the baseline and ``second`` the annotator of interest; differences are second minus first.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from core.stats.intervals import Interval
 
 Direction: TypeAlias = Literal["gain", "loss", "none"]
 EXACT_BELOW = 25
-"""Discordant pairs under which McNemar's test is exact."""
+"""Number of discordant pairs below which McNemar's test is exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """McNemar's test on cases that two annotators judged."""
+    """McNemar's test on cases of two annotators."""
 
     n: int
     """cases with gold and a value from both"""
     excluded: int
-    """cases with gold that one or both left without a value"""
+    """cases with gold and without a value from at least one annotator"""
     only_first: int
     """right with the first annotator alone (lost)"""
     only_second: int
@@ -37,20 +37,20 @@ class McNemar:
     statistic: float | None
     """chi-squared with 1 degree of freedom; None for the exact test"""
     p: float | None
-    """two-sided; 1 when nothing is discordant, None when no case was compared"""
+    """two-sided; 1 without discordant pairs, None if no case was compared"""
 
     @property
     def direction(self) -> Direction:
-        """What the second annotator is against the first, significant or not."""
+        """Direction of the second annotator's difference from the first, significant or not."""
         return _direction(self.only_second - self.only_first)
 
     def significant(self, alpha: float = 0.05) -> bool:
-        """Whether p is under alpha."""
+        """Return True if p is below alpha."""
         return self.p is not None and self.p < alpha
 
 
 def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> McNemar:
-    """McNemar's test from the discordant counts of ``n`` cases.
+    """Return McNemar's test from the discordant counts of ``n`` cases.
 
     Exact (two-sided binomial at one half, doubled tail) under 25 discordant pairs, else (abs(b - c) - 1)^2 / (b + c)
     as chi-squared. The cases must be independent: documents or the cells of one label, not all cells of all
@@ -75,7 +75,7 @@ def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> 
 
 
 def mcnemar_of(reference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
-    """McNemar's test from codes of any one shape (``[document]`` of a choice or of one label), -1 for no value."""
+    """Return McNemar's test from codes of equal shape (``[document]`` of a choice or of one label), -1 for no value."""
     gold, one, two = codes(reference), codes(first), codes(second)
     check_shapes(gold, one, two)
     compared = (gold >= 0) & (one >= 0) & (two >= 0)
@@ -102,7 +102,7 @@ class TTest:
     difference: float | None
     """mean of second minus mean of first"""
     t: float | None
-    """signed as the difference; None with fewer than two scores a side or without any spread (0/0, or infinite)"""
+    """signed as the difference; None for fewer than two scores on a side or without any spread (0/0, or infinite)"""
     df: float | None
     p: float | None
     """two-sided; None as t"""
@@ -111,15 +111,15 @@ class TTest:
 
     @property
     def direction(self) -> Direction:
-        """What the second is against the first, significant or not."""
+        """Direction of the second system's difference from the first, significant or not."""
         return _direction(self.difference or 0.0)
 
     def significant(self, alpha: float = 0.05) -> bool:
-        """Whether p is under alpha."""
+        """Return True if p is below alpha."""
         return self.p is not None and self.p < alpha
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """The result in plain words, with its direction."""
+        """Return the result in plain words, with its direction."""
         name = "Paired t-test" if self.kind == "paired" else "Welch's t-test"
         if self.t is None or self.p is None or self.df is None or self.difference is None:
             return f"{name}: not defined for these scores (fewer than two a side, or no spread)."
@@ -130,10 +130,10 @@ class TTest:
 
 
 def paired_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> TTest:
-    """Student's t-test of the differences, scores of iteration i paired with those of iteration i (NaN: missing).
+    """Return Student's t-test of the differences; scores are paired by iteration (NaN: missing).
 
     t = mean(d) / (sd(d) / sqrt(n)), n - 1 degrees of freedom (Student 1908). Iterations of two systems are paired
-    only if something ties them (the same seed, the same sample of documents); otherwise ``welch_t`` is the honest test.
+    only if something connects them (the same seed, the same sample of documents); otherwise use ``welch_t``.
     """
     one, two = ratings(first), ratings(second)
     check_shapes(one, two)
@@ -147,7 +147,7 @@ def paired_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
 
 
 def welch_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> TTest:
-    """Welch's t-test of two independent sets of scores, unequal variances and sizes allowed (NaN: missing).
+    """Return Welch's t-test of two independent sets of scores, unequal variances and sizes allowed (NaN: missing).
 
     t = (m2 - m1) / sqrt(v1/n1 + v2/n2), degrees of freedom after Welch and Satterthwaite (Welch 1947, Biometrika 34).
     """
