@@ -401,7 +401,7 @@ def _scatter(rows: Rows) -> Spec:
         x=x,
         y=y,
         color=alt.Color(
-            "seat:N",
+            "role_model:N",
             scale=alt.Scale(
                 domain=role_models, range=[palette.role_colour(role_model, shade) for role_model in role_models]
             ),
@@ -409,7 +409,7 @@ def _scatter(rows: Rows) -> Spec:
         ),
         tooltip=[
             alt.Tooltip("name:N", title="Model"),
-            alt.Tooltip("seat:N", title="Seat"),
+            alt.Tooltip("role_model:N", title="Role"),
             alt.Tooltip("precision:Q", title="Precision", format=".3f"),
             alt.Tooltip("recall:Q", title="Recall", format=".3f"),
             alt.Tooltip("n:Q", title="Cells", format=","),

@@ -91,7 +91,7 @@ def test_names_and_errors(session, run_id, tmp_path):
     assert export.file_name(session, run_id, "transcript") == f"small-{run_id}-transcript.jsonl"
     with pytest.raises(UsageError, match="Export format 'xml' does not exist"):
         export.export(session, run_id, "xml", tmp_path / "x")
-    with pytest.raises(UsageError, match="no run 'r9'"):
+    with pytest.raises(UsageError, match="Run 'r9' does not exist"):
         export.export(session, "r9", "csv", tmp_path / "x")
     with pytest.raises(ExportError, match=r"Folder .* does not exist"):
         export.export(session, run_id, "csv", tmp_path / "missing" / "x.csv")

@@ -53,7 +53,7 @@ def test_a_renamed_label_keeps_its_id_and_a_new_one_of_the_old_name_gets_another
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("", "needs a name"), ('"#"', "needs a name"), ("#food", "a label 'Food' already"), ("None", "reserved")],
+    [("", "needs a name"), ('"#"', "needs a name"), ("#food", "A label 'Food' already exists"), ("None", "reserved")],
 )
 def test_names_that_cannot_be(name: str, why: str) -> None:
     with pytest.raises(CodebookError, match=why):
