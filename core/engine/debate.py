@@ -28,7 +28,7 @@ def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, obj
         {
             "base_url": role_model.base_url,
             "model": role_model.model,
-            # Whether this request uses a schema is in the salt; the role model's rule for schemas decides no reply.
+            # The salt contains the schema of this request; the role model's schema setting is irrelevant.
             "sampling": role_model.sampling.model_dump(mode="json", exclude={"json_schema"}),
             "messages": [[message.role, message.content] for message in request.messages],
             "form": request.form,

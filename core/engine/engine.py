@@ -168,7 +168,7 @@ class Engine(ABC):
         self.progress = Progress.of(work.run, time.monotonic())
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
-        """What the run is waiting for, shown with its status."""
+        """Reason for a wait, shown with the status of the run."""
         self._run_id = work.run.run_id
         self._resumed = work.run.calls > 0
         self._todo = deque(work.todo)
@@ -186,7 +186,7 @@ class Engine(ABC):
 
     @property
     def pending_state(self) -> State | None:
-        """The state that the run was told to end in, None if there is none."""
+        """The state in which the run was requested to end, None without a request."""
         return self._pending[0] if self._pending else None
 
     @property
@@ -242,7 +242,7 @@ class Engine(ABC):
 
     @abstractmethod
     async def _execute(self) -> None:
-        """Debate the remaining documents; return when there are none or the run is told to end."""
+        """Debate the remaining documents; return when none are left or the run is requested to end."""
 
     def _cancel(self) -> None:
         for task in self._tasks:

@@ -89,7 +89,7 @@ class Models(Protocol):
         """Return the rate limits of the role model's connection."""
 
     def salt(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, object]:
-        """Return what decides the reply besides the messages and belongs in the key, such as the baseline's version."""
+        """Return the values beyond the messages that belong in the reply's key, such as the baseline's version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Everything that an engine needs besides its work."""
+    """Everything that an engine needs in addition to its work."""
 
     documents: LoadDocuments
     models: Models

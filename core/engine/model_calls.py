@@ -32,7 +32,7 @@ def prompt_characters(request: Request) -> int:
 
 @dataclass(slots=True)
 class _SharedCall:
-    """A call in flight and how many debates wait for it."""
+    """A call in flight and the number of debates that wait for it."""
 
     task: asyncio.Task[Reply]
     waiters: int = 0
@@ -134,9 +134,9 @@ class ModelCaller:
         self._batcher = DeltaBatcher(self.publish)
 
     async def call(self, key: str, pending: PendingTurn) -> tuple[Reply, bool]:
-        """Make a call and return its committed reply, and whether another debate made the call.
+        """Make a call and return its committed reply, and True if another debate made the call.
 
-        Debates that want the same key share the call; it is cancelled only when the last of them leaves. Raises
+        Debates that need the same key share the call. It is cancelled only when the last of them leaves. Raises
         ModelError and BudgetSpent.
         """
         call = self._calls.get(key)
@@ -186,7 +186,7 @@ class ModelCaller:
         return reply
 
     async def _ask(self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle) -> Reply:
-        """Return the model's reply; record an attempt without a reply and what it was billed."""
+        """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
         request, role_model = pending.request, pending.role_model
 

@@ -83,7 +83,7 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
 
 
 def _probe_request(codebook: Codebook) -> tuple[Request, Document, Codebook]:
-    """Return a one-line question on a one-line text with one label, and the values it is made of."""
+    """Return a one-line question on a one-line text with one label, with its document and codebook."""
     label = Label(name="Weather", keywords=("rain", "sun"))
     tiny = Codebook(name="probe", unit=codebook.unit, labels=(label,))
     document = Document(id="probe", fields={"text": "It rained all day."})

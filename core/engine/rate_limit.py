@@ -100,7 +100,7 @@ class ServerLimiter:
             self._start_waiting()
 
     def limited(self, seconds: float | None) -> None:
-        """Record a call that the server rejected, and how long it asked to wait, if it did."""
+        """Record a call that the server rejected, with the seconds that the server asked to wait, None without any."""
         self._in_a_row += 1
         self._recent.append(True)
         if seconds and self._in_a_row >= max(MAX_LIMITED_IN_A_ROW, self.at_once):

@@ -1,7 +1,7 @@
-"""The Ray job of a run, a process of its own: ``python -m core.engine.ray_job FOLDER``.
+"""The Ray job of a run, which is its own process: ``python -m core.engine.ray_job FOLDER``.
 
-Parquet in, Parquet out, over Ray Data with checkpoints: a worker or a node that dies takes nothing with it but what
-its blocks had not written, and of that the replies are in the journal.
+It reads and writes Parquet over Ray Data with checkpoints. If a worker or node dies, only the unwritten rows of its
+blocks are lost, and their replies are in the shared log.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from pathlib import Path
 import orjson
 
 ROWS = 25
-"""Documents of one block: what a dead worker's successor does again, from the journal."""
+"""Documents per block. After a worker dies, its block is debated again from the logged replies."""
 
 CPUS = 0
-"""Processors that a worker reserves: it mostly waits for replies, and reading and writing must find room beside it even
-on a machine with one."""
+"""Processors that a worker reserves.
+
+A worker mostly waits for replies, and reading and writing must run beside it even on a machine with one processor.
+"""
 
 
 def main(folder: Path) -> None:
-    """Debate every row of ``FOLDER/in`` and write how each ended to ``FOLDER/out``."""
+    """Debate every row of ``FOLDER/in`` and write the status of each debate to ``FOLDER/out``."""
     import ray
     from ray.data import ActorPoolStrategy, DataContext
     from ray.data.checkpoint import CheckpointConfig

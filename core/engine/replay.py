@@ -69,5 +69,5 @@ class ReplayingEngine(Engine):
         """Note that a debate used a stored reply; for engines whose workers need it."""
 
     async def _call_now(self, _key: str, _pending: PendingTurn) -> tuple[Reply, bool] | None:
-        """Return a reply that is available at once and whether another debate paid for it; None if there is none."""
+        """Return a reply that is available at once, with True if another debate paid for it; None without one."""
         return None

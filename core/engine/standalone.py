@@ -53,7 +53,7 @@ async def drive(
     store: ReplyStore,
     on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
 ) -> tuple[T, Spent]:
-    """Run a generator of requests and return its result and what it took.
+    """Run a generator of requests and return its result and its cost.
 
     Requests go to the role models of ``settings``, some at a time. ``on_progress`` is called with (replies received,
     requests made). Raises the ModelError that outlasted its retries; replies received by then are stored, so that the

@@ -1,4 +1,4 @@
-"""One asyncio loop in one thread, for everything that talks to models."""
+"""One asyncio loop in one thread, for everything that calls models."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 YOUNG, MIDDLE, OLD = 5000, 20, 50
-"""When Python looks for cycles: after so many new objects, so many of those looks, so many of those. The defaults cost
-a run a seventh of its processor time, nearly all of it in walking over modules that never change."""
+"""Thresholds of Python's garbage collector: new objects per collection, and collections per older generation.
+
+The defaults cost a run a seventh of its processor time, mostly for modules that never change.
+"""
 
 
 class EngineThread:
-    """The engine's loop, started on construction. ``stop`` cancels what is left and joins."""
+    """The engine's loop, started on construction. ``stop`` cancels the remaining tasks and joins the thread."""
 
     def __init__(self) -> None:
         self._thresholds = gc.get_threshold()
-        gc.freeze()  # what is there by now stays
+        gc.freeze()  # existing objects stay until the end
         gc.set_threshold(YOUNG, MIDDLE, OLD)
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -39,7 +41,7 @@ class EngineThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
-        """Cancel what still runs, wait for it, close the loop. Safe to call twice."""
+        """Cancel the running tasks, wait for them and close the loop. Safe to call twice."""
         if self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._loop.stop)

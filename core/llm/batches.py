@@ -93,7 +93,7 @@ class OpenAIBatches:
             with path.open("rb") as file:
                 uploaded = await self._client.files.create(file=(f"{mark}.jsonl", file), purpose="batch")
         async with self._translated("start a batch"):
-            once = self._client.with_options(max_retries=0)  # one whose answer was lost would be started a second time
+            once = self._client.with_options(max_retries=0)  # a retry after a lost answer would start a second batch
             made = await once.batches.create(
                 input_file_id=uploaded.id, endpoint=URL, completion_window=WINDOW, metadata={MARK: mark}
             )
@@ -169,11 +169,11 @@ class OpenAIBatches:
 
 
 class HandBatches:
-    """Files in a folder that a person, or a script, has answered by another program.
+    """Files in a folder that a person or a script has answered by another program.
 
-    A batch is its input file; its outputs are the files beside it that begin with its name. It has ended when each of
-    its requests has a row, or when the outputs have not changed for ``SETTLED`` seconds, longer than a slow model takes
-    for one; what is missing then is asked for again in another file.
+    A batch is its input file; its outputs are the files beside it that begin with its name. The batch has ended when
+    the outputs have as many rows as there are requests, or when they have not changed for ``SETTLED`` seconds. That is
+    longer than a slow model takes for one request. Missing replies are requested again in another file.
     """
 
     SETTLED = 120.0
@@ -215,7 +215,7 @@ class HandBatches:
 
 
 def _rows(path: Path) -> int:
-    """Yield the complete lines of a file."""
+    """Return the number of complete lines in a file."""
     with path.open("rb") as file:
         return sum(row.rstrip().endswith(b"}") for row in file)
 

@@ -1,6 +1,6 @@
-"""What each server refuses and can do: learned from its own words, applied to what is sent, shown on the Models page.
+"""Capabilities of servers and models, learned from refusals and replies, and applied to requests.
 
-What was *meant* is hashed for the turn store before any of this, so that a fallback does not change a reply's key.
+The key of a reply comes from the request before this adaptation, so a fallback does not change the key.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from core.llm.connections import Connection
 from core.prompts.messages import Message
 
 SchemaLevel: TypeAlias = Literal["", "full", "plain", "ignored", "none"]
-"""How a server takes a JSON schema: not tried yet, as it is, only without lengths and counts, without keeping to it,
-not at all."""
+"""Support for JSON schemas at a server.
+
+Empty: not tried yet; ``full``: supported; ``plain``: supported without lengths and counts; ``ignored``: accepted but
+not followed; ``none``: refused.
+"""
 
 REMEMBERED_SECONDS = 7 * 86_400.0
-"""For how long what was learned of a server elsewhere holds for another process: models are replaced."""
+"""Age in seconds up to which ``recall`` accepts capabilities; older ones are dropped, because models are replaced."""
 
 _NAMED: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE)
@@ -175,23 +178,23 @@ class Capabilities:
         self._guard = threading.Lock()
 
     def of(self, place: Connection, model: str) -> ModelCapabilities:
-        """What is known of a model at a server; nothing at first."""
+        """Return the known capabilities of a model at a server; the defaults at first."""
         with self._guard:
             return self._known.setdefault((place.base_url, model), ModelCapabilities())
 
     def seen(self, place: Connection, model: str) -> ModelCapabilities | None:
-        """What is known of a model, None when it never answered or refused anything."""
+        """Return the known capabilities of a model, None before its first reply or refusal."""
         with self._guard:
             known = self._known.get((place.base_url, model))
         return known if known is not None and known.at else None
 
     def forget(self, place: Connection, model: str) -> None:
-        """Learn this model anew."""
+        """Forget a model, so that its capabilities are learned again."""
         with self._guard:
             self._known.pop((place.base_url, model), None)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """All that was learned, as plain data."""
+        """Return everything learned as plain data."""
         with self._guard:
             known = [(url, model, one) for (url, model), one in self._known.items() if one.at]
         return [
@@ -200,8 +203,11 @@ class Capabilities:
         ]
 
     def recall(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take over what another process learned, unless it is old. Of servers on this machine only what they can do is
-        taken, not what they refused: another may have come to the same port, and to ask once costs nothing there."""
+        """Load capabilities that another process learned, except old ones.
+
+        For servers on this machine refusals are not loaded. Another server may use the same port now, and repeating a
+        refused request costs nothing there.
+        """
         names = {one.name for one in fields(ModelCapabilities)}
         for row in rows:
             if time.time() - row["at"] > REMEMBERED_SECONDS:

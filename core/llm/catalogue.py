@@ -28,9 +28,9 @@ class ModelCard:
 
 
 def list_models(place: Connection) -> tuple[ModelCard, ...]:
-    """The models that a server lists, by name. Blocks for at most ``LIST_SECONDS``.
+    """Return the models that a server lists, by name. Blocks for at most ``LIST_SECONDS``.
 
-    Raises Unreachable, Unauthorised, or another ModelError that says what the server answered.
+    Raises Unreachable, Unauthorised, or another ModelError with the server's answer.
     """
     if place.dialect == "builtin":
         return (

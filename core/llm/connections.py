@@ -63,10 +63,10 @@ PRESETS: tuple[Connection, ...] = (
 
 
 def connection(name: str, url: str, dialect: Dialect | None = None) -> Connection:
-    """A connection from what a person typed. Without a dialect, Ollama's own port without ``/v1`` and the name
-    ``ollama`` mean Ollama's API, all else the OpenAI-compatible one.
+    """Return a connection from a name and an address that a person entered.
 
-    Raises UsageError for a name or an address that cannot be one.
+    Without a dialect, the name ``ollama`` or Ollama's port selects Ollama's API, unless the path ends in ``/v1``. Any
+    other address is OpenAI-compatible. Raises UsageError for an invalid name or address.
     """
     if not _NAME.match(name):
         raise UsageError(f"'{name}' cannot name a connection.", "Use letters, digits, dots, dashes and underscores.")
@@ -94,9 +94,9 @@ def connection(name: str, url: str, dialect: Dialect | None = None) -> Connectio
 
 
 def find_key(place: Connection) -> str | None:
-    """The key for a connection from the environment, else from the system keyring, else None. Kept nowhere else.
+    """Return the key for a connection from the environment, else from the system keyring, else None.
 
-    White space in it is what pasting brought along: it could not be sent, and is left out.
+    The key is stored nowhere else. White space in a key comes from pasting and is removed, because it cannot be sent.
     """
     for variable in place.environment_variables:
         if value := "".join(os.environ.get(variable, "").split()):

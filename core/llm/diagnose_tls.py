@@ -1,4 +1,4 @@
-"""Diagnose an unreachable server: does its port speak TLS or plain HTTP?"""
+"""Diagnosis of unreachable servers whose address begins with the wrong one of http:// and https://."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def _begins_tls(host: str, port: int) -> bool:
         async with asyncio.timeout(LOOK_SECONDS):
             _, writer = await asyncio.open_connection(host, port, ssl=context)
     except ssl.SSLError as error:
-        # Only one who speaks TLS sends an alert, such as for a certificate that it wants of us.
+        # Only a TLS server sends an alert, for example to request a client certificate.
         return "ALERT" in (error.reason or "")
     writer.close()
     return True

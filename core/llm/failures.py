@@ -60,10 +60,10 @@ _PATIENCE = 300.0
 """Longest accepted Retry-After in seconds."""
 
 _SECRET = 8
-"""Characters from which on a key is one; below, it is a placeholder such as ``none`` that may stand in any sentence."""
+"""Shortest key in characters that is redacted. A shorter key is a placeholder such as ``none``, a common word."""
 
 _TELLING = 12
-"""Characters of a key that give it away when a message was cut in the middle of it."""
+"""Characters at the start of a key that identify it in a message that was truncated within the key."""
 
 
 def redacted(text: str, key: str | None) -> str:

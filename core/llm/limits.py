@@ -1,4 +1,4 @@
-"""What a person says of their connections and models that no server tells: rate limits, and prices."""
+"""Rate limits and prices that the user sets, because servers do not report them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class _Frozen(BaseModel):
 
 
 class Limits(_Frozen):
-    """What a connection may be asked. None: as much as the run's own concurrency allows."""
+    """Rate limits of a connection. None: limited only by the run's own concurrency."""
 
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
-    """Prompt and reply together."""
+    """Prompt and reply tokens together."""
     at_once: int | None = Field(default=None, ge=1)
-    """Calls in flight."""
+    """Number of calls in flight."""
 
     def and_also(self, requests_per_minute: int | None, tokens_per_minute: int | None) -> Limits:
-        """These limits and those of a run: the tighter of each."""
+        """Return these limits combined with those of a run: the lower of each."""
         return Limits(
             requests_per_minute=_tighter(self.requests_per_minute, requests_per_minute),
             tokens_per_minute=_tighter(self.tokens_per_minute, tokens_per_minute),
@@ -33,7 +33,7 @@ class Limits(_Frozen):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is limited."""
+        """True if there are no limits."""
         return self == Limits()
 
 
@@ -42,7 +42,7 @@ def _tighter(one: int | None, other: int | None) -> int | None:
 
 
 class Price(_Frozen):
-    """Dollars for a million tokens, as a person knows them. ``cached`` None: cached prompt tokens cost as others do."""
+    """The user's price in dollars per million tokens. ``cached`` None means the price of other prompt tokens."""
 
     prompt: float = Field(ge=0, allow_inf_nan=False)
     completion: float = Field(ge=0, allow_inf_nan=False)
@@ -50,13 +50,16 @@ class Price(_Frozen):
 
     @property
     def per_token(self) -> tuple[float, float, float]:
-        """Dollars a token: (prompt, cached prompt, completion)."""
+        """Dollars per token: (prompt, cached prompt, completion)."""
         cached = self.prompt if self.cached is None else self.cached
         return self.prompt / 1e6, cached / 1e6, self.completion / 1e6
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``IN/OUT`` or ``IN/CACHED/OUT`` in dollars for a million tokens. UsageError for anything else."""
+        """Return the price in ``IN/OUT`` or ``IN/CACHED/OUT``, in dollars per million tokens.
+
+        Raises UsageError for any other text.
+        """
         try:
             numbers = [float(part) for part in text.split("/")]
         except ValueError:

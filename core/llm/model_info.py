@@ -18,12 +18,12 @@ FACT_SECONDS = 3.0
 _MOST_BYTES = 8_000_000
 _MOST_CONTEXT = 100_000_000
 _CONTEXT_KEYS = ("max_model_len", "loaded_context_length", "context_length", "max_context_length", "context_window")
-"""Of vLLM, LM Studio, OpenRouter and others, in an entry of their list of models."""
+"""Keys of the context length in model lists of vLLM, LM Studio, OpenRouter and others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """``context`` in tokens and ``reasons`` are None where a server does not say."""
+    """Published information on a model. ``context`` in tokens and ``reasons`` are None if not reported."""
 
     context: int | None = None
     reasons: bool | None = None

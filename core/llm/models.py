@@ -44,7 +44,7 @@ class ModelLibrary:
         self.capabilities = Capabilities()
         self.prices = Prices()
         self.own_limits: dict[str, Limits] = {}
-        """By the name of the connection."""
+        """The user's rate limits by name of the connection."""
         self.classifiers: list[classifier_model.Lookup] = []
         """Lookups of trained classifiers, one for each open project."""
         self._session: aiohttp.ClientSession | None = None
@@ -72,8 +72,10 @@ class ModelLibrary:
             ) from None
 
     def resolve(self, role_model: RoleModel) -> RoleModel:
-        """The seat with its connection's address frozen in. UsageError for an unknown connection, NoSuchModel for a
-        built-in that does not exist."""
+        """Return the role model with its connection's address.
+
+        Raises UsageError for an unknown connection, NoSuchModel for an unknown built-in model.
+        """
         place = self.place(role_model.connection)
         if place.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:
             raise NoSuchModel(
@@ -94,12 +96,12 @@ class ModelLibrary:
         return await self._send(place, role_model, ask, settings, on_delta)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
-        """Note whether a seat's model answered a probe in the form that was asked for."""
+        """Record if a role's model answered a probe in the requested form."""
         if role_model.connection != BUILTIN:
             self.capabilities.of(self._place_of(role_model), role_model.model).in_format = in_format
 
     async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
-        """What is known of the seat's model after the server was asked for what it tells for nothing. Never fails."""
+        """Return the capabilities of a role's model, updated with published information. Never fails."""
         place = self._place_of(role_model)
         known = self.capabilities.of(place, role_model.model)
         told = await model_info.fetch_model_info(self.session, place, await self.key(place), role_model.model)
@@ -108,7 +110,7 @@ class ModelLibrary:
         return known
 
     async def examine(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
-        """What the seat's model can do, found out anew with four tiny asks. What fails stays unknown."""
+        """Probe the capabilities of a role's model with four short requests; those of failed probes stay unknown."""
         place = self._place_of(role_model)
         known = self.capabilities.of(place, role_model.model)
         if place.dialect == "builtin":
@@ -145,7 +147,7 @@ class ModelLibrary:
         try:
             reply = await wire.ask(self.session, dialect, request, known, heard)
         except ModelError as failed:
-            # Only where nothing was ever heard: a server that has answered speaks what its address says.
+            # Only before the first reply: a server that has replied uses the protocol of its address.
             error = failed if known.at else await diagnose_tls.explain_tls_error(failed, place)
             if place.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not there yet, get it: ollama pull {role_model.model}"
@@ -190,16 +192,19 @@ class ModelLibrary:
         return self.prices.cost(self.place(role_model.connection), role_model.model, usage)
 
     def priced(self, role_model: RoleModel) -> bool:
-        """Whether the price of this seat's replies is known."""
+        """Return True if the price of this role's replies is known."""
         return self.prices.rates(self.place(role_model.connection), role_model.model) is not None
 
     def limits(self, role_model: RoleModel) -> Limits:
-        """What the seat's connection may be asked, as the person said."""
+        """Return the user's rate limits for the role model's connection."""
         return self.own_limits.get(role_model.connection, Limits())
 
     def salt(self, role_model: RoleModel, ask: Request, settings: RunSettings) -> Mapping[str, object]:
-        """The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
-        belong in the key; a server's reply depends on what was sent alone: the schema, where one was meant to be."""
+        """Return the values in addition to the messages that belong in the key of a reply.
+
+        The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
+        belong in the key. A server's reply depends only on the request, so only the intended schema is added.
+        """
         if role_model.connection != BUILTIN:
             schema = schemas.request_schema(role_model.sampling, ask, settings.codebook)
             return {} if schema is None else {"schema": schema}
@@ -209,7 +214,7 @@ class ModelLibrary:
         )
 
     def _classifier(self, model: str) -> classifier_model.ClassifierModel:
-        """Return the classifier of a role. NoSuchModel, which stops a run before it starts, if none was trained."""
+        """Return the classifier of a role. Raises NoSuchModel, which prevents the start of a run, if none exists."""
         wanted = model.partition("@")[2]
         for find in tuple(self.classifiers):
             if (classifier := find(wanted)) is not None:
@@ -242,9 +247,9 @@ class ModelLibrary:
     async def key(self, place: Connection) -> str | None:
         """Return the key for this address, None without one."""
         if place.base_url != self.connections[place.name].base_url:
-            return None  # a resumed run points elsewhere than the connection does now: the key does not go there
+            return None  # a resumed run uses an older address of the connection, which must not get the key
         if place.name not in self._keys:
-            self._keys[place.name] = await asyncio.to_thread(find_key, place)  # a keyring may take its time
+            self._keys[place.name] = await asyncio.to_thread(find_key, place)  # a keyring may be slow
         return self._keys[place.name]
 
     def forget_keys(self) -> None:
@@ -259,7 +264,7 @@ async def _ask_builtin(
     on_delta: OnDelta,
     classifier: classifier_model.ClassifierModel | None,
 ) -> Reply:
-    # In a thread: the first reply on a codebook imports scikit-learn, a long text takes its time.
+    # In a thread, because the first reply on a codebook imports scikit-learn and long texts are slow.
     codebook = ask.narrow(settings.codebook)
     if classifier is None:
         text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document)

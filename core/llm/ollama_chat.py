@@ -21,18 +21,21 @@ PATH = "/api/chat"
 _OPTIONS = ("temperature", "top_p", "seed")
 
 CONTEXT_MARGIN = 512
-"""Tokens of context asked for beyond prompt and limit, as Ollama cuts a prompt that does not fit without a word."""
+"""Tokens of context requested beyond prompt and limit, because Ollama silently truncates a prompt that does not fit."""
 
 LEAST_CONTEXT = 4096
 _CHARACTERS_PER_TOKEN = 3
-"""Cautious, as too little context loses the prompt's beginning."""
+"""A cautious estimate, because too little context loses the beginning of the prompt."""
 _SURELY = 8
-"""Characters that a token has at most, on the average of any text: beyond, a prompt cannot fit."""
+"""Highest average number of characters per token in any text, to detect prompts that cannot fit."""
 
 
 def optional(request: ModelRequest) -> dict[str, Any]:
-    """The parameters that a server may refuse, as they are meant. How long it is to think is a level, for ``minimal``
-    no; without an effort it is left to the model."""
+    """Return the parameters that a server may refuse.
+
+    The reasoning effort is sent as a thinking level; ``minimal`` switches thinking off. Without an effort the model
+    decides.
+    """
     sampling = request.role_model.sampling
     effort = sampling.reasoning_effort
     think = None if effort is None else False if effort == "minimal" else effort
@@ -54,7 +57,7 @@ def body(
         "model": request.role_model.model,
         "messages": request.messages(known, schema),
         "stream": True,
-        "truncate": False,  # newer versions say then that a prompt does not fit; others cut it without a word
+        "truncate": False,  # newer versions then report a prompt that does not fit; others truncate it silently
         "options": {
             "num_predict": limit,
             "num_ctx": _context(request, limit, known),
@@ -81,8 +84,11 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
 
 
 def _context(request: ModelRequest, limit: int, known: ModelCapabilities) -> int:
-    """Tokens of context to ask for: a power of two, and never less than was asked for before, as Ollama loads the model
-    anew whenever it changes; at most what the model has."""
+    """Return the context to request in tokens: a power of two, at most the model's own context.
+
+    It never shrinks, because Ollama reloads the model whenever the context changes. Raises ContextTooLong if the prompt
+    cannot fit.
+    """
     least = request.characters // _SURELY
     if known.context is not None and least > known.context:
         model = request.role_model.model

@@ -69,7 +69,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                 return
             if not data:
                 continue
-            # An event may go over several lines. One that is whole is not waited with, as not every server sends the
+            # An event may span several lines. A complete event is used at once, because some servers do not send the
             # blank line after it.
             if held or (event := streaming.decode_or_none(data)) is None:
                 _hold(data, held, role_model)
@@ -80,13 +80,16 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
         builder.check_stall(role_model)  # some servers send comments while their backend does not answer
     if held:
         _take_held(held, role_model, builder)
-        if whole:  # and read to its end, whether it says why it ends or not
+        if whole:  # a whole reply is complete even without a finish reason
             builder.finish = builder.finish or "stop"
 
 
 def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) -> None:
-    """A line that is no data: one of another field, or of JSON that came as it is (``whole`` when it said so), as some
-    servers send it when they do not stream, or fail."""
+    """Handle a line that is not a data line: another field, or plain JSON.
+
+    Some servers send plain JSON when they do not stream or when they fail. ``whole`` is True if the content type is
+    JSON.
+    """
     field, colon, said = line.partition(b":")
     if field == b"error":
         raise from_event(streaming.decode_or_none(said) or said.decode("utf-8", "replace").strip(), role_model)
@@ -107,7 +110,7 @@ def _take_held(held: bytearray, role_model: RoleModel, builder: streaming.ReplyB
 
 
 def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
-    """One event of a stream, or a whole reply that was not streamed: they differ in ``delta`` and ``message``."""
+    """Add one event of a stream to the reply, or a whole reply, which has ``message`` in place of ``delta``."""
     if event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, role_model)
     builder.note_model(event.get("model"))
@@ -120,7 +123,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
         if not isinstance(choice, dict):
             raise errors.MalformedStream(f"{role_model.connection} sent a choice that is not an object.", "")
         if choice.get("index"):
-            continue  # a second reply that nobody asked for
+            continue  # a second reply that was not requested
         part = choice.get("delta") or choice.get("message") or {}
         if isinstance(part, dict):
             text, thought = _parts(part.get("content", choice.get("text")))
@@ -135,7 +138,10 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
 
 
 def _parts(content: Any) -> tuple[Any, str]:
-    """Text and thinking of a content, which some servers send in parts: {type, text} and {type, thinking}."""
+    """Return the text and the reasoning of a content.
+
+    Some servers send content in parts: {type, text} and {type, thinking}.
+    """
     if not isinstance(content, list):
         return content, ""
     said = {"text": "", "thinking": ""}

@@ -1,4 +1,4 @@
-"""Probe what a model at a server can do with a few short requests; more than the preflight of a run may cost."""
+"""Probe the capabilities of a model at a server with a few short requests, at a higher cost than a run's preflight."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOKENS = 400
 """Enough for a model that reasons before it writes eight words."""
 
 Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[Reply]]
-"""(ask, sampling, further parameters) -> the reply; raises ModelError."""
+"""Function of (request, sampling, further parameters) that returns the reply; raises ModelError."""
 
 
 async def examine(send: Send, known: ModelCapabilities) -> None:
@@ -62,7 +62,7 @@ async def _tried(send: Send, ask: Request, sampling: Sampling, more: Mapping[str
 
 
 def _is_object(reply: Reply) -> bool:
-    """Whether the reply is a JSON object, or was one until the limit cut it."""
+    """Return True if the reply is a JSON object, or the beginning of one if the output limit cut it off."""
     text = reply.text.strip()
     if reply.finish == "length":
         return text.startswith("{")

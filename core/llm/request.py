@@ -62,7 +62,7 @@ class ModelRequest:
         return messages
 
     def sent(self, body: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
-        """Return what was sent, by the names of ``ModelCapabilities.learn``; ``schema`` says if it kept its bounds."""
+        """Return the sent parameters by name, for ``ModelCapabilities.learn``; ``schema`` is True with bounds."""
         system = any(message.role == "system" for message in self.ask.messages)
         told = {**body, **body.get("options", {}), "system": system}
         return told if schema is None else {**told, "schema": schema == self.schema}

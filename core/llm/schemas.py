@@ -1,9 +1,9 @@
-"""The JSON schema of a reply that must hold a decision, for servers that can be held to one.
+"""The JSON schema of a reply with a decision, for servers that support structured output.
 
-What it describes is what ``core.debate.reading.parse`` reads in any case: a schema only keeps a model from straying.
-It is asked for as the seat says (``Sampling.json_schema``): ``off``, never, so that a debate is read live as the text
-that the prompts ask for; ``auto``, in the second try after a reply that could not be read; ``on``, in every ask that
-must hold a decision.
+The schema describes the same content that ``core.debate.reading.parse`` reads in any case. A schema only keeps a model
+in this format. The role model's setting ``Sampling.json_schema`` decides when a schema is requested. ``off``: never, so
+that debates are streamed as text. ``auto``: in the retry after an unreadable reply. ``on``: in every request for a
+decision.
 """
 
 from __future__ import annotations

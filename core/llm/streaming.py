@@ -194,7 +194,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """A reply that is being received."""
+    """Builder of a reply from the pieces that are received."""
 
     on_delta: OnDelta
     silence: float = SILENCE_SECONDS

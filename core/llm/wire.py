@@ -51,7 +51,7 @@ async def ask(
         schema = request.schema_for(known)
         optional = {name: value for name, value in meant.items() if name not in known.dropped}
         body = dialect.body(request, known, optional, schema)
-        if refusal is not None and body == refused:  # a lesson that changes nothing would be learned for ever
+        if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
             raise refusal
         builder = streaming.ReplyBuilder(on_delta, request.silence)
         try:

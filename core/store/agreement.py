@@ -53,8 +53,9 @@ class ReviewerValues:
 class Anchoring:
     """Counts of submitted values on items with a verdict.
 
-    Of ``blind`` values, given before the reveal: equal to the verdict, ``changed`` afterwards, changed ``towards`` it.
-    Of ``shown`` values, given with the verdict visible: equal to it.
+    ``blind`` values were given before the reveal. ``blind_agreed`` of them equal the verdict, ``changed`` were changed
+    afterwards, ``towards`` were changed to the verdict. ``shown`` values were given with the verdict visible, and
+    ``shown_agreed`` of them equal the verdict.
     """
 
     blind: int
@@ -66,7 +67,7 @@ class Anchoring:
 
 
 class ReviewerAgreement:
-    """Reads from any thread."""
+    """Reader of the values of several reviewers, for any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -1,5 +1,8 @@
-"""Whose annotations a comparison takes: one way to name the gold, a rater of it, the authors of the texts, what people
-settled, one person, and a run's verdict or role. Any of them may be the truth, and any may be compared with it."""
+"""Sources of annotations that a comparison can use, and their names.
+
+A source is the gold, one rater of the gold, the authors of the texts, the reviewed labels, one reviewer, or a run's
+verdict or role. Any source can be the reference, and any can be compared with the reference.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +17,30 @@ REVIEWED: Final = "reviewed"
 RUN: Final = "run"
 SEPARATOR = "@"
 AUTHOR: Final = "author"
-"""The rater under whose name authors label their own texts (Ma et al., *Authors Should Label Their Own Documents*); by
-itself it names that source, too."""
+"""Rater name of authors who label their own texts, which is also the short name of that source.
+
+Source: Ma et al., *Authors Should Label Their Own Documents*.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSource:
-    """Whose annotations.
+    """A source of annotations.
 
-    Its name, which ``source_of`` reads: ``gold`` (of several raters the majority, of ratings the mean), ``gold@RATER``,
-    ``author`` (short for ``gold@author``), ``reviewed`` (what people settled), ``reviewed@PERSON``, ``run:ID`` (a run's
-    verdicts), ``run:ID/ROLE``.
+    ``source_of`` reads the name of a source: ``gold`` (the majority of several raters, the mean of ratings),
+    ``gold@RATER``, ``author`` (short for ``gold@author``), ``reviewed`` (the reviewed labels), ``reviewed@PERSON``,
+    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``.
     """
 
     kind: Literal["gold", "reviewed", "run"]
     who: str = ""
-    """The rater or the person, empty for all of them together; of a run its id."""
+    """The rater or reviewer, empty for all of them together; for a run its id."""
     role: str = ""
-    """Of a run: a role, or ``verdict``."""
+    """For a run: a role, or ``verdict``."""
 
     @property
     def by_author(self) -> bool:
-        """Whether these are the authors' own labels."""
+        """True for the authors' own labels."""
         return self.kind == GOLD and self.who.casefold() in (AUTHOR, "authors")
 
     def __str__(self) -> str:
@@ -45,12 +50,15 @@ class AnnotationSource:
 
 
 def of_run(run_id: str, role: str = VERDICT) -> AnnotationSource:
-    """A run's verdicts, or what one of its roles says."""
+    """Return the source for a run's verdicts or for one of its roles."""
     return AnnotationSource(RUN, run_id, role)
 
 
 def source_of(name: str) -> AnnotationSource:
-    """The source that a name means. UsageError for anything else; whether the rater or run exists is not asked."""
+    """Return the source with this name.
+
+    Raises UsageError for any other name. The existence of the rater or run is not checked.
+    """
     if name == AUTHOR:
         return AnnotationSource(GOLD, AUTHOR)
     kind, at, who = name.partition(SEPARATOR)
@@ -67,7 +75,7 @@ def source_of(name: str) -> AnnotationSource:
     )
 
 
-# What one person submitted, whatever others made of the same documents since.
+# The values that one reviewer submitted, without later changes by other reviewers.
 _PERSON = """
 SELECT document_id, item, arg_max(after, seq) AS value FROM events
 WHERE kind = 'review' AND actor = {who} AND act NOT IN (SELECT act FROM undone_acts) AND document_id IN (
@@ -80,9 +88,9 @@ GROUP BY document_id, item HAVING arg_max(after, seq) IS NOT NULL
 
 
 def select(source: AnnotationSource, prefix: str, *, raters: int) -> tuple[str, dict[str, Any]]:
-    """SQL that gives (document_id, item, value) of a source, and its parameters, named with ``prefix``.
+    """Return SQL for the (document_id, item, value) rows of a source, and its parameters, named with ``prefix``.
 
-    ``raters`` is how many raters the gold has: one needs no vote.
+    ``raters`` is the number of gold raters. A single rater needs no majority vote.
     """
     match source.kind:
         case "gold" if source.who:

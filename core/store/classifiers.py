@@ -43,7 +43,7 @@ class TrainingExample:
 
 
 class ClassifierStore:
-    """Reads from any thread; writes return after the commit."""
+    """Classifiers and predictions of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
@@ -119,10 +119,10 @@ class ClassifierStore:
         certainties: Sequence[tuple[str, str, float]],
         neighbours: Sequence[tuple[str, str, float]],
     ) -> None:
-        """Replace what is stored about these documents.
+        """Replace the stored predictions for these documents.
 
         Rows are (document, item, certainty) of the classifier and (document, nearest reviewed document, similarity).
-        Pass some hundreds at a time, so that other writers get their turn.
+        Pass some hundreds at a time, because longer transactions delay other writers.
         """
 
         def run(cursor: Cursor) -> None:
@@ -161,7 +161,7 @@ class ClassifierStore:
         return [document_id for (document_id,) in rows]
 
     def codebook_examples(self) -> list[tuple[str, str, str, str, int]]:
-        """Return (document, label id, part, text, version) of all words that went from documents into the codebook."""
+        """Return (document, label id, part, text, version) of all document texts that are used in the codebook."""
         rows = self._connection.rows(
             "SELECT document_id, label, part, text, codebook_version FROM codebook_examples "
             "ORDER BY unix_time, document_id"
@@ -171,7 +171,7 @@ class ClassifierStore:
     def add_codebook_example(
         self, document_id: str, label: str, part: str, text: str, version: int, *, actor: str
     ) -> None:
-        """Record that words of a document are in the codebook from this version on."""
+        """Record that text of a document is used in the codebook from this version on."""
         row = [clean(document_id), label, part, clean(text), version, time.time(), clean(actor)]
         sql = "INSERT INTO codebook_examples VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._writer.do(lambda cursor: cursor.execute(sql, row) and None)

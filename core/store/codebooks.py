@@ -1,4 +1,4 @@
-"""The codebook's versions. A saved one is never changed; a draft may lie beside them."""
+"""Versions of the codebook, which never change once saved, and a draft."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class CodebookVersion:
 
 
 class Codebooks:
-    """Reads from any thread; writes return once they are on disk."""
+    """Codebook versions of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
 
     def save(self, codebook: Codebook, *, note: str = "", actor: str = "") -> int:
-        """Keep the codebook as a new version and return its number; equal to the latest one, that one's number.
+        """Save the codebook as a new version, delete the draft and return the version number.
 
-        Drops the draft.
+        A codebook that equals the latest version is not saved again; the latest number is returned.
         """
 
         def run(cursor: Cursor) -> int:
@@ -62,28 +62,28 @@ class Codebooks:
         return self._writer.do(run)
 
     def latest(self) -> CodebookVersion | None:
-        """The newest version, None before the first is saved."""
+        """Return the newest version, None before the first is saved."""
         return self._find("ORDER BY version DESC LIMIT 1")
 
     def get(self, version: int) -> CodebookVersion | None:
-        """One version, or None."""
+        """Return one version, or None."""
         return self._find("WHERE version = ?", [version])
 
     def history(self) -> list[CodebookVersion]:
-        """All versions, newest first."""
+        """Return all versions, newest first."""
         return self._read("ORDER BY version DESC")
 
     def save_draft(self, data: Any, *, actor: str = "") -> None:
-        """Keep unfinished plain data of the codebook editor, until ``save`` or ``drop_draft``."""
+        """Store unfinished plain data of the codebook editor, until ``save`` or ``drop_draft``."""
         self._writer.do(lambda cursor: put(cursor, DRAFT, data, actor=actor, event=False))
 
     def draft(self) -> Any:
-        """The plain data of the draft, None when there is none."""
+        """Return the plain data of the draft, None without a draft."""
         row = self._connection.row("SELECT value FROM settings WHERE name = ?", [DRAFT])
         return load(row[0]) if row else None
 
     def drop_draft(self) -> None:
-        """Forget the draft; nothing happens when there is none."""
+        """Delete the draft, if there is one."""
         self._writer.do(lambda cursor: cursor.execute("DELETE FROM settings WHERE name = ?", [DRAFT]) and None)
 
     def _find(self, tail: str, params: list[Any] | None = None) -> CodebookVersion | None:

@@ -1,4 +1,4 @@
-"""ItemCounts against the reference, made in the file: how often each annotator said what, and on which documents."""
+"""Confusion counts of annotators against a reference, computed in SQL, and the documents behind them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from core.store.rows import dump, load
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """``count`` documents on which the reference of ``item`` is ``reference`` and the annotator said ``value``."""
+    """A cell of a confusion matrix.
+
+    For ``item``, ``count`` documents have the reference value ``reference`` and the annotator's value ``value``.
+    """
 
     item: str
     reference: Value
@@ -45,24 +48,27 @@ class ItemCounts:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorCounts:
-    """``n`` documents of the run have an item that the reference and this annotator give a value, and a verdict;
-    ``excluded`` have reference and lack one of the others. ``cells`` count the items that both give a value."""
+    """Confusion counts of one annotator against the reference.
+
+    ``n`` documents count: the reference and the annotator both give a value to at least one item, and the debate has a
+    verdict where one is required (``ConfusionCounts.counts``). ``excluded`` documents have a reference but do not
+    count. ``cells`` count the items to which both give a value.
+    """
 
     annotator: str
     n: int
     excluded: int
     cells: tuple[Cell, ...]
     exact: int = 0
-    """documents counted on which the annotator gives every such item the value that the reference gives it; an item
-    that it says nothing of is neither right nor wrong"""
+    """Number of counted documents on which the annotator matches the reference on every item that both label."""
 
     def multilabel(self) -> dict[str, ItemCounts]:
-        """Present and absent by item, for items whose values are booleans."""
+        """Return the counts by item, for items with boolean values."""
         return by_item(self.cells)
 
 
 def by_item(cells: Iterable[Cell]) -> dict[str, ItemCounts]:
-    """Present and absent by item, for items whose values are booleans."""
+    """Return the counts by item, for items with boolean values."""
     found: dict[str, dict[str, int]] = {}
     for cell in cells:
         if isinstance(cell.reference, bool) and isinstance(cell.value, bool):
@@ -73,15 +79,18 @@ def by_item(cells: Iterable[Cell]) -> dict[str, ItemCounts]:
 
 @dataclass(frozen=True, slots=True)
 class CellDocument:
-    """A document in a cell. ``first_wrong`` is the first annotator in the order of the debate whose value differs from
-    the reference (``verdict`` when only that does), None when none does."""
+    """A document in a cell.
+
+    ``first_wrong`` is the first annotator in the order of the debate whose value differs from the reference. It is
+    ``verdict`` if only the verdict differs, and None if no value differs.
+    """
 
     document_id: str
     text: str
     first_wrong: str | None
 
 
-# A document whose words went into the codebook of the run is no test of it; nor are labels that the codebook lacks.
+# Excludes documents that are used as examples in the run's codebook, and labels that are not in the codebook.
 _COMMON = """
 WITH reference AS MATERIALIZED (
     SELECT document_id, item, value FROM ({reference})
@@ -112,13 +121,13 @@ ORDER BY ALL
 
 
 class ConfusionCounts:
-    """Reads from any thread."""
+    """Reader of annotations and their agreement with a reference, for any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def annotators(self, run_id: str) -> list[str]:
-        """Whose values a run has: its roles that gave lists, in the order they first spoke, then ``verdict``."""
+        """Return the annotators of a run: roles with values in the order of their first turn, then ``verdict``."""
         rows = self._connection.rows(
             "SELECT annotator FROM annotations WHERE run_id = ? GROUP BY annotator "
             "ORDER BY min(turn) NULLS LAST, annotator",
@@ -127,16 +136,16 @@ class ConfusionCounts:
         return [name for (name,) in rows]
 
     def counts(self, run_id: str, annotator: str = VERDICT, *, reference: str = GOLD) -> AnnotatorCounts:
-        """An annotator against the reference, on the documents of the run.
+        """Return the confusion counts of an annotator against the reference, on the documents of the run.
 
-        ``annotator`` is a role of the run, its ``verdict``, or like ``reference`` the name of a source
-        (``annotators``). A document counts when reference and annotator give a value to at least one and the same item
-        of the run's codebook and, for an annotator of this run, the verdict on it has status ``verdict``; the others
-        with reference are ``excluded``.
-        Documents that lent their words to the run's codebook are in neither (``guarded``).
+        ``annotator`` is a role of the run, its ``verdict``, or the name of a source (``annotators``), like
+        ``reference``. A document counts if reference and annotator give a value to the same item of the run's codebook.
+        For an annotator of this run the verdict must also have the status ``verdict``. Other documents with a reference
+        are ``excluded``. Documents that are used as examples in the run's codebook are neither counted nor excluded
+        (``guarded``).
         """
         common, params = self._common(run_id, annotator, reference)
-        rows = self._connection.rows(f"{common}, {_COUNTED}", params)  # in one pass: a million values take their time
+        rows = self._connection.rows(f"{common}, {_COUNTED}", params)  # in one pass, because a million values are slow
         totals = {value: count for item, value, _, count in rows if item is None}
         n, known, exact = totals["n"], totals["known"], totals["exact"]
         cells = tuple(
@@ -156,7 +165,7 @@ class ConfusionCounts:
         offset: int = 0,
         limit: int = 50,
     ) -> list[CellDocument]:
-        """The documents behind one cell of ``counts``, in position order."""
+        """Return the documents in one cell of ``counts``, in position order."""
         common, params = self._common(run_id, annotator, reference)
         rows = self._connection.rows(
             f"""{common}, chosen AS MATERIALIZED (
@@ -174,7 +183,7 @@ class ConfusionCounts:
         return [CellDocument(*row) for row in rows]
 
     def values(self, run_id: str) -> pa.Table:
-        """(document_id, item, annotator, value) of a run, one row a value that could be read; for statistics.
+        """Return (document_id, item, annotator, value) of a run, one row per readable value, for statistics.
 
         ``value`` is JSON text (``true``, ``3``, ``"label id"``). Roles give their last list.
         """
@@ -183,16 +192,18 @@ class ConfusionCounts:
         )
 
     def gold_values(self) -> pa.Table:
-        """(document_id, item, annotator, value) of all gold; the annotator is the rater."""
+        """Return (document_id, item, annotator, value) of all gold; the annotator is the rater."""
         return self._connection.arrow("SELECT document_id, item, rater AS annotator, value FROM gold")
 
     def reviewed_values(self) -> pa.Table:
-        """(document_id, item, annotator, value) of submitted documents; the annotator is the person."""
+        """Return (document_id, item, annotator, value) of submitted documents; the annotator is the reviewer."""
         return self._connection.arrow("SELECT document_id, item, actor AS annotator, value FROM reviewed_labels")
 
     def endings(self, run_id: str, reference: str = GOLD) -> dict[str, int]:
-        """Documents of the run that the reference speaks of, by what their debate ended in: ``verdict``,
-        ``unresolved``, ``failed``, or ``open`` while there is none."""
+        """Return the number of the run's documents with a reference, by status of their debate.
+
+        The status is ``verdict``, ``unresolved`` or ``failed``, or ``open`` before the debate has ended.
+        """
         common, params = self._common(run_id, VERDICT, reference)
         rows = self._connection.rows(
             f"{common} SELECT coalesce(status, 'open'), count(*) FROM (SELECT DISTINCT document_id FROM reference) "
@@ -202,8 +213,11 @@ class ConfusionCounts:
         return dict(rows)
 
     def basis(self, reference: str = GOLD) -> tuple[Any, ...]:
-        """A value that differs whenever scores against this reference may: after an import, other gold, a verdict,
-        words of a document in the codebook; against what people said also after each of their acts."""
+        """Return a value that changes whenever scores against this reference may have changed.
+
+        Imports, gold, verdicts, turns and codebook examples change the value. For other references than gold, events do
+        too.
+        """
         said = "0" if reference == GOLD else "(SELECT max(seq) FROM events)"
         row = self._connection.row(
             f"""
@@ -214,7 +228,7 @@ class ConfusionCounts:
         return row or ()
 
     def samples(self, run_id: str) -> dict[str, dict[str, list[Value]]]:
-        """All that was said of each item of each document in a run, in the order of its turns."""
+        """Return all values by document and item that the roles of a run gave, in the order of its turns."""
         rows = self._connection.rows(
             "SELECT document_id, item, list(value ORDER BY turn) FROM annotations "
             "WHERE run_id = ? AND turn IS NOT NULL AND value IS NOT NULL GROUP BY document_id, item",
@@ -228,10 +242,11 @@ class ConfusionCounts:
     def placed(
         self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()
     ) -> dict[str, npt.NDArray[Any]]:
-        """What an annotator (as for ``counts``) says of the run's documents, ready to be put into a matrix.
+        """Return an annotator's values (see ``counts``) on the run's documents as coordinates of a matrix.
 
-        (row, column, value): the document's place in the run, the item's in ``items``, and the value's place among the
-        JSON texts ``values``, or without these the number that it is. Anything else is left out.
+        The arrays are ``row``, the document's position in the run; ``column``, the item's index in ``items``; and
+        ``value``, the index in the JSON texts ``values``, or the number itself if ``values`` is empty. Other values are
+        left out.
         """
         rows, params = self._said(run_id, annotator, "said")
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
@@ -248,7 +263,7 @@ class ConfusionCounts:
         )
 
     def words(self, run_id: str) -> npt.NDArray[np.int64]:
-        """Words of the text of each document of the run, in its order."""
+        """Return the word counts of the texts of the run's documents, in its order."""
         found = self._connection.numbers(
             "SELECT coalesce(words, 0)::BIGINT AS words FROM run_documents LEFT JOIN documents ON id = document_id "
             "WHERE run_id = $run ORDER BY run_documents.position",
@@ -258,7 +273,7 @@ class ConfusionCounts:
         return counts
 
     def tags(self, run_id: str) -> list[tuple[str, str]]:
-        """(document id, error tag) of the run's documents, as people tagged them last."""
+        """Return (document id, error tag) pairs of the run's documents, from the latest tagging of each document."""
         return self._connection.rows(
             """
             SELECT document_id, unnest(from_json(tags, '["VARCHAR"]')) AS tag FROM (
@@ -272,7 +287,7 @@ class ConfusionCounts:
         )
 
     def holding(self, document_ids: Sequence[str], words: str) -> list[str]:
-        """Those of the documents whose text holds the words, in any case."""
+        """Return those of the documents whose text contains ``words``, case-insensitive."""
         rows = self._connection.rows(
             "SELECT id FROM documents SEMI JOIN (SELECT unnest($ids) AS id) USING (id) "
             "WHERE contains(lower(text), lower($words))",
@@ -281,9 +296,9 @@ class ConfusionCounts:
         return [id for (id,) in rows]
 
     def together(self, items: Sequence[str]) -> list[tuple[str, str, int]]:
-        """(item, other, documents) of gold present in both, each item with itself too: how labels go together.
+        """Return the cooccurrence of labels in the gold as (item, other item, documents with both).
 
-        Of several raters the majority counts.
+        Each item is also paired with itself. With several raters the majority counts.
         """
         source = "gold" if len(self.raters()) == 1 else "gold_labels"
         return self._connection.rows(
@@ -298,7 +313,7 @@ class ConfusionCounts:
         )
 
     def guarded(self, run_id: str) -> list[str]:
-        """Documents of the run that lent their words to its codebook."""
+        """Return the run's documents that are used as examples in its codebook."""
         rows = self._connection.rows(
             "SELECT document_id FROM guarded SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) "
             "USING (document_id) WHERE run_id = $run ORDER BY document_id",
@@ -307,10 +322,10 @@ class ConfusionCounts:
         return [id for (id,) in rows]
 
     def sources(self, run_id: str) -> dict[str, int]:
-        """Everything that the run can be compared with: the name of a source -> documents of the run it speaks of.
+        """Return the sources that the run can be compared with: name -> number of the run's documents.
 
-        Raters are listed when there are several, and so are people; authors who label their own texts always are. Other
-        runs are those that have verdicts on documents of this one.
+        Raters and reviewers are listed if there are several. Authors who label their own texts are always listed. Other
+        runs are listed if they have verdicts on documents of this run.
         """
         rows = self._connection.rows(
             """
@@ -354,10 +369,10 @@ class ConfusionCounts:
         return select(source, prefix, raters=len(self.raters()))
 
     def raters(self) -> list[str]:
-        """Who gave gold, in alphabetical order."""
+        """Return the names of the gold raters in alphabetical order."""
         return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
 
 
 def is_own(annotator: str) -> bool:
-    """Whether the name is that of a role or the verdict of the run itself, and not of a source."""
+    """Return True for a role or the verdict of the run itself, False for the name of a source."""
     return annotator.partition("@")[0] not in (GOLD, REVIEWED) and not annotator.startswith("run:")

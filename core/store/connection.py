@@ -66,9 +66,10 @@ def _first_line(text: str) -> str:
 
 
 class Connection:
-    """An open project file. Reading is safe from every thread: each has a cursor of its own.
+    """An open project file. Reading is safe from every thread, because each thread has its own cursor.
 
-    Made by ``open_file``; ``close`` it once, after the writer. ``made``: the file was made by opening it.
+    ``open_file`` creates a connection. Call ``close`` once, after closing the writer. ``made`` is True if opening
+    created the file.
     """
 
     def __init__(self, path: Path, root: Cursor, ownership: Ownership, *, made: bool) -> None:
@@ -148,10 +149,10 @@ class Connection:
 
 
 def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Connection:
-    """Lock, connect and migrate the project at ``path``, made anew when it is missing and ``create`` is set.
+    """Lock, connect and migrate the project at ``path``; create a missing file if ``create`` is set.
 
-    Raises ProjectLocked when it is open elsewhere (also in this process), StorageFull, and ProjectError when the
-    folder is missing or read-only, the file is not a Moot project, or it was made by a newer Moot.
+    Raises ProjectLocked if the file is already open (also in this process), and StorageFull. Raises ProjectError if the
+    folder is missing or read-only, the file is not a Moot project, or a newer Moot made it.
     """
     place = Path(path).expanduser().resolve()
     if place.is_dir():

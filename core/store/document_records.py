@@ -81,7 +81,7 @@ class DocumentRecord:
 
 
 class DocumentRecords:
-    """Reads from any thread."""
+    """Reader of document records, for any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

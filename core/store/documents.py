@@ -1,4 +1,4 @@
-"""Documents, their gold labels, and the imports they came by."""
+"""Documents, their gold labels, and their imports."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ _FOUND = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(i
 
 
 GOLD_MARK = "bit_xor(hash(concat_ws(chr(31), document_id, rater, item, value)))"
-"""Of all gold: another number for other gold. One hash of the whole line, as DuckDB joins the hashes of several columns
-by an exclusive or: two documents that exchange their gold would go unseen."""
+"""SQL of a checksum of all gold.
+
+One hash covers the whole line, because DuckDB combines the hashes of several columns by exclusive or. Two documents
+that exchange their gold would then go unnoticed.
+"""
 STATE = f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_MARK} FROM gold)"""
 """Columns that differ whenever the documents or their gold may."""
 
@@ -55,7 +58,7 @@ class RejectedRow:
 
 
 class Documents:
-    """Reads from any thread; writes go through the writer and return once they are on disk."""
+    """Documents of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
@@ -116,11 +119,11 @@ class Documents:
         return self._writer.do(run)
 
     def clear(self) -> None:
-        """Drop all documents and gold. Runs, reviews and the record of imports stay."""
+        """Delete all documents and gold. Runs, reviews and the record of imports stay."""
         self._writer.do(_clear)
 
     def replace_gold(self, gold: Mapping[str, Mapping[str, Mapping[str, Value]]]) -> None:
-        """Put ``document id -> rater -> item -> value`` in the place of all gold there was (columns mapped anew)."""
+        """Replace all gold by ``document id -> rater -> item -> value``, for example after a new column mapping."""
         rows = [
             (document_id, rater, item, value_text(value))
             for document_id, raters in gold.items()
@@ -144,7 +147,7 @@ class Documents:
         return int(row[0]) if row else 0
 
     def page(self, offset: int = 0, limit: int = 100, search: str | None = None) -> list[Document]:
-        """Documents in position order, ``limit`` of them after the first ``offset``; empty past the end."""
+        """Return documents in position order, ``limit`` of them after the first ``offset``; empty past the end."""
         rows = self._connection.rows(
             f"SELECT {_READ} FROM documents WHERE {_FOUND} ORDER BY position LIMIT $limit OFFSET $offset",
             {"search": _needle(search), "limit": limit, "offset": offset},
@@ -152,7 +155,7 @@ class Documents:
         return self._documents(rows, gold=True)
 
     def sample(self, limit: int) -> list[Document]:
-        """At most ``limit`` documents from anywhere in the file, the same ones as long as the documents are."""
+        """Return at most ``limit`` documents, ordered by the hash of their ids and thus stable."""
         rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY hash(id), id LIMIT ?", [limit])
         return self._documents(rows, gold=False)
 
@@ -189,19 +192,19 @@ class Documents:
         return [found[id] for id in ids if id in found]
 
     def get(self, document_id: str) -> Document | None:
-        """One document with its gold, or None."""
+        """Return one document with its gold, or None."""
         return next(iter(self.load([document_id])), None)
 
     def ids(self) -> list[str]:
-        """All ids in position order."""
+        """Return all ids in position order."""
         return [id for (id,) in self._connection.rows("SELECT id FROM documents ORDER BY position")]
 
     def raters(self) -> list[str]:
-        """Names of the gold raters, sorted."""
+        """Return the names of the gold raters, sorted."""
         return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
 
     def gold_counts(self) -> list[tuple[str, str, Value, int]]:
-        """(rater, item, value, documents) for every value that gold takes, sorted."""
+        """Return (rater, item, value, documents) for every gold value, sorted."""
         rows = self._connection.rows(
             "SELECT rater, item, value, count(*) FROM gold GROUP BY ALL ORDER BY rater, item, value"
         )
@@ -213,7 +216,10 @@ class Documents:
         return int(row[0]) if row else 0
 
     def lengths(self, width: int = 25) -> list[tuple[int, int]]:
-        """Histogram of words of the first field: (first word count of the bin, documents), empty bins left out."""
+        """Return a histogram of word counts of the first field, as (first word count of the bin, documents).
+
+        Empty bins are left out.
+        """
         return [
             (int(start), int(count))
             for start, count in self._connection.rows(
@@ -223,7 +229,7 @@ class Documents:
         ]
 
     def imports(self) -> list[Import]:
-        """All imports, oldest first."""
+        """Return all imports, oldest first."""
         rows = self._connection.rows("SELECT id, file_name, unix_time, options, counts FROM imports ORDER BY id")
         return [Import(id, name, at, load(options), load(counts)) for id, name, at, options, counts in rows]
 
@@ -294,7 +300,7 @@ def _gold_rows(documents: Sequence[Document]) -> list[tuple[str, str, str, str |
 
 
 def _complete_gold(cursor: Cursor, gold: pa.Table) -> int:
-    """Add gold for items that the rater has not labelled yet; return the number of values that differ.
+    """Add gold for items without a label by the rater; return the number of values that differ.
 
     Existing gold stays.
     """
@@ -311,7 +317,7 @@ def _complete_gold(cursor: Cursor, gold: pa.Table) -> int:
 
 
 def _add_chunk(cursor: Cursor, import_id: int, documents: pa.Table, gold: pa.Table) -> int:
-    """Add what is new; the number of documents added. Gold of a repeated id is left to ``_complete_gold``."""
+    """Add new documents and return their number. Gold of a repeated id is left to ``_complete_gold``."""
     base = _one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
     with incoming(cursor, documents):
         cursor.execute(

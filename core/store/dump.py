@@ -25,18 +25,18 @@ Tables: TypeAlias = Mapping[str, Iterator[pa.RecordBatch]]
 
 
 class Dump:
-    """Reads from any thread; one state of the file, whatever is written meanwhile."""
+    """Reader of all tables, for any thread. Reads one consistent state of the file, even during writes."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     @property
     def schema(self) -> int:
-        """The version of the tables."""
+        """The schema version of the tables."""
         return migrations.newest()
 
     def tables(self) -> Iterator[tuple[str, pa.RecordBatchReader]]:
-        """Every table by name, in batches. Read each reader to its end before the next is asked for."""
+        """Yield every table by name, in batches. Read each reader to its end before requesting the next."""
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")
@@ -49,10 +49,11 @@ class Dump:
 
 
 def restore(path: Path, schema: int, tables: Tables) -> None:
-    """Make a project file at ``path`` out of tables of this schema version; an older one is brought up to date.
+    """Create a project file at ``path`` from tables of this schema version.
 
-    The file appears only when it is whole. ProjectError when there is one already, the folder cannot be written or the
-    tables come from a newer Moot; InputError when they are not a project's.
+    Tables of an older schema can be restored too: opening the file migrates them. The file appears only when it is
+    complete. Raises ProjectError if the file exists, the folder cannot be written or the tables come from a newer Moot.
+    Raises InputError if the tables are not those of a project.
     """
     if path.exists():
         raise ProjectError(f"{path} exists already.", "Name another file.")

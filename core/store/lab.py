@@ -114,7 +114,7 @@ class Lab:
             {"path": path},
         )
 
-    # -- whom to draw from
+    # -- selection of documents
 
     def sizes(self, seed: str, share: float) -> tuple[int, int]:
         """Return the number of labelled documents in the development split and in the held-out split."""
@@ -128,8 +128,8 @@ class Lab:
     def known(self, seed: str, share: float, *, held_out: bool, offset: int = 0, most: int | None = None) -> list[str]:
         """Return labelled documents of one side of the split by position: ``most`` of them after the first ``offset``.
 
-        A document is held out if the hash of seed and id is among the first ``share`` of all hashes. Later documents
-        are split by the same rule.
+        A document is held out if the hash of seed and id is among the first ``share`` of all hashes. Documents that are
+        added later are split by the same rule.
         """
         rows = self._connection.rows(
             f"SELECT id FROM {_KNOWN} WHERE {_HELD_OUT} = $held ORDER BY position LIMIT $most OFFSET $offset",
@@ -153,10 +153,10 @@ class Lab:
         return {id for (id,) in rows}
 
     def outcomes(self, run_id: str) -> dict[str, tuple[bool | None, bool]]:
-        """Return for each finished document of a run whether it is correct, and whether there was disagreement.
+        """Return (correct, disagreement) for each finished document of a run.
 
-        Correct is None without a reference; reviewed labels take precedence over gold. Disagreement means that roles
-        differ or the verdict is unresolved.
+        ``correct`` is None without a reference; reviewed labels take precedence over gold. ``disagreement`` is True if
+        roles differ or the verdict is unresolved.
         """
         rows = self._connection.rows(
             """WITH reference AS (

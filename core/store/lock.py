@@ -18,8 +18,8 @@ from core.errors import ProjectError, ProjectLocked
 class Ownership:
     """The lock on ``FILE.lock`` with ``{pid, url}`` in ``FILE.lock.json``.
 
-    Taking it raises ProjectLocked when another process, or this one by another way, has it, and ProjectError when the
-    folder is missing or cannot be written.
+    Raises ProjectLocked if another process, or this process, already holds the lock. Raises ProjectError if the folder
+    is missing or cannot be written.
     """
 
     def __init__(self, path: Path, url: str | None = None) -> None:
@@ -41,21 +41,21 @@ class Ownership:
         self.note_url(url)
 
     def note_url(self, url: str | None) -> None:
-        """Say at which address this process shows the project. A note that cannot be written is left out."""
+        """Record the address at which this process shows the project. A note that cannot be written is left out."""
         draft = self._note.with_name(self._note.name + ".new")
         with suppress(OSError):
             draft.write_text(json.dumps({"pid": os.getpid(), "url": url}), encoding="utf-8")
             os.replace(draft, self._note)
 
     def release(self) -> None:
-        """Give the file free; harmless when repeated."""
+        """Release the lock. Harmless if repeated."""
         if self._lock.is_locked:
             with suppress(OSError):
                 self._note.unlink()
             self._lock.release()
 
     def forget(self) -> None:
-        """``release``, and leave no lock file behind that was not there before: the file was no project after all."""
+        """Release the lock, and delete its files if they are new, because the file could not be opened as a project."""
         if not self._new:
             self.release()
         elif self._lock.is_locked:

@@ -1,8 +1,8 @@
-"""The schema of a project file and how an older one becomes today's.
+"""The schema of a project file and the migration of older files.
 
-``schema/<number>_<name>.sql`` are the migrations: append-only, each applied in one transaction together with its row
-in ``moot_schema``. A file whose number is higher than the newest one here was made by a newer Moot; one whose scripts
-were others, by a Moot in the making.
+The migrations are ``schema/<number>_<name>.sql``. They are append-only, and each is applied in one transaction with its
+row in ``moot_schema``. A higher number than the newest one here means that a newer Moot made the file. Other digests
+mean that a development version made it.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def version_of(cursor: DuckDBPyConnection) -> int | None:
 
 
 def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -> None:
-    """Bring the open file to version ``upto`` (the newest when None), leaving one that is already there untouched.
+    """Migrate the open file to version ``upto`` (the newest if None); a file at that version is left unchanged.
 
-    Raises ProjectError when the file is another program's or was made by a newer Moot, or with scripts that were
-    changed since; DuckDB's own errors pass.
+    Raises ProjectError if the file belongs to another program, a newer Moot made it, or its scripts have changed since.
+    DuckDB's own errors pass through.
     """
     version = version_of(cursor)
     if version is None:

@@ -1,4 +1,4 @@
-"""The versions of a project's personas, which are never changed once saved, and the documents they were made from."""
+"""Versions of a project's personas, which never change once saved, and their source documents."""
 
 from __future__ import annotations
 
@@ -31,15 +31,17 @@ class PersonaSetVersion:
 
 
 class Personas:
-    """Reads from any thread; writes return once they are on disk."""
+    """Persona sets of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
 
     def save(self, cast: PersonaSet, *, note: str = "", actor: str = "") -> int:
-        """Keep the cast as a new version and return its number; equal to the latest one, that one's number. Drops the
-        draft."""
+        """Save the persona set as a new version, delete the draft and return the version number.
+
+        A set that equals the latest version is not saved again; the latest number is returned.
+        """
         body = cast.text
 
         def run(cursor: Cursor) -> int:
@@ -60,33 +62,33 @@ class Personas:
         return self._writer.do(run)
 
     def latest(self) -> PersonaSetVersion | None:
-        """The newest version, None before the first is saved."""
+        """Return the newest version, None before the first is saved."""
         return next(iter(self._read("ORDER BY version DESC LIMIT 1")), None)
 
     def get(self, version: int) -> PersonaSetVersion | None:
-        """One version, or None."""
+        """Return one version, or None."""
         return next(iter(self._read("WHERE version = ?", [version])), None)
 
     def history(self) -> list[PersonaSetVersion]:
-        """All versions, newest first."""
+        """Return all versions, newest first."""
         return self._read("ORDER BY version DESC")
 
     def save_draft(self, cast: PersonaSet) -> None:
-        """Keep an edited cast until ``save`` or ``drop_draft``."""
+        """Store an edited persona set until ``save`` or ``drop_draft``."""
         data = cast.model_dump(mode="json")
         self._writer.do(lambda cursor: put(cursor, DRAFT, data, actor="", event=False))
 
     def draft(self) -> PersonaSet | None:
-        """The draft, None when there is none."""
+        """Return the draft, None without one."""
         row = self._connection.row("SELECT value FROM settings WHERE name = ?", [DRAFT])
         return parse(load(row[0]), where="the draft") if row else None
 
     def drop_draft(self) -> None:
-        """Forget the draft; nothing happens when there is none."""
+        """Delete the draft, if there is one."""
         self._writer.do(lambda cursor: cursor.execute("DELETE FROM settings WHERE name = ?", [DRAFT]) and None)
 
     def keep_sources(self, sources: Mapping[str, str]) -> None:
-        """Keep documents by name; one of a name that is there takes its place."""
+        """Store source documents by name; a document with an existing name is replaced."""
         rows = [(clean(name), clean(text), time.time()) for name, text in sources.items()]
 
         def run(cursor: Cursor) -> None:
@@ -96,11 +98,11 @@ class Personas:
         self._writer.do(run)
 
     def drop_source(self, name: str) -> None:
-        """Forget a document; personas made from it keep their quotations."""
+        """Delete a source document; personas made from it keep their quotations."""
         self._writer.do(lambda cursor: cursor.execute("DELETE FROM persona_sources WHERE name = ?", [name]) and None)
 
     def sources(self) -> dict[str, str]:
-        """The documents by name, in the order of their names."""
+        """Return the source documents by name, in the order of their names."""
         return dict(self._connection.rows("SELECT name, text FROM persona_sources ORDER BY name"))
 
     def _read(self, tail: str, params: list[Any] | None = None) -> list[PersonaSetVersion]:

@@ -1,4 +1,4 @@
-"""An open project: the file, the thread that writes it, and what is in it."""
+"""An open project: its file, its writer thread, and its contents."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from core.store.writer import Writer
 
 
 class Project:
-    """Owns a project file from ``open`` to ``close``; a context manager.
+    """An open project file, from ``open`` to ``close``. Also a context manager.
 
-    ``store`` is everything in it, ``turn_store``, ``sink`` and ``jobs`` are the engine's ports.
+    ``store`` gives access to all contents; ``turn_store``, ``sink`` and ``jobs`` are the interfaces for the engine.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> None:
@@ -38,28 +38,28 @@ class Project:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Self:
-        """Open the project at ``path``; when it is missing it is made, or with ``create`` False refused.
+        """Open the project at ``path``. A missing file is created, or refused if ``create`` is False.
 
-        Runs that a dead process left under way become ``paused``. Raises ProjectLocked, StorageFull and ProjectError.
+        Runs that a dead process left running become ``paused``. Raises ProjectLocked, StorageFull and ProjectError.
         """
         return cls(path, url=url, create=create)
 
     @property
     def path(self) -> Path:
-        """The file, absolute. Don't open, copy or hash it while the project is open."""
+        """The absolute path of the file. Do not open, copy or hash the file while the project is open."""
         return self._connection.path
 
     @property
     def saved_at(self) -> float | None:
-        """When something was last committed in this process (unix seconds), None before the first time."""
+        """Time of the last commit in this process (Unix seconds), None before the first."""
         return self._writer.committed_at if self._writer is not None else None
 
     def note_url(self, url: str | None) -> None:
-        """Say at which address the project is shown, for a second process that finds it locked."""
+        """Record the address of the project, for a second process that finds it locked."""
         self._connection.note_url(url)
 
     def close(self) -> None:
-        """Write what is queued, checkpoint and give the file free. Harmless when repeated."""
+        """Write everything queued, checkpoint and release the file. Harmless if repeated."""
         try:
             if self._writer is not None:
                 self._writer.close()

@@ -1,4 +1,4 @@
-"""Own versions of prompt templates and drafts of them. A saved version is never changed."""
+"""The project's own versions of prompt templates, which never change once saved, and their drafts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from core.store.settings import put
 from core.store.writer import Writer
 
 PROMOTED = "promoted prompts"
-"""The setting that holds slot -> name of the version that new runs use; a slot without one uses the shipped."""
+"""Name of the setting that maps a slot to the version that new runs use; other slots use the shipped version."""
 PROMPT = "prompt"
-"""The kind of the event that a saved version is."""
+"""Kind of the event that records a saved version."""
 
 _VERSION = "name, slot, number, parent, text, note, unix_time, actor"
 _PROMOTED = f"""SELECT {_VERSION} FROM prompt_versions
@@ -24,8 +24,10 @@ WHERE name IN (SELECT unnest(json_extract_string(value, '$.*')) FROM settings WH
 
 @dataclass(frozen=True, slots=True)
 class SavedPrompt:
-    """One saved version of the template in ``slot`` ('ecj/judge'). ``parent`` is the name of the version that it was
-    made from, a shipped one or another saved one."""
+    """A saved version of the template in ``slot`` ('ecj/judge').
+
+    ``parent`` is the name of the version that it was made from, either a shipped or a saved version.
+    """
 
     name: str
     slot: str
@@ -39,7 +41,7 @@ class SavedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptDraft:
-    """An unfinished text in a slot, begun from the version ``parent``."""
+    """An unfinished text in a slot, based on the version ``parent``."""
 
     slot: str
     parent: str
@@ -48,15 +50,18 @@ class PromptDraft:
 
 
 class Prompts:
-    """Reads from any thread; writes return once they are on disk."""
+    """Prompt versions of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
 
     def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = "") -> SavedPrompt:
-        """Keep a text as a new version of a slot and drop its draft. It gets the number after the highest, and at least
-        the one after ``after`` (the newest shipped one's). A text that was saved before gives that version."""
+        """Save a text as a new version of a slot, delete the slot's draft and return the version.
+
+        The new number follows the highest saved number and ``after``, the number of the newest shipped version. A text
+        that was saved before is not saved again; the existing version is returned.
+        """
 
         def run(cursor: Cursor) -> str:
             cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot])
@@ -77,7 +82,7 @@ class Prompts:
         return next(each for each in self.versions(slot) if each.name == name)
 
     def versions(self, slot: str | None = None) -> list[SavedPrompt]:
-        """The saved versions of a slot (of all with None), oldest first."""
+        """Return the saved versions of a slot (of all slots if None), oldest first."""
         rows = self._connection.rows(
             f"SELECT {_VERSION} FROM prompt_versions WHERE $slot IS NULL OR slot = $slot ORDER BY slot, number",
             {"slot": slot},
@@ -85,28 +90,28 @@ class Prompts:
         return [SavedPrompt(*row) for row in rows]
 
     def keep_draft(self, slot: str, text: str, *, parent: str) -> None:
-        """Keep an unfinished text, until it is saved or dropped."""
+        """Store an unfinished text until it is saved or dropped."""
         values = [slot, parent, clean(text), time.time()]
         self._writer.do(
             lambda cursor: cursor.execute("INSERT OR REPLACE INTO prompt_drafts VALUES (?, ?, ?, ?)", values) and None
         )
 
     def drop_draft(self, slot: str) -> None:
-        """Forget the draft of a slot; nothing happens when there is none."""
+        """Delete the draft of a slot, if there is one."""
         self._writer.do(lambda cursor: cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot]) and None)
 
     def drafts(self) -> dict[str, PromptDraft]:
-        """The drafts by slot."""
+        """Return the drafts by slot."""
         rows = self._connection.rows("SELECT slot, parent, text, unix_time FROM prompt_drafts ORDER BY slot")
         return {row[0]: PromptDraft(*row) for row in rows}
 
     def promoted(self) -> dict[str, SavedPrompt]:
-        """The versions that new runs use instead of the shipped ones, by slot."""
+        """Return the versions that new runs use instead of the shipped ones, by slot."""
         rows = self._connection.rows(_PROMOTED, [PROMOTED])
         return {row[1]: SavedPrompt(*row) for row in rows}
 
     def promote(self, slot: str, name: str | None, *, actor: str = "") -> None:
-        """Have new runs use this version of a slot; None goes back to the shipped one. Recorded as an event."""
+        """Make new runs use this version of a slot; None restores the shipped version. Recorded as an event."""
 
         def run(cursor: Cursor) -> None:
             now = {row[1]: row[0] for row in cursor.execute(_PROMOTED, [PROMOTED]).fetchall() if row[1] != slot}

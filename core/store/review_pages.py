@@ -89,7 +89,7 @@ OPENING = 240
 
 @dataclass(frozen=True, slots=True)
 class Viewpoint:
-    """Whose review it is, and what the reasons depend on.
+    """The reviewer and the run that a page of documents depends on.
 
     ``run_id`` None means all documents of the project without a debate. With ``actor`` statuses are that reviewer's
     own, else the current ones. ``outdated`` are (item, codebook version) pairs decided under a definition that has
@@ -184,7 +184,7 @@ class Progress:
 
 
 class ReviewPages:
-    """Reads from any thread. Call ``store.review_reasons.refresh`` first."""
+    """Reader of pages of documents to review, for any thread. Call ``store.review_reasons.refresh`` first."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

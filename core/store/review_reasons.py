@@ -73,7 +73,7 @@ SELECT document_id, sum(unix_time) AS seen FROM verdicts
 WHERE list_contains($siblings, run_id) AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
 GROUP BY document_id
 """
-# What is left in cues by then is as fresh as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns over one with
+# The remaining rows of cues are as recent as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns over one with
 # an empty table.
 _CHANGED = (
     f"SELECT document_id, seen FROM ({_SEEN}) ANTI JOIN (SELECT document_id FROM cues WHERE run_id = $run) "
@@ -86,7 +86,7 @@ DELETE FROM cues WHERE run_id = $run AND document_id NOT IN
 
 
 class ReviewReasons:
-    """Reads from any thread."""
+    """Cache of the reasons for review that come from debates and gold. ``refresh`` may be called from any thread."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection

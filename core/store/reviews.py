@@ -77,7 +77,7 @@ class Review:
 
 
 class Reviews:
-    """Reads from any thread; writes return after the commit."""
+    """Reviews of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
@@ -149,7 +149,7 @@ class Reviews:
         self.record([Decision(document_id, status=status)], actor=actor, run_id=run_id)
 
     def undo(self, actor: str, *, once: str = "") -> list[Event]:
-        """Undo this reviewer's latest action and return its events; none when there is nothing to undo."""
+        """Undo this reviewer's latest action and return its events; none if there is nothing to undo."""
         return self._turn_back("undo", actor, once)
 
     def redo(self, actor: str, *, once: str = "") -> list[Event]:

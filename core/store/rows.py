@@ -1,4 +1,4 @@
-"""Values on their way into the tables and back: JSON text, storable strings, rows as Arrow."""
+"""Conversion of values for the tables and back: JSON text, storable strings, rows as Arrow."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_
 
 
 def clean(text: str) -> str:
-    """``text`` as the store can hold it: lone surrogates and NUL characters replaced or dropped."""
+    """Return ``text`` in storable form: lone surrogates and NUL characters are replaced or dropped."""
     return text if text.isascii() and "\x00" not in text else storable(text)
 
 
 def dump(value: Any) -> str:
-    """JSON text of plain data, keys in the order given; NaN and infinities become null."""
+    """Return plain data as JSON text, with keys in the given order; NaN and infinities become null."""
     return _dumps(value, orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
 
 
 def canonical(value: Any) -> str:
-    """JSON text with sorted keys: equal values give equal text."""
+    """Return plain data as JSON text with sorted keys, so that equal values give equal text."""
     return _dumps(value, _SORTED)
 
 
 def load(text: str) -> Any:
-    """What ``dump`` was given, as plain lists and dicts."""
+    """Return the plain data in a JSON text from ``dump``, as lists and dicts."""
     return orjson.loads(text)
 
 
 def value_text(value: Value | None) -> str | None:
-    """An item's value as its JSON text, None when there is none."""
+    """Return an item's value as JSON text, None without a value."""
     return None if value is None else dump(value)
 
 
 def value_of(text: str | None) -> Value | None:
-    """The value whose JSON text this is, None for NULL."""
+    """Return the value in a JSON text, None for NULL."""
     if text is None:
         return None
     value: Value = orjson.loads(text)
@@ -53,7 +53,7 @@ def value_of(text: str | None) -> Value | None:
 
 
 def text_hash(text: str) -> str:
-    """The key of a text in ``texts``."""
+    """Return the key of a text in ``texts``."""
     return digest(text)
 
 
@@ -88,7 +88,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pa.Table:
-    """Rows as an Arrow table. A column holds one kind of value or None; strings are made storable."""
+    """Return rows as an Arrow table. A column holds one kind of value or None; strings are made storable."""
     by_column = list(zip(*rows, strict=True)) or [()] * len(columns)
     arrays = [pa.array([clean(cell) if isinstance(cell, str) else cell for cell in column]) for column in by_column]
     return pa.Table.from_arrays(arrays, names=list(columns))
@@ -106,7 +106,7 @@ def incoming(cursor: Cursor, table: pa.Table) -> Iterator[None]:
 
 
 def append(cursor: Cursor, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Add rows, the quickest way for up to some hundreds. A key that is there already fails the transaction."""
+    """Add rows, which is the fastest way for up to some hundreds. An existing key fails the transaction."""
     stored = [tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
     if stored:
         with cursor.appender(table, columns=list(columns)) as appender:
@@ -116,7 +116,7 @@ def append(cursor: Cursor, table: str, columns: Sequence[str], rows: Iterable[Se
 def insert(
     cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, keyed: bool = False
 ) -> None:
-    """Add rows through Arrow, the quickest way for many. ``keyed``: those whose key is there already are left out."""
+    """Add rows through Arrow, which is the fastest way for many. ``keyed`` leaves out rows with an existing key."""
     if rows:
         names = ", ".join(columns)
         with incoming(cursor, table_of(columns, rows)):
@@ -127,7 +127,10 @@ def insert(
 def append_keyed(
     cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], careful: bool
 ) -> None:
-    """Add rows whose first cell is the key, the first of several with one key. ``careful``: it may be there already."""
+    """Add rows whose first cell is the key; of several rows with one key the first counts.
+
+    Set ``careful`` if a key may already exist.
+    """
     if careful:
         insert(cursor, table, columns, rows, keyed=True)
     else:

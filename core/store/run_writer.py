@@ -136,7 +136,7 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
 
 
 def _annotations(turn: Turn) -> list[Annotation]:
-    """The role's own values, one annotation per item."""
+    """Return the role's own values, one annotation per item."""
     undecided = turn.reply.reading.undecided
     return [
         Annotation(turn.document_id, item, value, turn.role, undecided.get(item, ""))
@@ -164,7 +164,7 @@ def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:
 
 
 def _verdict_annotations(reached: VerdictReached) -> list[Annotation]:
-    """The verdict's values, one annotation per item."""
+    """Return the verdict's values, one annotation per item."""
     verdict = reached.verdict
     return [
         Annotation(reached.document_id, item, value, VERDICT, verdict.reasons.get(item, ""))

@@ -1,4 +1,4 @@
-"""Runs: their frozen settings, where they stand, and what is left to do."""
+"""Runs: their frozen settings, status and remaining documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.store.rows import clean, dump, insert, load
 from core.store.writer import Writer
 
 BUDGET = "budget"
-"""The kind of the event that gives a run another ceiling."""
+"""Kind of the event that changes the budget of a run."""
 
 _COUNTED = """
 WITH asked AS (
@@ -56,7 +56,7 @@ ORDER BY number
 
 
 class Runs:
-    """Reads from any thread; writes return once they are on disk."""
+    """Runs of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
@@ -72,10 +72,10 @@ class Runs:
         rejected: int = 0,
         purpose: Purpose = "run",
     ) -> RunRow:
-        """A new run in state ``queued`` over these documents in this order, each once.
+        """Create a run in state ``queued`` on these documents in this order, each once, and return it.
 
-        Without ``experiment_id`` it begins an experiment of its own, named like the run. Raises UsageError when there
-        is no document.
+        Without ``experiment_id`` the run starts its own experiment, named like the run. Raises UsageError without
+        documents.
         """
         ids = list(dict.fromkeys(document_ids))
         if not ids:
@@ -96,11 +96,11 @@ class Runs:
         return self.known(self._writer.do(run))
 
     def get(self, run_id: str) -> RunRow | None:
-        """A run with its counts, or None."""
+        """Return a run with its counts, or None."""
         return next(iter(self._read(run_id)), None)
 
     def known(self, run_id: str) -> RunRow:
-        """A run with its counts. Raises UsageError, which names the latest, for an unknown one."""
+        """Return a run with its counts. Raises NoSuchRun, which names the latest runs, for an unknown one."""
         run = self.get(run_id)
         if run is None:
             names = ", ".join(row.run_id for row in self.all()[-5:]) or "none yet"
@@ -108,7 +108,7 @@ class Runs:
         return run
 
     def settings(self, run_id: str) -> RunSettings | None:
-        """A run's frozen settings without its counts, which cost more; None for an unknown run."""
+        """Return a run's frozen settings without its counts, which are slower to read; None for an unknown run."""
         if run_id not in self._frozen:
             row = self._connection.row("SELECT settings FROM runs WHERE run_id = ?", [run_id])
             if row is None:
@@ -117,28 +117,28 @@ class Runs:
         return self._frozen[run_id]
 
     def with_codebook(self, codebook: Codebook) -> list[str]:
-        """The runs on exactly this codebook, oldest first, but for those of the lab."""
+        """Return the ids of the runs with exactly this codebook, oldest first, without runs of the Lab."""
         rows = self._connection.rows("SELECT run_id FROM runs WHERE purpose = 'run' ORDER BY number")
         found = {run_id: self.settings(run_id) for (run_id,) in rows}
         return [run_id for run_id, settings in found.items() if settings and settings.codebook == codebook]
 
     def all(self) -> list[RunRow]:
-        """All runs with their counts, oldest first, but for those of the lab."""
+        """Return all runs with their counts, oldest first, without runs of the Lab."""
         return self._read(None)
 
     def document_ids(self, run_id: str) -> list[str]:
-        """The run's documents in its order; empty for an unknown run."""
+        """Return the ids of the run's documents in its order; empty for an unknown run."""
         rows = self._connection.rows(
             "SELECT document_id FROM run_documents WHERE run_id = ? ORDER BY position", [run_id]
         )
         return [id for (id,) in rows]
 
     def work(self, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> Work:
-        """What is left of a run: its documents without a verdict row, in order.
+        """Return the remaining work of a run: its documents without a verdict row, in order.
 
-        With ``retry_unresolved`` or ``retry_failed`` the rows of those documents are set aside first (nothing is
-        deleted for good) and they are to do again; ``retry`` goes up when there were unresolved ones, since the same
-        requests would find the same replies. Raises UsageError for an unknown run.
+        ``retry_unresolved`` and ``retry_failed`` first move the verdicts of those documents to ``superseded_verdicts``,
+        so that the documents are debated again. ``retry`` grows if there were unresolved verdicts, because the same
+        requests would find the same replies. Raises NoSuchRun for an unknown run.
         """
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
@@ -154,8 +154,10 @@ class Runs:
         return Work(run.model_copy(update={"settings": settings}), tuple(id for (id,) in todo), retry)
 
     def extend(self, run_id: str, document_ids: Sequence[str]) -> int:
-        """Give the run further documents, behind those it has; how many were new to it. UsageError for an unknown
-        run."""
+        """Add documents at the end of the run and return the number of new ones.
+
+        A run that was done or stopped becomes ``paused`` if documents are added. Raises NoSuchRun for an unknown run.
+        """
         self.known(run_id)
 
         def run(cursor: Cursor) -> int:
@@ -178,9 +180,9 @@ class Runs:
         return self._writer.do(run)
 
     def raise_budget(self, run_id: str, budget_usd: float, *, actor: str = "") -> RunRow:
-        """Give the run another ceiling from its next start on; the run as it is then.
+        """Change the run's budget from its next start on, and return the updated run.
 
-        Kept as an event beside the frozen settings. Raises UsageError for an unknown run.
+        The budget is stored as an event beside the frozen settings. Raises NoSuchRun for an unknown run.
         """
         before = self.known(run_id).budget_usd
         deed = NewEvent(BUDGET, before=before, after=budget_usd, run_id=run_id)
@@ -188,12 +190,12 @@ class Runs:
         return self.known(run_id)
 
     def latest_id(self) -> str | None:
-        """The run that was made last (not in the lab), None before the first."""
+        """Return the id of the run created last, without runs of the Lab; None before the first."""
         row = self._connection.row("SELECT run_id FROM runs WHERE purpose = 'run' ORDER BY number DESC LIMIT 1")
         return str(row[0]) if row else None
 
     def recover(self) -> None:
-        """Pause what a dead process left under way. Called once when the project is opened."""
+        """Pause runs and sweeps that a dead process left running. Called once when the project is opened."""
         self._writer.do(_pause_interrupted)
 
     def _read(self, run_id: str | None) -> list[RunRow]:
@@ -201,7 +203,7 @@ class Runs:
 
 
 def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> Any:
-    """A function for the writer that puts a run into a state and adds ``seconds`` of work."""
+    """Return a function for the writer that sets the state of a run and adds ``seconds`` to its time."""
 
     def run(cursor: Cursor) -> None:
         finished = time.time() if state in ("done", "stopped", "failed") else None
@@ -215,16 +217,17 @@ def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> 
 
 
 def _pause_interrupted(cursor: Cursor) -> None:
-    """What was under way when its process died."""
+    """Pause runs and sweeps that were active when their process died."""
     paused = "SET state = 'paused', message = 'interrupted'"
     cursor.execute(f"UPDATE runs {paused}, stop_code = 'interrupted' WHERE state IN ('queued', 'running')")
     cursor.execute(f"UPDATE sweeps {paused} WHERE state = 'running'")
 
 
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
-    """Make documents with such a verdict ones to do again, keeping what was said before.
+    """Move verdicts with these statuses to ``superseded_verdicts``, so that their documents are debated again.
 
-    Turns of every document still to do are marked superseded; one that is heard again with the same reply comes back.
+    Turns of all documents without a verdict are marked superseded. A turn that is replayed with the same reply becomes
+    current again.
     """
     where = "run_id = $run AND list_contains($statuses, status)"
     params: Mapping[str, Any] = {"run": run_id, "statuses": list(statuses)}

@@ -1,4 +1,4 @@
-"""What a run did not have to pay for: replies that were in the store, and debates that were decided early."""
+"""Costs that a run avoided: replies from the store, and debates that were decided early."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from core.store.connection import Connection
 
 @dataclass(frozen=True, slots=True)
 class FromStore:
-    """Replies that a run heard without paying for them. ``cost_usd`` is what they cost when they were paid for, None
-    when a price was unknown."""
+    """Replies that a run used without paying for them.
+
+    ``cost_usd`` is their original cost in dollars, None if a price is unknown.
+    """
 
     replies: int
     tokens: int
@@ -19,9 +21,12 @@ class FromStore:
 
 @dataclass(frozen=True, slots=True)
 class DecisionPaths:
-    """How far the debates of an adaptive run went. ``changed`` are those of the audited whose verdict differs from what
-    the extractor said first. ``calls`` and ``cost_usd`` are what one debate took beyond its opening, on average over
-    those that were held in full (None: none was, or a price is unknown)."""
+    """Number of debates of an adaptive run by path.
+
+    ``changed`` audited debates have a verdict that differs from the extractor's first values. ``calls`` and
+    ``cost_usd`` are averages per debate that was held in full (audited or full), without the extractor's turns. Both
+    are None without such a debate; ``cost_usd`` is also None if a price is unknown.
+    """
 
     short: int
     audited: int
@@ -61,16 +66,16 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 
 
 class Savings:
-    """Reads from any thread."""
+    """Reader of a run's savings, for any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def from_store(self, run_id: str) -> FromStore:
-        """What the turn store saved a run; zeros for one that has heard nothing."""
+        """Return the replies that a run reused from the store; zeros for a run without replies."""
         replies, tokens, cost = self._connection.rows(_FROM_STORE, {"run": run_id})[0]
         return FromStore(int(replies), int(tokens), cost)
 
     def courses(self, run_id: str) -> DecisionPaths:
-        """How far the debates of a run went; zeros for one that is not adaptive."""
+        """Return the number of debates of a run by path; zeros for a run that is not adaptive."""
         return DecisionPaths(*self._connection.rows(_DECISION_PATHS, {"run": run_id})[0])

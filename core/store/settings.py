@@ -24,14 +24,14 @@ def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> No
 
 
 class Settings:
-    """Reads from any thread; writes return after the commit."""
+    """Settings of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self._connection = connection
         self._writer = writer
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a setting, ``default`` when it was never set."""
+        """Return the value of a setting, or ``default`` if it was never set."""
         row = self._connection.row("SELECT value FROM settings WHERE name = ?", [name])
         return load(row[0]) if row else default
 

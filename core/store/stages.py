@@ -1,4 +1,4 @@
-"""Who said what in which round of a run's debates, and what it took."""
+"""Turns and values of a run's debates by role and round, with their cost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from core.store.connection import Connection
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A role in one round, with the place in the debate at which it usually spoke. ``lists``: debates in which it gave
-    a list of its own."""
+    """A role in one round.
+
+    ``place`` is the median turn number of the role in that round. ``lists`` is the number of its turns with values.
+    """
 
     role: str
     round: int
@@ -25,8 +27,11 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the turns of a role in a round took, re-asks included, whether or not this run paid for the reply: what it
-    would take again. ``cost_usd`` is None when a reply has no price."""
+    """Cost of the turns of a role in one round, retries included.
+
+    Replies count whether or not this run paid for them, so the sum is the cost of another run. ``cost_usd`` is None if
+    a reply has no price.
+    """
 
     role: str
     round: int
@@ -38,13 +43,13 @@ class Spent:
 
 
 class Stages:
-    """Reads from any thread."""
+    """Reader of turns by role and round, for any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def speeches(self, run_id: str) -> list[Utterance]:
-        """The roles that spoke, round by round, in the order of the debate."""
+        """Return the roles with turns, round by round, in the order of the debate."""
         rows = self._connection.rows(
             "SELECT role, round, median(turn) AS place, count(values) FROM turns WHERE run_id = ? AND NOT superseded "
             "GROUP BY role, round ORDER BY place, role",
@@ -55,8 +60,10 @@ class Stages:
     def values(
         self, run_id: str, speeches: Sequence[Utterance], items: Sequence[str], values: Sequence[str]
     ) -> dict[str, npt.NDArray[Any]]:
-        """(speech, row, column, value) of what was said, the last word of a role in a round: ``speech`` is the place in
-        ``speeches``, the others as in ``ConfusionCounts.placed``."""
+        """Return the last values of each role in each round as arrays (speech, row, column, value).
+
+        ``speech`` is the index in ``speeches``; the other arrays are those of ``ConfusionCounts.placed``.
+        """
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
         params = {
             "run": run_id,
@@ -88,8 +95,10 @@ class Stages:
         )
 
     def ended(self, run_id: str) -> npt.NDArray[Any]:
-        """What the debate on each document of the run ended in, in its order: ``verdict``, ``unresolved``, ``failed``,
-        or ``waiting`` while there is none."""
+        """Return the status of the debate on each document of the run, in its order.
+
+        The status is ``verdict``, ``unresolved`` or ``failed``, or ``waiting`` before the debate has ended.
+        """
         found = self._connection.numbers(
             "SELECT coalesce(status, 'waiting') AS status FROM (FROM run_documents WHERE run_id = $run) AS own "
             "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) "
@@ -99,7 +108,7 @@ class Stages:
         return found["status"]
 
     def spent(self, run_id: str, reference: str | None = None) -> list[Spent]:
-        """What each role took in each round; with ``reference`` on documents that it speaks of."""
+        """Return the cost of each role in each round, with ``reference`` only on documents that have this reference."""
         only, params = "", {"run": run_id}
         if reference is not None:
             raters = self._connection.rows("SELECT count(DISTINCT rater) FROM gold")[0][0]

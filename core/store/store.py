@@ -1,4 +1,4 @@
-"""Everything a project holds, by family. The facade that use-cases read and write through."""
+"""The contents of a project by family: the facade through which services read and write."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from core.store.writer import Writer
 
 
 class Store:
-    """One attribute a family; all of it may be used from any thread but not from an event loop, which it blocks."""
+    """All contents of a project, one attribute per family.
+
+    Use it from any thread, but not from an event loop, which it blocks.
+    """
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self.documents = Documents(connection, writer)

@@ -1,5 +1,8 @@
-"""The one thread that writes. It takes whatever is queued whenever it is free, writes it in one transaction and
-acknowledges after the commit. It lingers over rows that can wait, for nothing else."""
+"""The single writer thread of a project.
+
+The thread writes all queued items in one transaction and acknowledges them after the commit. It delays only rows, to
+write several together.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Insert: TypeAlias = Callable[[Cursor, Sequence[R], bool], None]
-"""Writes many rows of one kind. At first it may take all of them for new, which is several times as fast; a repeated
-key then fails the group, and the last argument (``careful``) is set when the rows come again."""
+"""Function that writes many rows of one kind.
+
+At first it may assume that all rows are new, which is several times as fast. A repeated key then fails the group, and
+the rows are passed again with the last argument (``careful``) set.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +48,15 @@ class _Call:
 _Item: TypeAlias = _Rows | _Call
 
 LINGER_SECONDS = 0.1
-"""How long rows are kept for company. A transaction costs the same for one row as for twenty."""
+"""Longest time that rows wait for more rows. A transaction costs the same for one row as for twenty."""
 
 
 class Writer:
-    """Owns the writing cursor. ``insert`` and ``call`` may be used from any thread and do not block.
+    """Owner of the writing cursor. ``insert`` and ``call`` may be used from any thread and do not block.
 
-    Items take effect in the order they were queued, except that rows between two calls are put together by kind. When
-    a group fails it is rolled back and tried again with care, and if that fails too its items one by one, so that only
-    the offending one fails: whatever is passed in may run again and must touch nothing but the cursor.
+    Items take effect in the order they were queued, but rows between two calls are grouped by kind. A failed group is
+    rolled back and repeated with ``careful`` set. If that fails too, its items are written one by one, so that only the
+    faulty item fails. Functions may therefore run again and must change nothing but the cursor.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -59,27 +65,29 @@ class Writer:
         self._gate = threading.Lock()
         self._closed = False
         self.committed_at: float | None = None
-        """When something was last committed (unix seconds); another number after each commit."""
+        """Time of the last commit (Unix seconds); different after each commit."""
         self._cursor = connection.cursor()
         self._thread = threading.Thread(target=self._work, name="moot-writer", daemon=True)
         self._thread.start()
 
     def insert(self, insert: Insert[R], rows: Sequence[R]) -> Future[None]:
-        """Queue rows that the death of the process would not lose for good; the future is done once they are on disk.
-        They may wait for company, and rows of one ``insert`` are written together, yet no call and no end of the
-        writer gets past them."""
+        """Queue rows, and return a future that is done once they are on disk.
+
+        Rows may wait for others, and rows of one ``insert`` are written together. They are always written before a
+        later call and before the writer ends. Pass only rows that can be restored after a crash of the process.
+        """
         return self._submit(_Rows(insert, rows))
 
     def call(self, run: Callable[[Cursor], T]) -> Future[T]:
-        """Queue a function of the cursor; the future holds its result once its transaction is on disk."""
+        """Queue a function of the cursor, and return a future with its result, done once its transaction is on disk."""
         return self._submit(_Call(run))
 
     def do(self, run: Callable[[Cursor], T]) -> T:
-        """``call``, and wait. Not from the writer's own thread, nor from an event loop."""
+        """Queue a function with ``call`` and return its result. Not for the writer's own thread or an event loop."""
         return self.call(run).result()
 
     def close(self) -> None:
-        """Write what is queued, then end the thread. Harmless when repeated."""
+        """Write everything queued, then end the thread. Harmless if repeated."""
         with self._gate:
             if not self._closed:
                 self._closed = True
@@ -87,7 +95,7 @@ class Writer:
         self._thread.join()
 
     def _submit(self, item: _Rows | _Call) -> Future[Any]:
-        item.future.set_running_or_notify_cancel()  # what was queued is written, even if nobody waits any more
+        item.future.set_running_or_notify_cancel()  # queued items are written even if their caller no longer waits
         self._put(item)
         return item.future
 
@@ -112,7 +120,7 @@ class Writer:
         self._cursor.close()
 
     def _taken(self, until: float | None) -> tuple[list[_Item], bool]:
-        """What is queued, once there is something or the time has come; and whether the writer stays open."""
+        """Wait for items until the time ``until``; return the items, and False if the writer is closing."""
         group: list[_Item] = []
         try:
             item = self._queue.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
@@ -138,12 +146,12 @@ class Writer:
         _acknowledge(group, results, None)
 
     def _transaction(self, group: list[_Item], careful: bool) -> list[Any]:
-        """Write the group and commit; the result of each item. Rolled back when anything fails."""
+        """Write the group, commit and return the result of each item. Any error rolls the transaction back."""
         self._cursor.execute("BEGIN")
         try:
             results = _apply(self._cursor, group, careful)
             self._cursor.execute("COMMIT")
-            # Later than the last time even where the clock stands or is put back: what was read before is known by it.
+            # Increases even if the clock stops or is set back, because readers detect new commits by it.
             self.committed_at = max(time.time(), math.nextafter(self.committed_at or 0.0, math.inf))
             return results
         except BaseException:
