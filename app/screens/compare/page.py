@@ -67,7 +67,11 @@ def main() -> None:
 
 
 def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
-    """The runs that are compared: by default the one looked at and the latest that labels the same."""
+    """Show the run selector and return the selected runs.
+
+    Only runs with the same labels as the viewed run can be selected. The default selection is the viewed run and one
+    other run, from another experiment if possible.
+    """
     by_id = {run.run_id: run for run in runs}
     before = [id for id in state.compare.runs if id in by_id]
     looked = by_id.get(before[0] if before else state.run_id or "", runs[0])

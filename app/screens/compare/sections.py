@@ -33,7 +33,7 @@ WORDS: dict[Outcome, str] = {
 
 
 def sentences(found: Comparison) -> None:
-    """What differs, in plain words."""
+    """Show the differences between the runs as sentences."""
     said = [pair.sentence for pair in found.pairs]
     if found.several is not None:
         said.append(found.several.sentence())
@@ -160,7 +160,7 @@ def tests(pair: Pair) -> None:
 
 
 def mcnemar_words(test: McNemar) -> str:
-    """The test in words."""
+    """Return the result of McNemar's test as text."""
     if test.p is None:
         return "no document to compare"
     how = "exact" if test.exact else f"χ² = {test.statistic:.2f}"

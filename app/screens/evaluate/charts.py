@@ -35,8 +35,10 @@ class ScoreRow:
 
 
 def score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect, *, key: str) -> None:
-    """Small multiples: a row for each label; the mark is the value, the light part its interval, triangles are the
-    other roles."""
+    """Draw the scores as small multiples, with one row per label.
+
+    The mark is the value, the light bar is the interval, and triangles are the other roles.
+    """
     rows = _rows(found, other_roles(roles, debate))
     draw(_score_bars(rows, debate.titles), _numbers(rows, debate.titles), key=key)
 

@@ -87,7 +87,10 @@ def _words(before: Estimate, after: Estimate) -> str:
 
 
 def _chart(rows: list[dict[str, Any]], measure: str) -> None:
-    """A lane for each group and style: hollow before, filled after with its interval."""
+    """Draw a lane for each group and style.
+
+    The hollow mark is the score before the debate. The filled mark is the score after the debate, with its interval.
+    """
     draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
 
 

@@ -74,7 +74,7 @@ def _overlap(found: EvaluationReport) -> None:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of cells that are html already."""
+    """Show a table from cells that already contain HTML."""
     head = "".join(f"<th>{cell}</th>" for cell in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     st.html(f'<div class="moot-scroll"><table class="moot-table"><tr>{head}</tr>{body}</table></div>')

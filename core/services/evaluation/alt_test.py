@@ -25,8 +25,11 @@ EPSILON_WORDS = (
 
 @cached_until_commit
 def may_replace(session: ProjectSession, run: RunRow, people: People = "trained") -> Alternative:
-    """The test of the run's verdicts against the raters of the gold, or, when those are fewer than three, against those
-    who reviewed. With fewer of both it says why there is none."""
+    """Run the alternative annotator test on the verdicts of a run.
+
+    The annotators are the raters of the gold labels, or the reviewers if there are fewer than three raters and more
+    reviewers than raters. With too few of both, the result contains the reason and no winning rate.
+    """
     loaded, chosen = _loaded(session, run)
     return alternative_test(
         loaded.of(VERDICT),
@@ -37,8 +40,10 @@ def may_replace(session: ProjectSession, run: RunRow, people: People = "trained"
 
 
 def _loaded(session: ProjectSession, run: RunRow) -> tuple[arrays.AnnotationArrays, list[str]]:
-    """The verdicts and what each of the people says, and the names of their sources. A document that lent its words to
-    the run's codebook is no test and has no verdict here."""
+    """Return the annotation arrays of the verdicts and the annotators, and the annotators' source names.
+
+    A document used as an example in the run's codebook has no verdict here (NaN).
+    """
     sources = session.store.evaluations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
@@ -53,7 +58,7 @@ def _loaded(session: ProjectSession, run: RunRow) -> tuple[arrays.AnnotationArra
 
 
 def counted_by(session: ProjectSession, run: RunRow) -> Coverage:
-    """The documents that the test can use: with a verdict, and labelled by two people or more."""
+    """Return the coverage of the test: documents with a verdict and labels from at least two annotators."""
     loaded, chosen = _loaded(session, run)
     said = ~np.isnan(loaded.of(VERDICT)).all(axis=1)
     labelled = [~np.isnan(loaded.of(name)).all(axis=1) for name in chosen]
@@ -62,7 +67,7 @@ def counted_by(session: ProjectSession, run: RunRow) -> Coverage:
 
 
 def to_json(test: Alternative) -> dict[str, Any]:
-    """The part ``replace_people`` of ``moot evaluate --json``."""
+    """Return the ``replace_people`` part of ``moot evaluate --json``."""
     return {
         "epsilon": test.epsilon,
         "winning_rate": test.winning_rate,

@@ -24,7 +24,10 @@ SAMPLED = ("vote", "self_consistency")
 
 
 def prepass(plan: Plan, k: int = K) -> Plan:
-    """The plan of a pre-pass: the model of everyone's seat labels each document ``k`` times without reasoning."""
+    """Return the plan of a pre-pass: one model labels each document ``k`` times without reasoning.
+
+    The plan has no model for a single role, so the default model of the plan is used.
+    """
     return replace(plan, protocol="single", params={"method": "vote", "k": k}, role_models={}, iterations=1)
 
 
@@ -35,7 +38,7 @@ def is_prepass(settings: RunSettings) -> bool:
 
 
 def prepasses(session: ProjectSession) -> list[str]:
-    """The finished pre-passes of the project, the latest first."""
+    """Return the run ids of the finished pre-passes of the project, latest first."""
     return [
         row.run_id for row in reversed(arrays.all_runs(session)) if row.state == "done" and is_prepass(row.settings)
     ]
@@ -54,15 +57,20 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
 
 
 def chosen(session: ProjectSession, plan: Plan, document_ids: Sequence[str]) -> list[str]:
-    """The documents that a plan's run is made on: of these the ambiguous ones when it is limited to them, and of those
-    the first ``limit``. UsageError like ``limited``."""
+    """Return the ids of the documents that a run of the plan uses.
+
+    If the plan is limited to ambiguous documents, only these are kept. Then the first ``limit`` documents are taken.
+    Raises UsageError like ``limited``.
+    """
     ids = limited(session, document_ids, plan.ambiguous, plan.theta) if plan.ambiguous else list(document_ids)
     return ids if plan.limit is None else ids[: plan.limit]
 
 
 def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """``KEY=VALUE`` parameters that limit a plan to ambiguous documents, and the rest. UsageError for a theta that is
-    no number from 0 to 1."""
+    """Split ``KEY=VALUE`` parameters into the limits to ambiguous documents and the rest.
+
+    Raises UsageError if theta is not a number from 0 to 1.
+    """
     limits: dict[str, Any] = {name: params[name] for name in ("ambiguous", "theta") if name in params}
     if "theta" in limits:
         try:
@@ -75,8 +83,11 @@ def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, s
 
 
 def limited(session: ProjectSession, document_ids: Sequence[str], run_id: str, theta: float = THETA) -> list[str]:
-    """Those of the documents that the pre-pass found ambiguous, in their order. Documents that it did not ask about are
-    left out. UsageError for a run that is no pre-pass, and when nothing is ambiguous."""
+    """Return the documents that the pre-pass found ambiguous, in the given order.
+
+    Documents outside the pre-pass are left out. Raises UsageError if the run is not a pre-pass, or if no document is
+    ambiguous.
+    """
     found = document_ambiguity(session, run_id)
     chosen = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
     if not chosen:
@@ -94,9 +105,12 @@ def apart(
     annotator: str = VERDICT,
     reference: Reference = "gold",
 ) -> dict[str, Any]:
-    """The scores of a run on ambiguous and on normal documents: ``{theta, prepass, ambiguous: {documents, share,
-    scores}, normal: {...}}``; ``share`` is of the documents that the pre-pass asked about, None without any. Scores
-    stand on their own ``n``: documents with truth and a verdict."""
+    """Return the scores of a run on ambiguous and on normal documents.
+
+    The result is ``{prepass, theta, ambiguous: {documents, share, scores}, normal: {...}}``. ``share`` is the share of
+    the run's documents in the pre-pass, None if there are none. Each score has its own ``n``: documents with a
+    reference label and a verdict. Raises NoSuchRun for an unknown run.
+    """
     run = session.store.runs.get(run_id)
     if run is None:
         raise NoSuchRun(run_id)
@@ -114,7 +128,7 @@ def apart(
 
 
 def counted_apart(session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold") -> Coverage:
-    """The documents that the scores of both parts stand on, and why the run's others are left out."""
+    """Return the coverage of the scores of both parts, with the reasons for excluded documents."""
     known = document_ambiguity(session, prepass_id)
     loaded = arrays.verdict_arrays(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)

@@ -29,8 +29,10 @@ READ_AGAIN = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How far what a value rests on can be believed: a share of votes, or the student's own certainty. ``whose`` says
-    in words who voted; ``why_not`` in plain words why there is nothing to tell, empty where there is."""
+    """Calibration of the certainty of values: a share of votes, or the certainty of the classifier.
+
+    ``whose`` describes the voters. ``why_not`` is the reason for a missing calibration, empty otherwise.
+    """
 
     kind: Kind
     whose: str
@@ -41,8 +43,12 @@ class Certainty:
 
 @cached_until_commit
 def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Certainty:
-    """Calibration of the verdicts' values. Where the student decides, of the certainty it gives its values; else of the
-    share of votes: of the iterations when there are three or more, else of the agents who spoke side by side last."""
+    """Return the calibration of the values of the verdicts.
+
+    If the classifier decides, the certainty is the classifier's own. Otherwise the certainty is the share of votes: of
+    the iterations if there are at least three, else of the last agents who answered in parallel (at least three).
+    Ratings have no calibration.
+    """
     codebook = run.settings.codebook
     if codebook.kind == "rating":
         return Certainty("votes", "", None, None, "Ratings have a distance and no certainty.")
@@ -62,8 +68,10 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
 
 
 def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
-    """The most frequent value of each cell (NaN where nobody gave one) and its share of the votes. Of values given
-    equally often the smallest."""
+    """Return the most frequent value of each cell and its share of the votes.
+
+    Both are NaN for a cell without votes. In a tie, the smallest value is used.
+    """
     stack = np.stack(voters)
     known = ~np.isnan(stack)
     best, most = np.full(stack.shape[1:], np.nan), np.zeros(stack.shape[1:])
@@ -77,7 +85,7 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
 
 
 def to_json(told: Certainty) -> dict[str, Any]:
-    """The part ``certainty`` of ``moot evaluate --json``."""
+    """Return the ``certainty`` part of ``moot evaluate --json``."""
     found = told.calibration
     if found is None or told.counted is None:
         return {"why_not": told.why_not}
@@ -97,7 +105,7 @@ def to_json(told: Certainty) -> dict[str, Any]:
 
 
 def _student(run: RunRow) -> str:
-    """The hash of the student who decides in this run; empty when somebody else does."""
+    """Return the hash of the classifier that decides in this run, empty if the classifier does not decide."""
     role_models = run.settings.role_models
     role_model = role_models.get(stages.decider(run)) or (
         next(iter(role_models.values())) if len(role_models) == 1 else None
@@ -107,7 +115,10 @@ def _student(run: RunRow) -> str:
 
 
 def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash: str) -> Certainty:
-    """The student is asked again (it says the same), on documents that it had not been taught when it was made."""
+    """Return the calibration of the classifier, from new predictions on documents outside its training set.
+
+    At most ``READ_AGAIN`` documents are predicted. If there are more, a random sample with a fixed seed is used.
+    """
     loaded = arrays.verdict_arrays(session, run, reference)
     gold, said = loaded.reference, loaded.of(VERDICT)
     known = session.store.classifiers.training_documents(hash)

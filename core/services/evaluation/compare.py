@@ -134,7 +134,11 @@ def alike(one: Codebook, other: Codebook) -> bool:
 def aligned(
     session: ProjectSession, runs: Sequence[RunRow], reference: Reference
 ) -> tuple[tuple[str, ...], Grid, list[Grid]]:
-    """The documents that all runs share, in the order of the first, with the truth and each run's verdicts."""
+    """Return the documents shared by all runs, the reference labels and the verdicts of each run.
+
+    The documents are in the order of the first run. The reference is NaN where it is missing for any of the runs.
+    Raises UsageError if the runs have no document in common.
+    """
     loaded = [arrays.verdict_arrays(session, run, reference) for run in runs]
     places = [{document: row for row, document in enumerate(one.documents)} for one in loaded]
     shared = [document for document in loaded[0].documents if all(document in place for place in places)]

@@ -68,7 +68,10 @@ class Coverage:
 
 @cached_scores
 def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
-    """The documents that every score of the run stands on: with truth and a verdict with a value for every item."""
+    """Return the coverage of the scores of a run.
+
+    A document counts if it has a reference label and a verdict with at least one value.
+    """
     said = arrays.verdict_arrays(session, run, reference).of(VERDICT)
     return _summed(_reasons(session, run, reference, np.any(~np.isnan(said), axis=1)))
 
@@ -80,8 +83,10 @@ def among(
     drawn: Mask,
     further: Mapping[Reason, Mask] | None = None,
 ) -> Coverage:
-    """For a chart that is drawn from the documents where ``drawn`` (``[document]``) is True. ``further`` are reasons of
-    its own for which it leaves others out."""
+    """Return the coverage of a chart that uses the documents where ``drawn`` (``[document]``) is True.
+
+    ``further`` maps additional reasons to the documents that the chart excludes for them.
+    """
     places = _reasons(session, run, reference, drawn)
     for name, mask in (further or {}).items():
         places = np.maximum(places, np.where(mask, _ORDER.index(name), _COUNTS))
@@ -114,8 +119,11 @@ def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold
 
 
 def shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference = "gold") -> Coverage:
-    """For a chart over several runs: documents that all of them have, with truth and a full verdict in each. A document
-    that is left out for one run is left out; of several reasons the last in ``REASONS`` holds."""
+    """Return the coverage of a chart over several runs.
+
+    A document counts if all runs contain it, with a reference label and a complete verdict in each run. A document
+    excluded for one run is excluded. If several reasons apply, the last one in ``REASONS`` is used.
+    """
     worst: dict[str, int] = {}
     seen: Counter[str] = Counter()
     for run in runs:
@@ -131,8 +139,11 @@ def shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference
 def of_rerun(
     session: ProjectSession, run: RunRow, later: RunRow, before: AnnotationArrays, now: AnnotationArrays
 ) -> Coverage:
-    """For what a later run on some of a run's documents says otherwise, ``before`` and ``now``: documents with a full
-    verdict in both. No truth is asked for; what the later run did not draw is left out, and what either left open."""
+    """Return the coverage of the changes in a later run on some of a run's documents.
+
+    ``before`` and ``now`` are the annotations of both runs. A document counts if it has a complete verdict in both. No
+    reference label is needed. Documents outside the later run are excluded, and documents without a complete verdict.
+    """
     known = {document: row for row, document in enumerate(now.documents)}
     rows = np.array([known.get(document, _COUNTS) for document in before.documents], dtype=np.int64)
     drawn = rows >= 0
@@ -175,8 +186,10 @@ def describe(counted: Coverage, reference: Reference = "gold") -> str:
 
 
 def _reasons(session: ProjectSession, run: RunRow, reference: Reference, said: Mask) -> _Places:
-    """For each document of the run the place of the reason for which it does not count, ``_COUNTS`` where it does:
-    ``said`` is where all that is compared has a value."""
+    """Return for each document the position of the reason for its exclusion, ``_COUNTS`` if it counts.
+
+    ``said`` is True where all compared values are present.
+    """
     ended = arrays.debate_statuses(session, run)
     loaded = arrays.verdict_arrays(session, run, reference)
     places = np.where(said, _COUNTS, _ORDER.index("incomplete"))

@@ -97,12 +97,15 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
 
 
 def noun(run: RunRow) -> str:
-    """What one cell of the ledger is."""
+    """Return the noun for one cell of the flip table: label, document or rating."""
     return {"multilabel": "label", "choice": "document", "rating": "rating"}[run.settings.codebook.kind]
 
 
 def told_in_words(flip_table: FlipTable, titles: Mapping[str, str], noun: str = "label") -> str:
-    """What the whole debate changed, in a sentence, and a second one where its steps undid each other."""
+    """Return a sentence about the changes of the whole debate.
+
+    A second sentence follows if steps made changes and the debate as a whole made none.
+    """
     than = f"the {titles.get(flip_table.whole.against, flip_table.whole.against).lower()} alone"
     said = flips.sentence(flip_table.whole, who="The debate", than=than, noun=noun)
     changes = [step.total.mended + step.total.broken for step in (*flip_table.steps, flip_table.whole)]
@@ -135,7 +138,7 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
 
 
 def to_json(told: DebateEffect, noun: str = "label") -> dict[str, Any]:
-    """The part ``debate`` of ``moot evaluate --json``; ``noun`` is what a cell of the ledger is."""
+    """Return the ``debate`` part of ``moot evaluate --json``; ``noun`` names a cell of the flip table."""
     return {
         "ledger": _flip_table_json(told, noun) if told.flip_table is not None else None,
         "critic": _critic_json(told.critic) if told.critic is not None else None,

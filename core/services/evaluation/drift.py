@@ -62,10 +62,11 @@ class Drift:
 
 
 def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunRow:
-    """A new run of the same settings over canaries: documents of the run drawn at random, always the same ones.
+    """Create a run with the same settings on canaries: documents drawn at random, the same ones each time.
 
-    It asks anew although the requests are the same, as an iteration does: stored replies would show no drift. Queued on
-    the desk, not started. UsageError when the run has no verdict yet.
+    The new run does not reuse stored replies, because stored replies would show no drift. It has its own iteration
+    number, like an iteration of the run. The new run is queued and not started. Raises UsageError if the run has no
+    verdict so far.
     """
     if not run.verdicts:
         raise UsageError(f"{run.run_id} has no verdict to compare with.", "Finish it first.")
@@ -92,12 +93,12 @@ def ranked_runs(session: ProjectSession) -> list[RunRow]:
 
 
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
-    """The canary runs of a run, oldest first."""
+    """Return the canary runs of a run, oldest first."""
     return [row for row in arrays.all_runs(session) if row.experiment_id == f"{PREFIX}{run.run_id}"]
 
 
 def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
-    """What has changed at each canary run, oldest first; empty without one."""
+    """Return the changes at each canary run, oldest first; empty if there are no canary runs."""
     later = canary_runs(session, run)
     if not later:
         return ()
@@ -107,7 +108,7 @@ def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
 
 
 def to_json(found: Sequence[Drift]) -> list[dict[str, Any]]:
-    """The part ``drift`` of ``moot evaluate --json``."""
+    """Return the ``drift`` part of ``moot evaluate --json``."""
     return [
         {
             "run_id": one.later,

@@ -96,7 +96,10 @@ class _Judged:
 def of_label(
     session: ProjectSession, run: RunRow, label_id: str, reference: Reference = "gold", *, words: bool = True
 ) -> LabelErrors:
-    """The errors of one label. ``words`` looks for cue words too, which reads texts. UsageError for no such label."""
+    """Return the errors of one label.
+
+    ``words`` also searches the texts for cue words. Raises UsageError if the label does not exist.
+    """
     codebook = run.settings.codebook
     found = _judged(session, run, label_id, reference)
     wrong = found.sides["missed"] | found.sides["invented"]
@@ -140,10 +143,10 @@ def documents(
     offset: int = 0,
     limit: int = 50,
 ) -> tuple[tuple[Mistake, ...], int]:
-    """A page of the documents that a label is wrong on, those wrong most often first, and how many there are.
+    """Return a page of the documents with errors in a label, most frequent errors first, and their total number.
 
-    ``side`` and ``consistent`` narrow it to one way to be wrong, and to every iteration; ``word`` to texts that hold a
-    cue word; ``tag`` to those that people tagged so.
+    ``side`` limits the page to one kind of error, ``consistent`` to errors in every iteration. ``word`` limits the page
+    to texts that contain a cue word, ``tag`` to documents with this tag.
     """
     found = _judged(session, run, label_id, reference)
     tagged: dict[str, tuple[str, ...]] = {}
@@ -172,7 +175,7 @@ def documents(
 
 
 def to_json(told: LabelErrors) -> dict[str, Any]:
-    """A label of the part ``errors`` of ``moot evaluate --json``."""
+    """Return one label of the ``errors`` part of ``moot evaluate --json``."""
     return {
         "judged": told.judged,
         "wrong": told.wrong,

@@ -71,7 +71,10 @@ def comparable_runs(session: ProjectSession, run: RunRow) -> tuple[RunRow, ...]:
 
 @cached_scores
 def profiles(session: ProjectSession, rows: tuple[RunRow, ...], reference: Reference = "gold") -> tuple[Profile, ...]:
-    """A profile for each model and seat of these multilabel runs, in the order in which they first sat."""
+    """Return a profile for each pair of model and role in the multilabel runs, in order of first use.
+
+    Runs of other kinds and runs without verdicts are skipped.
+    """
     counts: dict[tuple[str, str], list[Counts]] = {}
     verdicts: dict[tuple[str, str], list[float]] = {}
     runs: dict[tuple[str, str], set[str]] = {}

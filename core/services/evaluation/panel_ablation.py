@@ -64,8 +64,11 @@ def style_of(run: RunRow) -> Style | None:
 
 
 def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
-    """The run of the other style to compare with: the same cast and codebook on at least one document in common, of
-    several the one with the same models, then the latest. None when there is none."""
+    """Return the run of the other style for the comparison, None if there is none.
+
+    It has the same persona set and codebook and at least one document in common. A run with the same models is
+    preferred, then the latest run.
+    """
     mine, own = style_of(run), set(session.store.runs.document_ids(run.run_id))
     found = [
         row
@@ -80,8 +83,10 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
 
 
 def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Reference = "gold") -> Styles | None:
-    """The groups of a panel run on a dimension (its id), beside those of the run of the other style where there is one.
-    None for a run that is no panel of ratings."""
+    """Return the groups of a panel run on a dimension (its id), with the run of the other style if there is one.
+
+    None if the run is not a panel of ratings.
+    """
     style = style_of(run)
     if style is None:
         return None
@@ -124,7 +129,7 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
 
 
 def to_json(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Any] | None:
-    """The part ``panel_styles`` of ``moot evaluate --json``, by dimension; None for no panel of ratings."""
+    """Return the ``panel_styles`` part of ``moot evaluate --json``, by dimension; None without a panel of ratings."""
     if style_of(run) is None:
         return None
     told = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
@@ -150,8 +155,11 @@ def _json(told: Styles) -> dict[str, Any]:
 def _aligned(
     session: ProjectSession, run: RunRow, rows: Sequence[RunRow], reference: Reference, column: int
 ) -> tuple[list[int], Grid, dict[str, dict[str, tuple[list[Grid], list[Grid]]]]]:
-    """The places in ``run`` of the documents on which every run has a truth and a verdict, the truth there, and what
-    each member of each group says of them at first and at last: ``run -> group -> (before, after)``."""
+    """Return the shared documents, their reference values and the members' first and last values.
+
+    The documents are row positions in ``run``, with a reference value and a verdict in every run. At most
+    ``groups.MOST`` documents are used, sampled with a fixed seed. The values are ``run -> group -> (before, after)``.
+    """
     loaded = {row.run_id: arrays.verdict_arrays(session, row, reference) for row in rows}
     own = loaded[run.run_id]
     where = {id: {document: place for place, document in enumerate(one.documents)} for id, one in loaded.items()}
@@ -173,7 +181,7 @@ def _aligned(
 
 
 def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask) -> Coverage:
-    """The documents that both runs have, and of both together those left out."""
+    """Return the coverage over the documents of both runs; documents of only one run are excluded."""
     if other is None:
         return coverage.among(session, run, reference, on)
     own, its = (session.store.runs.document_ids(row.run_id) for row in (run, other))

@@ -41,14 +41,14 @@ class RepeatedRuns:
 
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
-    """The iterations of the run's experiment that have a verdict, in their order; itself among them."""
+    """Return the iterations of the run's experiment that have a verdict, in order, including the run itself."""
     rows = [row for row in arrays.all_runs(session) if row.experiment_id == run.experiment_id and row.verdicts]
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 
 
 @cached_scores
 def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> RepeatedRuns | None:
-    """What the iterations say together; None before any of them has a verdict."""
+    """Return the combined results of the iterations, None before any of them has a verdict."""
     rows = siblings(session, run)
     if not rows:
         return None
@@ -80,7 +80,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
 
 
 def to_json(told: RepeatedRuns) -> dict[str, Any]:
-    """The part ``iterations`` of ``moot evaluate --json``."""
+    """Return the ``iterations`` part of ``moot evaluate --json``."""
     return {
         "runs": list(told.runs),
         "measures": {name: _repeated_json(one) for name, one in told.measures.items()},

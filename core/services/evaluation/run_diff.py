@@ -60,7 +60,7 @@ class Outcomes:
 
 
 def outcomes(session: ProjectSession, first: str, second: str, reference: Reference = "gold") -> Outcomes:
-    """What changed from ``first`` to ``second``. UsageError as for ``comparison``."""
+    """Return the changes from ``first`` to ``second``. Raises UsageError like ``comparison``."""
     runs = [arrays.get_run(session, id) for id in (first, second)]
     codebook = runs[0].settings.codebook
     measured = codebook.kind == "rating"
@@ -98,8 +98,10 @@ def page(
     offset: int = 0,
     limit: int = 50,
 ) -> tuple[tuple[Row, ...], int]:
-    """A page of the documents with one of these outcomes (with ``label``, of those it was mended or broken on), and how
-    many there are."""
+    """Return a page of the documents with one of these outcomes, and their total number.
+
+    ``label`` limits the page to documents with a correction or regression in this label.
+    """
     column = found.names.index(label) if label in found.names else None
     rows = [
         row
@@ -128,12 +130,12 @@ def page(
 
 
 def comparison_report(session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold") -> dict[str, Any]:
-    """What ``moot compare --json`` prints. Differences are second minus first, shares from 0 to 1.
+    """Return the output of ``moot compare --json``. Differences are second minus first, shares are from 0 to 1.
 
-    Of two runs: ``runs documents shared same reports n macro_f1 micro_f1 accuracy labels mcnemar sentence``, and
-    further ``tests``, ``outcomes``, ``changes`` and ``columns``; of more, ``pairs`` holds this for each of them against
-    the first, and ``cochran`` asks whether they differ at all. Without truth on a shared document n is 0 and only what
-    the verdicts tell is there. UsageError as for ``comparison``.
+    For two runs: ``runs documents shared same reports n macro_f1 micro_f1 accuracy labels mcnemar sentence``, and also
+    ``tests``, ``outcomes``, ``changes`` and ``columns``. For more runs, ``pairs`` contains these for each run against
+    the first, and ``cochran`` is the test for any difference. Without a reference label on a shared document, n is 0
+    and only results from the verdicts are included. Raises UsageError like ``comparison``.
     """
     found = compare.comparison(session, run_ids, reference)
     shared = [_two(session, found, place, reference) for place in range(len(found.pairs))]
@@ -248,7 +250,7 @@ def _column_json(column: Column) -> dict[str, Any]:
 
 
 def of_pair(found: Comparison, second: str) -> Pair:
-    """The pair of the first run and this one. KeyError when it is not compared."""
+    """Return the pair of the first run and this run. Raises KeyError if the run is not compared."""
     for pair in found.pairs:
         if pair.second == second:
             return pair

@@ -1,5 +1,7 @@
-"""A debate as steps that follow each other, whatever its protocol: who speaks side by side is one step, in each round
-one; what several say together is their vote."""
+"""Steps of a debate in order, for any protocol.
+
+Agents who answer in parallel form one step per round. The result of such a step is their vote.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +69,10 @@ def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
 
 
 def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:
-    """What each role said last, by role, from the steps of a run in order: a list of a later round takes the place of
-    the whole of an earlier one."""
+    """Return the last list of each role, by role, from the steps of a run in order.
+
+    For each document, a list of a later round replaces the whole list of an earlier round.
+    """
     last: dict[str, Grid] = {}
     for stage in found:
         for role, said in stage.members.items():
@@ -78,7 +82,7 @@ def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:
 
 
 def role_titles(run: RunRow) -> dict[str, str]:
-    """What each role of a run is called; as its name reads for a protocol that is gone."""
+    """Return the title of each role of a run, derived from the role name if the protocol no longer exists."""
     try:
         known = {role.name: role.title for role in protocols.roles_of(run.settings)}
     except UsageError:
@@ -87,7 +91,7 @@ def role_titles(run: RunRow) -> dict[str, str]:
 
 
 def decider(run: RunRow) -> str:
-    """The role whose list becomes the verdict, ``verdict`` where no single one's does."""
+    """Return the role whose list becomes the verdict, ``verdict`` if there is no single deciding role."""
     try:
         return protocols.of(run.settings).deciding_role(protocols.params_of(run.settings))
     except UsageError:
@@ -109,8 +113,11 @@ def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[st
 
 
 def as_codes(reference: Grid, said: Grid, *, measured: bool) -> Codes:
-    """Values as codes to be compared with ``reference_codes``: of ratings 1 within a point of the truth and 0
-    elsewhere, as they have no finite set of values (a mean may stand between two points)."""
+    """Return values as codes for comparison with ``reference_codes``; -1 is a missing value.
+
+    The code of a rating is 1 within a point of the reference and 0 elsewhere. Ratings have no finite set of values: a
+    mean may lie between two points.
+    """
     if measured:
         right = is_right(reference, said, measured=True).astype(np.int64)
         return np.where(np.isnan(said), -1, right)
@@ -118,16 +125,19 @@ def as_codes(reference: Grid, said: Grid, *, measured: bool) -> Codes:
 
 
 def reference_codes(reference: Grid, *, measured: bool) -> Codes:
-    """The truth as ``as_codes`` is compared with."""
+    """Return the reference as codes for comparison with ``as_codes``; -1 is a missing value."""
     return np.where(np.isnan(reference), -1, 1 if measured else reference).astype(np.int64)
 
 
 def by_true_label(reference: Codes, labels: int) -> Codes:
-    """The truth of a choice (``[document, 1]``) with a column for each label, in which only documents that truly have
-    it have a value: whatever is counted by column is then counted by true label, and each document once."""
+    """Return the reference of a choice (``[document, 1]``) with one column per label.
+
+    A column has values only for the documents with its label, -1 elsewhere. Counts by column are then counts by
+    reference label, and each document counts once.
+    """
     return np.where(reference == np.arange(labels), reference, -1)
 
 
 def pretty(role: str) -> str:
-    """A role's or family's name in words."""
+    """Return the display name of a role or family."""
     return role.replace("_", " ").capitalize()
