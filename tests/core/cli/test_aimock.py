@@ -86,6 +86,6 @@ def test_files_and_batches_as_aimock_understands_them(tmp_path: Path, program: P
     # its batches all say the same, which is no decision: extractor and judge are asked twice
     assert (told["unresolved"], told["failed"], told["calls"], told["status"]) == (2, 0, 10, "done")
     assert rows(tmp_path, "SELECT DISTINCT text FROM replies") == [("Mock batch completion",)]
-    assert rows(tmp_path, "SELECT count(*), count(DISTINCT remote) FROM batches WHERE outcome = 'collected'") == [
+    assert rows(tmp_path, "SELECT count(*), count(DISTINCT remote_id) FROM batches WHERE outcome = 'collected'") == [
         (5, 5)
     ]

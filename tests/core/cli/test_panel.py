@@ -67,7 +67,7 @@ def test_personas_are_made_out_of_documents_first(tmp_path: Path) -> None:
     ("param", "problem"),
     [
         ("personas=/no/such.yaml", "cannot be read"),
-        ("sources=/no/such.txt", "There is no file"),
+        ("sources=/no/such.txt", "File /no/such.txt does not exist"),
         ("turns=many", "whole number"),
         ("style=grand", "cannot be 'grand'"),
     ],

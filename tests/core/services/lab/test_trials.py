@@ -90,7 +90,7 @@ def test_a_hostile_draft_ends_its_trial_with_the_reason_and_not_the_studio(tmp_p
             session, trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
         )
         assert tried.state == "failed"
-        assert "took longer" in str(tried.error)
+        assert "exceeded the time or memory limit" in str(tried.error)
         assert tried.before.state == "done"
 
 
