@@ -1,10 +1,10 @@
 """HTTP API of Review: the queue, documents and review actions.
 
-``POST /moot/review`` takes one JSON object, ``{"run", "actor", "ask": ...}`` or ``{"run", "actor", "acts": [...]}``,
-and returns one JSON object. It needs no script run, so an action is committed and confirmed within hundredths of a
-second. Access control is the same as for the live route: Host, Origin, and the cookie or the page's ticket. An action
-with a user error returns ``problem`` and ``remedy`` and does not block other actions. Each action has an idempotency
-key (``once``). The browser repeats an action until the server answers.
+``POST /moot/review`` takes one JSON object and returns one: ``{"run", "actor", "query": ...}`` or
+``{"run", "actor", "actions": [...]}``. It needs no script run, so an action is committed and confirmed within
+hundredths of a second. Access control is the same as for the live route: Host, Origin, and the cookie or the page's
+ticket. An action with a user error returns ``problem`` and ``remedy`` and does not block other actions. Each action
+has an idempotency key (``id``). The browser repeats an action until the server answers.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def routes(find: Find, access: Access) -> list[BaseRoute]:
             return PlainTextResponse(f"Refused: {refusal}.", 403)
         try:
             message = await _read(request)
-            told = await run_in_threadpool(_answer, find, message)
+            content = await run_in_threadpool(_answer, find, message)
         except (ValueError, TypeError, KeyError, RecursionError):
             return PlainTextResponse("Not a message of this protocol.", 400)
         # Use json instead of orjson: json escapes lone surrogates.
-        return Response(json.dumps(told, separators=(",", ":"), default=str), media_type="application/json")
+        return Response(json.dumps(content, separators=(",", ":"), default=str), media_type="application/json")
 
     return [Route(REVIEW, answer, methods=["POST"])]
 
@@ -75,9 +75,12 @@ def _answer(find: Find, message: Json) -> Json:
     actor = _text(message["actor"]).strip()[:200] or review.default_reviewer()
     if session is None or session.store.runs.settings(run_id) is None:
         return {"gone": True}
-    if "ask" in message:
-        return _asked(session, session.store.runs.known(run_id), message, actor)
-    return {"answers": [_done(session, run_id, act, actor) for act in message["acts"]], "read": time.time()}
+    if "query" in message:
+        return _run_query(session, session.store.runs.known(run_id), message, actor)
+    return {
+        "answers": [_apply_action(session, run_id, action, actor) for action in message["actions"]],
+        "read": time.time(),
+    }
 
 
 def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> list[Json]:
@@ -88,10 +91,10 @@ def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> 
     ]
 
 
-def _asked(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
-    match message["ask"]:
-        case "lines":
-            return focus.lines(session, run, QueueFilter(**message["wanted"]), actor=actor)
+def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
+    match message["query"]:
+        case "queue":
+            return focus.queue_rows(session, run, QueueFilter(**message["filters"]), actor=actor)
         case "progress":
             return focus.progress(session, run, actor=actor)
         case "document":
@@ -106,13 +109,13 @@ def _asked(session: ProjectSession, run: RunRow, message: Json, actor: str) -> J
         case "guideline":
             return focus.guideline(session, run)
         case _:
-            raise ValueError("ask")
+            raise ValueError("query")
 
 
-def _done(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
+def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
     """Apply one action and return the saved documents or the user error."""
     seconds = message.get("seconds")
-    info = review.ActionInfo(None if seconds is None else float(seconds), _text(message["once"])[:80])
+    info = review.ActionInfo(None if seconds is None else float(seconds), _text(message["id"])[:80])
     try:
         saved = _act(session, run_id, message, actor, info)
     except MootError as error:
@@ -123,23 +126,23 @@ def _done(session: ProjectSession, run_id: str, message: Json, actor: str) -> Js
 def _act(
     session: ProjectSession, run_id: str, message: Json, actor: str, info: review.ActionInfo
 ) -> review.SavedAction | None:
-    act = message["act"]
-    if act == "undo":
+    action = message["action"]
+    if action == "undo":
         return review.undo(session, actor=actor, info=info)
-    if act == "redo":
+    if action == "redo":
         return review.redo(session, actor=actor, info=info)
-    if act == "settings":
+    if action == "settings":
         kept = queue.review_settings(session)
         queue.save_review_settings(session, queue.ReviewSettings(kept.share, bool(message["blind"])), actor=actor)
         return None
     document = _text(message["document"])
-    match act:
+    match action:
         case "set":
             item, value = _text(message["item"]), message["value"]
             return review.edit(session, run_id, document, item, value, actor=actor, info=info)
         case "submit":
-            drawn = queue.parse_sampling_record(document, message.get("draw"))
-            return review.submit(session, run_id, [document], actor=actor, info=info, draw=drawn)
+            sampling = queue.parse_sampling_record(document, message.get("sampling"))
+            return review.submit(session, run_id, [document], actor=actor, info=info, draw=sampling)
         case "discard":
             return review.set_status(session, run_id, [document], "Discarded", actor=actor, info=info)
         case "reopen":
@@ -147,9 +150,9 @@ def _act(
         case "reveal":
             return review.reveal(session, run_id, document, actor=actor, info=info)
         case "note" | "tags" | "flag" | "skip":
-            return review.mark(session, run_id, document, act, message["value"], actor=actor, info=info)
+            return review.mark(session, run_id, document, action, message["value"], actor=actor, info=info)
         case _:
-            raise ValueError("act")
+            raise ValueError("action")
 
 
 def _text(value: Any) -> str:
@@ -176,8 +179,8 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         "_tone": "" if audit(row) else TONES.get(row.reason or "", ""),
         "_why": ", ".join(REASON_NAMES[reason] for reason in row.reasons),
         "_status": row.status,
-        "_act": "",
-        "_read": time.time() if read is None else read,
+        "_revision": "",
+        "_read_at": time.time() if read is None else read,
         "gold": _squares(row.gold, codebook) if row.gold else "",
     }
     for role in roles:

@@ -41,11 +41,11 @@ export class ReviewClient {
   /**
    * Ask for data.
    *
-   * @param {string} what
+   * @param {string} name
    * @param {Fields} fields
    */
-  async ask(what, fields) {
-    return (await this.post({ ask: what, ...fields })).body;
+  async query(name, fields) {
+    return (await this.post({ query: name, ...fields })).body;
   }
 
   /**
@@ -57,7 +57,7 @@ export class ReviewClient {
    */
   act(name, fields) {
     this.count += 1;
-    const message = { act: name, once: `${this.name}:${this.count}`, ...fields };
+    const message = { action: name, id: `${this.name}:${this.count}`, ...fields };
     this.onState("saving", "");
     return new Promise((resolve) => {
       this.pending.push({ message, resolve });
@@ -71,7 +71,7 @@ export class ReviewClient {
     while (this.pending.length) {
       const batch = this.pending.slice(0, MOST_ACTIONS);
       try {
-        const { status, body } = await this.post({ acts: batch.map(({ message }) => message) });
+        const { status, body } = await this.post({ actions: batch.map(({ message }) => message) });
         this.pending.splice(0, batch.length);
         attempts = 0;
         batch.forEach((action, index) => {
@@ -105,7 +105,7 @@ export class ReviewClient {
 
   /** Send what has no answer once more, in a request that outlives the page. */
   flushOnUnload() {
-    if (this.pending.length) this.post({ acts: this.pending.map(({ message }) => message) }).catch(() => null);
+    if (this.pending.length) this.post({ actions: this.pending.map(({ message }) => message) }).catch(() => null);
   }
 
   /**

@@ -36,10 +36,10 @@ import { renderTranscript } from "./transcript.js";
  * @property {RoleData[]} roles
  * @property {Kind} kind
  * @property {{ min: number, max: number } | null} scale
- * @property {Record<string, unknown>} wanted The filters of the queue.
+ * @property {Record<string, unknown>} filters Of the queue. of the queue.
  * @property {{ share: number, blind: boolean }} settings
  * @property {string[]} tags Error types.
- * @property {string | null} asked The document that the page wants to be shown.
+ * @property {string | null} document The document that the page wants to be shown.
  * @property {string} height A CSS length.
  * @property {string} ticket
  */
@@ -78,7 +78,7 @@ class FocusView {
       scale: data.scale,
     };
     this.blind = data.settings.blind;
-    this.asked = data.asked;
+    this.requested = data.document;
     this.client = new ReviewClient(
       `${ADDRESS}?ticket=${data.ticket}`,
       { run: data.run, actor: data.actor },
@@ -137,7 +137,7 @@ class FocusView {
     }
     // The switch that led here would keep the arrow keys to itself.
     if (isFirst && !isTyping(document.activeElement)) root.focus({ preventScroll: true });
-    this.reload(data.asked);
+    this.reload(data.document);
   }
 
   destroy() {
@@ -149,10 +149,10 @@ class FocusView {
   /** @param {Component<FocusData>} component */
   update(component) {
     this.component = component;
-    const { height, asked } = component.data;
+    const { height, document: requested } = component.data;
     this.root.style.setProperty("--height", height);
-    if (asked && asked !== this.asked) this.show(asked);
-    this.asked = asked;
+    if (requested && requested !== this.requested) this.show(requested);
+    this.requested = requested;
   }
 
   get data() {
@@ -179,7 +179,9 @@ class FocusView {
   /** Load more rows of the queue. Returns how many there were. */
   async loadRows() {
     const size = Math.min(this.rows.length + PAGE_SIZE, LONGEST_QUEUE);
-    const answer = await this.client.ask("lines", { wanted: { ...this.data.wanted, sort: "queue", number: 1, size } });
+    const answer = await this.client.query("queue", {
+      filters: { ...this.data.filters, sort: "queue", number: 1, size },
+    });
     this.gone = Boolean(answer.gone);
     if (this.gone) {
       this.rows = [];
@@ -189,7 +191,7 @@ class FocusView {
     const added = /** @type {QueueRow[]} */ (answer.rows ?? []).filter(({ id }) => !known.has(id));
     this.rows.push(...added);
     this.total = answer.total ?? 0;
-    this.isQueue = Boolean(answer.queue);
+    this.isQueue = Boolean(answer.queue_order);
     this.drawQueue();
     return added.length;
   }
@@ -211,7 +213,7 @@ class FocusView {
   async load(id) {
     let request = this.documents.get(id);
     if (!request) {
-      request = this.client.ask("document", { document: id }).then(({ document }) => document ?? null);
+      request = this.client.query("document", { document: id }).then(({ document }) => document ?? null);
       this.documents.set(id, request);
     }
     try {
@@ -237,7 +239,7 @@ class FocusView {
   }
 
   async loadProgress() {
-    this.progress = await this.client.ask("progress", {}).catch(() => null);
+    this.progress = await this.client.query("progress", {}).catch(() => null);
     this.drawKeys();
   }
 
@@ -250,7 +252,7 @@ class FocusView {
 
   /** @param {number} place */
   nextWaiting(place) {
-    return this.rows.slice(place + 1).find(({ status, skip }) => !isSettled(status) && !skip);
+    return this.rows.slice(place + 1).find(({ status, skipped }) => !isSettled(status) && !skipped);
   }
 
   get place() {
@@ -321,7 +323,7 @@ class FocusView {
    */
   setStatus(id, status) {
     const row = this.findRow(id);
-    if (row) Object.assign(row, { status, at: Date.now() / 1000 });
+    if (row) Object.assign(row, { status, changed_at: Date.now() / 1000 });
     if (this.document?.id === id) this.document.status = status;
     this.drawQueue();
   }
@@ -334,9 +336,9 @@ class FocusView {
     const { document } = this;
     if (!document) return;
     document.values[item] = value;
-    if (!document.own.includes(item)) document.own.push(item);
-    document.stale = document.stale.filter((each) => each !== item);
-    document.history += 1;
+    if (!document.edited.includes(item)) document.edited.push(item);
+    document.outdated = document.outdated.filter((each) => each !== item);
+    document.history_length += 1;
     if (document.status === "Pending") this.setStatus(document.id, "Draft");
     this.problem = "";
     this.drawForm();
@@ -372,14 +374,14 @@ class FocusView {
   submitDocument(document) {
     const row = this.findRow(document.id);
     const isNext = this.isQueue && row !== undefined && this.nextWaiting(-1) === row;
-    this.act("submit", { draw: isNext ? row.draw : null }).then((answer) => {
+    this.act("submit", { sampling: isNext ? row.sampling : null }).then((answer) => {
       if (answer) {
         this.notifyPage(() => this.component.setTriggerValue("settled", document.id));
         this.loadProgress();
       } else this.setStatus(document.id, "Draft");
     });
-    document.history += 1;
-    document.stale = [];
+    document.history_length += 1;
+    document.outdated = [];
     this.setStatus(document.id, "Submitted");
     this.showNext();
   }
@@ -407,24 +409,25 @@ class FocusView {
   }
 
   /** @param {ReviewDocument} document */
-  updateRow({ id, status, skip, reasons, fields }) {
+  updateRow({ id, status, skipped, reasons, fields }) {
     const row = this.findRow(id);
-    if (row) Object.assign(row, { status, skip });
-    else this.rows.unshift({ id, status, skip, reasons, opening: Object.values(fields)[0] ?? "", draw: null });
+    if (row) Object.assign(row, { status, skipped });
+    else
+      this.rows.unshift({ id, status, skipped, reasons, text_start: Object.values(fields)[0] ?? "", sampling: null });
   }
 
   toggleFlag() {
     if (!this.document) return;
-    this.document.flag = !this.document.flag;
-    this.act("flag", { value: this.document.flag || null });
+    this.document.flagged = !this.document.flagged;
+    this.act("flag", { value: this.document.flagged || null });
     this.drawForm();
   }
 
   skip() {
     if (!this.document) return;
     const row = this.findRow(this.document.id);
-    if (row) row.skip = true;
-    this.document.skip = true;
+    if (row) row.skipped = true;
+    this.document.skipped = true;
     this.act("skip", { value: true });
     this.showNext();
   }
@@ -625,7 +628,7 @@ class FocusView {
     }
     const { id, note, fields, evidence, hidden, error, reasons } = document;
     const disputed = disputedItems(Object.values(document.roles));
-    const badges = el("span", "row push badges", ...reasonBadges(reasons, this.findRow(id)?.draw));
+    const badges = el("span", "row push badges", ...reasonBadges(reasons, this.findRow(id)?.sampling));
     const blind = "Blind: the verdict is shown after you have decided every label.";
     const text = el("div", "text", ...documentNodes(fields, evidence, info.labels, disputed));
     this.middle.replaceChildren(
@@ -657,7 +660,12 @@ class FocusView {
     this.folds.replaceChildren(
       this.foldNode("transcript", "Transcript", "T", document.hidden ? "after you have decided" : ""),
       this.foldNode("guideline", "Guideline", "G", ""),
-      this.foldNode("history", "History", "H", document.history ? formatPlural(document.history, "event") : ""),
+      this.foldNode(
+        "history",
+        "History",
+        "H",
+        document.history_length ? formatPlural(document.history_length, "event") : "",
+      ),
     );
   }
 
@@ -693,12 +701,12 @@ class FocusView {
     const { document, info, data } = this;
     if (!document) return;
     if (name === "guideline") {
-      this.guideline ??= /** @type {Guideline} */ (await this.client.ask("guideline", {}));
+      this.guideline ??= /** @type {Guideline} */ (await this.client.query("guideline", {}));
       content.replaceChildren(guidelineNode(this.guideline, info.labels, [...info.labels.keys()][this.position]));
     } else if (name === "history") {
-      content.replaceChildren(historyNode((await this.client.ask("history", { document: document.id })).entries));
+      content.replaceChildren(historyNode((await this.client.query("history", { document: document.id })).entries));
     } else {
-      const { events } = await this.client.ask("transcript", { document: document.id });
+      const { events } = await this.client.query("transcript", { document: document.id });
       const { labels, roles, kind } = data;
       const none = document.hidden ? "Shown after you have decided." : "There is no debate about this document.";
       const transcript = events.length ? renderTranscript({ document, events, labels, roles, kind }) : null;
@@ -776,11 +784,11 @@ class FocusView {
   }
 
   /** @param {ReviewDocument} document */
-  actionButtons({ hidden, flag, status }) {
+  actionButtons({ hidden, flagged, status }) {
     const action = (/** @type {string} */ text, /** @type {string} */ key, /** @type {() => void} */ onClick) =>
       keyButton("ghost", text, key, this.press(onClick));
-    const flagButton = action(flag ? "Flagged" : "Flag", "F", () => this.toggleFlag());
-    flagButton.classList.toggle("active", flag);
+    const flagButton = action(flagged ? "Flagged" : "Flag", "F", () => this.toggleFlag());
+    flagButton.classList.toggle("active", flagged);
     return el(
       "div",
       "actions",
@@ -910,6 +918,6 @@ class FocusView {
 
 /** @param {Component<FocusData>} component */
 export default function (component) {
-  const { run, actor, wanted, settings } = component.data;
-  return mountView(component, [run, actor, wanted, settings.share], (root) => new FocusView(root, component));
+  const { run, actor, filters, settings } = component.data;
+  return mountView(component, [run, actor, filters, settings.share], (root) => new FocusView(root, component));
 }

@@ -15,7 +15,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @typedef {string} CellValue
  */
 /**
- * A row: cells by field, `_id`, the time `_read` at which it was read, and by label (`m_LABEL`) letters that mark cells:
+ * A row: cells by field, `_id`, the time `_read_at` at which it was read, and by label (`m_LABEL`) letters that mark cells:
  * g differs from gold, d disputed, e edited.
  * @typedef {Record<string, any>} RowData
  */
@@ -53,7 +53,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {CellValue[]} values What a click goes through.
  * @property {boolean} boxes Whether labels are shown as check boxes.
  * @property {boolean} all Whether squares of absent labels are shown, too.
- * @property {Record<string, string>} words Names of labels by id.
+ * @property {Record<string, string>} label_names Names of labels by id.
  * @property {string[]} names
  * @property {string[]} colours
  */
@@ -94,7 +94,7 @@ const editKey = (node, field) => `${node.id}/${field}`;
 export function getValue({ node, data, column }) {
   const field = column.getColId();
   const edit = edits.get(editKey(node, field));
-  if (edit && data._read < edit.read) return edit.value;
+  if (edit && data._read_at < edit.read) return edit.value;
   edits.delete(editKey(node, field));
   return data[field];
 }
@@ -103,7 +103,7 @@ export function getValue({ node, data, column }) {
 export function setValue({ api, node, data, column, newValue }) {
   const field = column.getColId();
   data[field] = newValue;
-  if (field === "_act") return true;
+  if (field === "_revision") return true;
   const edit = { value: newValue, read: Infinity };
   edits.set(editKey(node, field), edit);
   const { kind } = contextOf(api);
@@ -143,7 +143,7 @@ async function refreshRows(api) {
   while (touched.size) {
     const documents = [...touched].slice(0, REFRESHED_AT_ONCE);
     for (const id of documents) touched.delete(id);
-    const answer = await client.ask("cells", { documents }).catch(() => ({})); // the next run of the page has them, too
+    const answer = await client.query("cells", { documents }).catch(() => ({})); // the next run of the page has them, too
     for (const row of answer.cells ?? []) {
       const node = api.getRowNode(row._id);
       if (node) Object.assign(node.data, row);
@@ -163,7 +163,7 @@ function notifyLater(api, wait) {
   clearTimeout(notifyTimer);
   const notify = () => {
     revision += 1;
-    api.getDisplayedRowAtIndex(0)?.setDataValue("_act", String(revision));
+    api.getDisplayedRowAtIndex(0)?.setDataValue("_revision", String(revision));
   };
   notifyTimer = setTimeout(() => notifyWhenIdle(document.body, notify), wait);
 }
@@ -256,7 +256,7 @@ function focusNextRow(api, node, column) {
 export function collectState({ eventData }) {
   if (eventData.type === "cellFocused") noteFocus(eventData);
   const selected = eventData.api.getSelectedNodes().map(({ id }) => id);
-  return { told: revision, row: focusedRow, selected: selected.slice(0, MOST_SELECTED) };
+  return { revision, row: focusedRow, selected: selected.slice(0, MOST_SELECTED) };
 }
 
 /** @param {ReturnParams["eventData"]} event */
@@ -315,7 +315,7 @@ function showSaveState(state, text) {
  * @param {CellParams} params
  */
 export function drawDecision(node, { api, value, colDef }) {
-  const { words, boxes } = contextOf(api);
+  const { label_names: names, boxes } = contextOf(api);
   if (boxes && (value === "1" || value === "0")) {
     const { name, colour } = colDef.headerComponentParams;
     node.className = value === "1" ? "check-box checked" : "check-box";
@@ -327,7 +327,7 @@ export function drawDecision(node, { api, value, colDef }) {
   } else if (value === "?" || value === null || value === undefined) drawUnresolved(node);
   else {
     node.className = "word";
-    setText(node, words[value] ?? value);
+    setText(node, names[value] ?? value);
   }
 }
 
@@ -390,11 +390,11 @@ export function drawBadge(node, { value, data }) {
  * Draw the head of a column. `ink` is the colour of a role, `colour` that of a label.
  *
  * @param {HTMLElement} node
- * @param {{ name: string, colour?: string, ink?: string, told?: string }} params
+ * @param {{ name: string, colour?: string, ink?: string, title?: string }} params
  */
-export function drawHeader(node, { name, colour, ink, told }) {
+export function drawHeader(node, { name, colour, ink, title }) {
   node.className = "head";
-  node.title = told ?? name;
+  node.title = title ?? name;
   const text = el("span", "name", name);
   if (ink) text.style.color = ink;
   const square = el("span", "square present");
@@ -410,6 +410,21 @@ export function drawHeader(node, { name, colour, ink, told }) {
  */
 export function isMarked({ data, colDef }, letter) {
   return String(data?.[`m_${colDef.colId.slice(2)}`] ?? "").includes(letter);
+}
+
+/**
+ * Tell whether fewer quotes were found than there are: "2 of 3".
+ *
+ * @param {CellParams} params
+ */
+export function hasUnsupportedQuotes({ value }) {
+  const [found, all] = String(value ?? "").split(" of ");
+  return all !== undefined && found !== all;
+}
+
+/** @param {CellParams} params */
+export function isPending({ value }) {
+  return value === "Pending";
 }
 
 /** @param {CellParams} params */
@@ -456,7 +471,7 @@ export function fitColumns({ api }) {
   const width = document.querySelector(".ag-root")?.clientWidth ?? 0;
   const widths = api
     .getColumns()
-    .filter((column) => column.getColId() !== "_act")
+    .filter((column) => column.getColId() !== "_revision")
     .map((column) => (column.getColDef().flex ? column.getMinWidth() : column.getActualWidth()));
   const fits = widths.reduce((sum, each) => sum + each, SCROLLBAR) <= width;
   if (api.getColumn("_quotes").isVisible() !== fits) api.setColumnsVisible(["_quotes"], fits);

@@ -13,17 +13,17 @@ import { avatar, findRole } from "./roles.js";
 
 /** @typedef {RunInfo & { scale: { min: number, max: number } | null }} ReviewInfo */
 /** @typedef {"Pending" | "Draft" | "Submitted" | "Discarded"} ReviewStatus */
-/** @typedef {{ reason: string, word: string, tone: string }} Reason */
+/** @typedef {{ reason: string, text: string, tone: string }} Reason */
 /** @typedef {{ how: "queue" | "audit", probability: number, remaining: number }} SamplingRecord */
 /**
  * @typedef {object} QueueRow
  * @property {string} id
- * @property {string} opening The beginning of the text.
+ * @property {string} text_start The beginning of the text.
  * @property {ReviewStatus} status
- * @property {number} [at] When it was last changed, in Unix seconds.
+ * @property {number} [changed_at] When it was last changed, in Unix seconds.
  * @property {Reason[]} reasons
- * @property {boolean} skip
- * @property {SamplingRecord | null} draw How the document came into the queue.
+ * @property {boolean} skipped
+ * @property {SamplingRecord | null} sampling How the document came into the queue.
  */
 /**
  * A document with everything that bears on its decision.
@@ -34,16 +34,16 @@ import { avatar, findRole } from "./roles.js";
  * @property {Record<string, string>} fields
  * @property {ReviewStatus} status
  * @property {Values} values
- * @property {string[]} own Items that the reviewer has decided.
- * @property {string[]} stale Decided items whose definition has changed since.
+ * @property {string[]} edited Items that the reviewer has decided.
+ * @property {string[]} outdated Decided items whose definition has changed since.
  * @property {boolean} hidden Whether the verdict is hidden until the reviewer has decided.
  * @property {string} comment
  * @property {string[]} tags
- * @property {boolean} flag
- * @property {boolean} skip
- * @property {number} history The number of events.
+ * @property {boolean} flagged
+ * @property {boolean} skipped
+ * @property {number} history_length The number of events.
  * @property {Values} verdict
- * @property {Record<string, string>} unread Why items are unresolved.
+ * @property {Record<string, string>} unresolved Why items are unresolved.
  * @property {Record<string, Values>} roles
  * @property {(Evidence & { role: string })[]} evidence
  * @property {Values} gold
@@ -78,11 +78,11 @@ export function keyButton(className, text, key, onClick) {
 
 /**
  * @param {Reason[]} reasons
- * @param {SamplingRecord | null | undefined} draw
+ * @param {SamplingRecord | null | undefined} sampling
  */
-export function reasonBadges(reasons, draw) {
-  const badges = reasons.map(({ word, tone }) => el("span", `badge ${tone}`, word));
-  return draw?.how === "audit" ? [...badges, el("span", "badge", "random audit")] : badges;
+export function reasonBadges(reasons, sampling) {
+  const badges = reasons.map(({ text, tone }) => el("span", `badge ${tone}`, text));
+  return sampling?.how === "audit" ? [...badges, el("span", "badge", "random audit")] : badges;
 }
 
 /**
@@ -90,16 +90,20 @@ export function reasonBadges(reasons, draw) {
  * @param {boolean} selected
  * @param {() => void} onClick
  */
-export function queueRow({ id, opening, status, at, reasons, skip, draw }, selected, onClick) {
+export function queueRow(
+  { id, text_start: text, status, changed_at: changedAt, reasons, skipped, sampling },
+  selected,
+  onClick,
+) {
   const settled = isSettled(status);
-  const time = settled && at ? ` ${formatTime(new Date(1000 * at))}` : "";
-  const badges = reasonBadges(reasons, draw);
-  if (skip && !settled) badges.push(el("span", "badge", "skipped"));
+  const time = settled && changedAt ? ` ${formatTime(new Date(1000 * changedAt))}` : "";
+  const badges = reasonBadges(reasons, sampling);
+  if (skipped && !settled) badges.push(el("span", "badge", "skipped"));
   const node = button(
     "queue-row",
     onClick,
     el("span", "row", el("span", "id", id), el("span", "status", status + time)),
-    el("span", "excerpt", opening),
+    el("span", "excerpt", text),
     badges.length ? el("span", "badges", ...badges) : null,
   );
   node.classList.toggle("selected", selected);
@@ -339,11 +343,11 @@ function voteTile(className, text, title) {
  * @returns {Node[]}
  */
 function itemRemarks(item, document, labels) {
-  const { values, verdict, gold, own, stale, hidden } = document;
+  const { values, verdict, gold, edited, outdated, hidden } = document;
   const value = values[item];
   const remarks = [];
-  if (stale.includes(item)) remarks.push(el("span", "remark stale", "definition changed since"));
-  if (own.includes(item) && !isOpen(verdict[item]) && verdict[item] !== value) {
+  if (outdated.includes(item)) remarks.push(el("span", "remark stale", "definition changed since"));
+  if (edited.includes(item) && !isOpen(verdict[item]) && verdict[item] !== value) {
     remarks.push(el("span", "remark own", `changed from ${valueText(verdict[item], labels)}`));
   }
   if (isOpen(value) && !hidden) remarks.push(el("span", "remark unres", whyUnresolved(item, document)));
@@ -360,10 +364,10 @@ function itemRemarks(item, document, labels) {
  * @param {string} item
  * @param {ReviewDocument} document
  */
-function whyUnresolved(item, { unread, values }) {
-  const shared = new Set(Object.values(unread)).size === 1;
-  const first = Object.keys(unread).find((each) => isOpen(values[each]));
-  return (!shared || item === first ? unread[item] : "") || "unresolved: please decide";
+function whyUnresolved(item, { unresolved, values }) {
+  const shared = new Set(Object.values(unresolved)).size === 1;
+  const first = Object.keys(unresolved).find((each) => isOpen(values[each]));
+  return (!shared || item === first ? unresolved[item] : "") || "unresolved: please decide";
 }
 
 /**

@@ -63,14 +63,16 @@ def post(client, **message):
 
 
 def ask(client, what, **more):
-    return post(client, ask=what, **more)
+    return post(client, query=what, **more)
 
 
 _count = iter(range(1_000_000))
 
 
 def act(client, name, document="", **more):
-    return post(client, acts=[{"act": name, "document": document, "once": f"t:{next(_count)}", **more}])["answers"][0]
+    return post(client, actions=[{"action": name, "document": document, "id": f"t:{next(_count)}", **more}])["answers"][
+        0
+    ]
 
 
 def events(project):
@@ -85,7 +87,7 @@ def test_only_a_page_of_this_studio_may_ask(client, change):
         client.params = change
     else:
         client.headers.update(change)
-    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "ask": "progress"})
+    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "query": "progress"})
     assert answer.status_code in (403, 421)
 
 
@@ -95,12 +97,12 @@ def test_only_a_page_of_this_studio_may_ask(client, change):
         "no json",
         "[]",
         "{}",
-        json.dumps({"run": RUN, "actor": 3, "ask": "progress"}),
-        json.dumps({"run": RUN, "actor": "a", "ask": "secrets"}),
-        json.dumps({"run": RUN, "actor": "a", "ask": "lines", "wanted": {"colour": "red"}}),
-        json.dumps({"run": RUN, "actor": "a", "acts": [{"act": "set", "once": "x"}]}),
-        json.dumps({"run": RUN, "actor": "a", "acts": [{"act": "explode", "document": "d1", "once": "x"}]}),
-        json.dumps({"run": RUN, "actor": "a", "ask": "document", "document": "x" * 300_000}),
+        json.dumps({"run": RUN, "actor": 3, "query": "progress"}),
+        json.dumps({"run": RUN, "actor": "a", "query": "secrets"}),
+        json.dumps({"run": RUN, "actor": "a", "query": "queue", "filters": {"colour": "red"}}),
+        json.dumps({"run": RUN, "actor": "a", "actions": [{"action": "set", "id": "x"}]}),
+        json.dumps({"run": RUN, "actor": "a", "actions": [{"action": "explode", "document": "d1", "id": "x"}]}),
+        json.dumps({"run": RUN, "actor": "a", "query": "document", "document": "x" * 300_000}),
         "[" * 50_000,
     ],
 )
@@ -122,32 +124,32 @@ def test_an_edit_is_on_disk_when_it_is_answered(client, project):
 
 
 def test_an_act_that_is_told_again_is_done_once(client, project):
-    told = {"act": "set", "document": "d1", "item": "a", "value": True, "once": "life:1"}
-    assert post(client, acts=[told])["answers"][0]["saved"]
-    assert post(client, acts=[told])["answers"][0]["saved"]
+    told = {"action": "set", "document": "d1", "item": "a", "value": True, "id": "life:1"}
+    assert post(client, actions=[told])["answers"][0]["saved"]
+    assert post(client, actions=[told])["answers"][0]["saved"]
     assert len(project.store.events.all(kinds=["review"])) == 1
-    back = {"act": "undo", "once": "life:2"}
-    first, second = post(client, acts=[back])["answers"][0], post(client, acts=[back])["answers"][0]
+    back = {"action": "undo", "id": "life:2"}
+    first, second = post(client, actions=[back])["answers"][0], post(client, actions=[back])["answers"][0]
     assert first["touched"] == second["touched"] == ["d1"]
     assert len(project.store.events.all(kinds=["undo"])) == 1
 
 
 def test_fifty_acts_in_one_breath_are_fifty_events_in_order(client, project):
     told = [
-        {"act": "set", "document": f"d{n % 4}", "item": "a", "value": n % 2 == 0, "once": f"b:{n}"} for n in range(50)
+        {"action": "set", "document": f"d{n % 4}", "item": "a", "value": n % 2 == 0, "id": f"b:{n}"} for n in range(50)
     ]
-    post(client, acts=told)
+    post(client, actions=told)
     found = project.store.events.all(kinds=["review"])[::-1]
     assert [(event.document_id, event.after) for event in found] == [(t["document"], t["value"]) for t in told]
 
 
 def test_an_act_that_cannot_be_done_says_why_and_hinders_no_other(client, project):
     told = [
-        {"act": "submit", "document": "d4", "once": "c:1"},
-        {"act": "set", "document": "d4", "item": "a", "value": 7, "once": "c:2"},
-        {"act": "flag", "document": "d4", "value": True, "once": "c:3"},
+        {"action": "submit", "document": "d4", "id": "c:1"},
+        {"action": "set", "document": "d4", "item": "a", "value": 7, "id": "c:2"},
+        {"action": "flag", "document": "d4", "value": True, "id": "c:3"},
     ]
-    refused, wrong, done = post(client, acts=told)["answers"]
+    refused, wrong, done = post(client, actions=told)["answers"]
     assert "d4 has no value yet for Alpha" in refused["problem"]
     assert "cannot have the value" in wrong["problem"]
     assert done["touched"] == ["d4"]
@@ -156,7 +158,7 @@ def test_an_act_that_cannot_be_done_says_why_and_hinders_no_other(client, projec
 
 def test_a_submission_keeps_how_the_document_came(client, project):
     draw = {"how": "audit", "probability": 0.025, "remaining": 8, "document_id": "d0"}
-    act(client, "submit", "d0", draw=draw, seconds=12)
+    act(client, "submit", "d0", sampling=draw, seconds=12)
     act(client, "submit", "d1")
     rows = project.store.reviews._connection.rows(
         "SELECT document_id, how, probability, remaining, seconds FROM selections ORDER BY document_id"
@@ -166,7 +168,7 @@ def test_a_submission_keeps_how_the_document_came(client, project):
         body = {
             "run": RUN,
             "actor": "a",
-            "acts": [{"act": "submit", "document": "d2", "once": "x", "draw": draw | wrong}],
+            "actions": [{"action": "submit", "document": "d2", "id": "x", "sampling": draw | wrong}],
         }
         assert client.post(review.REVIEW, json=body).status_code == 400
 
@@ -178,7 +180,7 @@ def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, p
     assert (hidden["verdict"], hidden["roles"], hidden["evidence"], hidden["gold"]) == ({}, {}, [], {})
     assert hidden["values"] == {"a": None, "b": None}
     assert ask(client, "transcript", document="d1") == {"events": []}
-    assert all(row["reasons"] == [] for row in ask(client, "lines", wanted={"sort": "queue"})["rows"])
+    assert all(row["reasons"] == [] for row in ask(client, "queue", filters={"sort": "queue"})["rows"])
     act(client, "set", "d1", item="a", value=True)
     assert "Not decided yet: Beta" in act(client, "reveal", "d1")["problem"]
     act(client, "set", "d1", item="b", value=False)
@@ -198,12 +200,12 @@ def test_notes_tags_and_skips(client, project):
     assert "more than" in act(client, "note", "d1", value="x" * 5000)["problem"]
     shown = ask(client, "document", document="d1")["document"]
     assert (shown["comment"], shown["tags"]) == ("a fee is no price", ["edge case", "subjective"])
-    first = ask(client, "lines", wanted={"sort": "queue"})["rows"][0]["id"]
+    first = ask(client, "queue", filters={"sort": "queue"})["rows"][0]["id"]
     act(client, "skip", first, value=True)
-    last = ask(client, "lines", wanted={"sort": "queue"})["rows"][-1]
-    assert (last["id"], last["skip"]) == (first, True)
+    last = ask(client, "queue", filters={"sort": "queue"})["rows"][-1]
+    assert (last["id"], last["skipped"]) == (first, True)
     act(client, "undo")
-    assert ask(client, "lines", wanted={"sort": "queue"})["rows"][0]["id"] == first
+    assert ask(client, "queue", filters={"sort": "queue"})["rows"][0]["id"] == first
 
 
 def test_everyone_has_a_queue_and_decisions_of_their_own(client):
@@ -211,16 +213,16 @@ def test_everyone_has_a_queue_and_decisions_of_their_own(client):
     act(client, "submit", "d1")
     mine = ask(client, "document", document="d1")["document"]
     assert (mine["status"], mine["values"]["a"]) == ("Submitted", True)
-    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "ask": "document", "document": "d1"})
+    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "query": "document", "document": "d1"})
     theirs = answer.json()["document"]
     assert (theirs["status"], theirs["values"]["a"]) == ("Pending", False)
     wanted = {"sort": "queue", "by_others": True}
-    again = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "ask": "lines", "wanted": wanted}).json()
+    again = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "query": "queue", "filters": wanted}).json()
     assert [row["id"] for row in again["rows"]] == ["d1"]
 
 
 def test_a_run_that_is_not_open_is_said_to_be_gone(client):
-    answer = client.post(review.REVIEW, json={"run": "r9@x", "actor": "ann", "ask": "progress"})
+    answer = client.post(review.REVIEW, json={"run": "r9@x", "actor": "ann", "query": "progress"})
     assert answer.json() == {"gone": True}
 
 

@@ -197,7 +197,7 @@ def test_a_document_that_another_screen_asked_for(screen, project):
     (drawn,) = [
         json.loads(one.proto.json) for one in components(app) if one.proto.component_name == "moot_review_focus"
     ]
-    assert drawn["asked"] == "d2"
+    assert drawn["document"] == "d2"
     app = screen("review", review_requested_document="d2", review_view="Grid")
     assert app.text_input(key="review-search").value == "d2"
     assert "d2" in texts(app)

@@ -127,7 +127,7 @@ def main() -> None:
         queue.viewpoint(session, run)
         print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
         review.submit(session, run_id, [f"d{n:06}" for n in range(0, asked.documents, 50)], actor="another")
-        timed("Focus: the queue", lambda: focus.lines(session, run, QueueFilter(sort="queue"), actor=ACTOR))
+        timed("Focus: the queue", lambda: focus.queue_rows(session, run, QueueFilter(sort="queue"), actor=ACTOR))
         timed("Focus: a document", lambda: focus.document(session, run, "d000100", actor=ACTOR))
         timed("Focus: progress", lambda: focus.progress(session, run, actor=ACTOR))
         timed("Grid: opening", lambda: queue.review_page(session, run, QueueFilter(), actor=ACTOR))

@@ -11,7 +11,10 @@ let client;
 beforeEach(() => {
   requests = [];
   states = [];
-  respond = ({ acts }) => ({ answers: acts.map(({ document }) => ({ saved: "14:05", touched: [document] })), read: 7 });
+  respond = ({ actions }) => ({
+    answers: actions.map(({ document }) => ({ saved: "14:05", touched: [document] })),
+    read: 7,
+  });
   globalThis.fetch = async (address, { body }) => {
     const message = JSON.parse(body);
     requests.push({ address, ...message });
@@ -23,13 +26,13 @@ beforeEach(() => {
   client = new ReviewClient("/moot/review", { run: "r1", actor: "me" }, (state, text) => states.push([state, text]));
 });
 
-const sent = () => requests.map(({ acts }) => acts.map(({ document }) => document));
+const sent = () => requests.map(({ actions }) => actions.map(({ document }) => document));
 
 test("actions are sent in order, and those that wait in one request", async () => {
   await Promise.all(["d1", "d2", "d3"].map((document) => client.act("submit", { document })));
   assert.deepEqual(sent(), [["d1"], ["d2", "d3"]]);
   assert.deepEqual([requests[0].run, requests[0].actor], ["r1", "me"]);
-  const ids = requests.flatMap(({ acts }) => acts.map(({ once }) => once));
+  const ids = requests.flatMap(({ actions }) => actions.map(({ id }) => id));
   assert.equal(new Set(ids).size, 3);
 });
 
@@ -58,14 +61,14 @@ test("an action without an answer is sent again under the same id", async () => 
   }
   assert.equal((await done).saved, "14:05");
   mock.timers.reset();
-  assert.equal(new Set(requests.map(({ acts }) => acts[0].once)).size, 1);
+  assert.equal(new Set(requests.map(({ actions }) => actions[0].id)).size, 1);
   assert.equal(requests.length, 3);
   assert.ok(states.some(([state]) => state === "lost"));
 });
 
 test("a refused action resolves to null, and the others go on", async () => {
-  respond = ({ acts }) => ({
-    answers: acts.map(({ document }) =>
+  respond = ({ actions }) => ({
+    answers: actions.map(({ document }) =>
       document === "d1" ? { problem: "No such label.", remedy: "Reload." } : { saved: "14:05", touched: [] },
     ),
     read: 1,
@@ -94,6 +97,6 @@ test("a page that goes sends what has no answer once more", async () => {
 
 test("data are asked for", async () => {
   respond = () => ({ document: { id: "d1" } });
-  assert.deepEqual(await client.ask("document", { document: "d1" }), { document: { id: "d1" } });
-  assert.equal(requests[0].ask, "document");
+  assert.deepEqual(await client.query("document", { document: "d1" }), { document: { id: "d1" } });
+  assert.equal(requests[0].query, "document");
 });

@@ -37,9 +37,9 @@ def focus(
     reloads only if run, reviewer, filters, settings or ``asked`` change. It saves decisions through its own route and
     calls ``on_settled`` afterwards. ``height`` is a CSS length.
     """
-    told: dict[str, Any] = asdict(wanted)
+    filters: dict[str, Any] = asdict(wanted)
     for own in ("sort", "number", "size"):
-        del told[own]
+        del filters[own]
     scale = None if codebook.scale is None else {"min": codebook.scale.min, "max": codebook.scale.max}
     result = _FOCUS(
         key=key,
@@ -50,10 +50,10 @@ def focus(
             "roles": role_data(roles),
             "kind": codebook.kind,
             "scale": scale,
-            "wanted": told,
+            "filters": filters,
             "settings": asdict(settings),
             "tags": list(ERROR_TAGS),
-            "asked": asked,
+            "document": asked,
             "height": height,
             "ticket": context.access().ticket,
         },

@@ -323,11 +323,11 @@ def grid(
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
 
-    teller = {"address": f"{REVIEW}?ticket={context.access().ticket}", "head": {"run": run, "actor": actor}}
+    client = {"address": f"{REVIEW}?ticket={context.access().ticket}", "head": {"run": run, "actor": actor}}
     frame = pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows])
     result = AgGrid(
         frame,
-        gridOptions=disarmed(options_of(codebook, roles, focus, teller, JsCode)),
+        gridOptions=disarmed(options_of(codebook, roles, focus, client, JsCode)),
         height=min(height, head(codebook) + LINE * max(len(rows), 2) + 3),
         data_return_mode="CUSTOM",
         custom_jscode_for_grid_return=JsCode("moot.callback('collectState')"),

@@ -57,12 +57,12 @@ def options_of(
     codebook: Codebook,
     roles: Mapping[str, str],
     focus: str | None,
-    teller: Mapping[str, Any],
+    client: Mapping[str, Any],
     js: Any,
 ) -> dict[str, Any]:
     """Return the grid's options.
 
-    ``teller`` has the address and the common fields of the requests that save edits. ``js`` marks a string as code.
+    ``client`` has the address and the common fields of the requests that save edits. ``js`` marks a string as code.
     """
     shade = palette.colours()
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
@@ -98,7 +98,7 @@ def options_of(
                     "headerComponentParams": {
                         "name": label.name if label else "Label",
                         "colour": shade[f"l{label.colour}"] if label else "",
-                        "told": label.name if label else "Label",
+                        "title": label.name if label else "Label",
                     },
                     "cellClass": "centre label line" if place == 0 else "centre label",
                     "headerClass": f"centre line{upright}" if place == 0 else f"centre{upright}",
@@ -128,14 +128,13 @@ def options_of(
             "headerClass": "line",
             "children": [
                 {"field": "_quotes", "headerName": "quotes", "width": 70, "cellClass": "line", "headerClass": "line",
-                 "cellClassRules": {"few": js("function(p){const [a,b]=String(p.value||'').split(' of ');"
-                                              "return Boolean(b)&&a!==b}")}},
+                 "cellClassRules": {"wrong": js("moot.callback('hasUnsupportedQuotes')")}},
                 {"field": "_reason", "headerName": "reason", "width": 120, "cellRenderer": "badge",
                  "tooltipField": "_why"},
                 {"field": "_status", "headerName": "status", "width": 82, "pinned": "right",
-                 "cellClassRules": {"quiet": js("function(p){return p.value==='Pending'}")}},
-                {"field": "_act", "colId": "_act", "hide": True, "valueGetter": js("moot.callback('getValue')"),
-                 "valueSetter": js("moot.callback('setValue')")},
+                 "cellClassRules": {"muted": js("moot.callback('isPending')")}},
+                {"field": "_revision", "colId": "_revision", "hide": True,
+                 "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')")},
             ],
         },
     ]  # fmt: skip
@@ -167,12 +166,12 @@ def options_of(
         "context": {
             "focus": focus,
             "kind": codebook.kind,
-            **teller,
+            **client,
             "fields": [field for field, _ in labels],
             "values": _values(codebook),
             "boxes": codebook.kind == "multilabel",
             "all": len(codebook.labels) <= SQUARES,
-            "words": {label.id: label.name for label in codebook.labels},
+            "label_names": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
         },

@@ -29,14 +29,14 @@ TONES: Mapping[str, str] = {
 """Tint of each reason's badge; grey by default."""
 
 
-def lines(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str) -> Json:
-    """Return part of the queue: ``rows`` from ``wanted.number`` on, and the total."""
-    found = queue.list_queue(session, run, wanted, actor=actor)
+def queue_rows(session: ProjectSession, run: RunRow, filters: QueueFilter, *, actor: str) -> Json:
+    """Return part of the queue: ``rows`` from ``filters.number`` on, and the total."""
+    found = queue.list_queue(session, run, filters, actor=actor)
     blind = queue.review_settings(session).blind
     return {
-        "rows": [_line(line, found.draws.get(line.document_id), blind) for line in found.lines],
+        "rows": [_row(line, found.draws.get(line.document_id), blind) for line in found.lines],
         "total": found.total,
-        "queue": bool(found.draws) or (wanted.sort == "queue" and not wanted.narrowed),
+        "queue_order": bool(found.draws) or (filters.sort == "queue" and not filters.narrowed),
     }
 
 
@@ -56,30 +56,30 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     own = record.reviews
     marks = session.store.reviews.marks(document_id)
     text = session.document(run.run_id, document_id)
-    told: Json = {
+    shown: Json = {
         "id": document_id,
         "note": text.note if text else "",
         "fields": dict(record.document.fields),
         "status": record.review_status,
         "values": {item: own[item].value if item in own else None for item in codebook.items},
-        "own": sorted(own),
-        "stale": sorted(item for item, one in own.items() if (item, one.codebook_version) in set(view.outdated)),
+        "edited": sorted(own),
+        "outdated": sorted(item for item, one in own.items() if (item, one.codebook_version) in set(view.outdated)),
         "hidden": quiet,
         "revealed": not quiet and session.store.reviews.seen(document_id, actor, run.run_id),
         "comment": marks.get("note") or "",
         "tags": marks.get("tags") or [],
-        "flag": bool(marks.get("flag")),
-        "skip": bool(marks.get("skip")),
-        "history": len(session.store.reviews.history(document_id)),
+        "flagged": bool(marks.get("flag")),
+        "skipped": bool(marks.get("skip")),
+        "history_length": len(session.store.reviews.history(document_id)),
         "ended": "hidden" if quiet else record.status or "open",
-        "verdict": {}, "unread": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
+        "verdict": {}, "unresolved": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
     }  # fmt: skip
     if quiet:
-        return told
-    return told | {
+        return shown
+    return shown | {
         "values": {item: record.value(item) for item in codebook.items},
         "verdict": dict(record.values),
-        "unread": dict(record.unread),
+        "unresolved": dict(record.unread),
         "roles": {role: dict(said) for role, said in record.roles.items()},
         "evidence": [{**asdict(quote), "role": role} for role, quote in review.quotes_by_role(record)],
         "gold": majority_reference(record.document.gold, codebook.items),
@@ -128,16 +128,16 @@ def hidden(session: ProjectSession, run: RunRow, found: DocumentRecord, actor: s
     return not session.store.reviews.seen(found.document.id, actor, run.run_id)
 
 
-def _line(line: Line, draw: SamplingRecord | None, blind: bool) -> Json:
+def _row(line: Line, sampling: SamplingRecord | None, blind: bool) -> Json:
     quiet = blind and line.standing not in RESOLVED
     return {
         "id": line.document_id,
-        "opening": " ".join(line.opening.split()),
+        "text_start": " ".join(line.opening.split()),
         "status": line.standing,
-        "at": line.touched,
+        "changed_at": line.touched,
         "reasons": [] if quiet else _badges(line),
-        "skip": line.skipped,
-        "draw": None if draw is None else asdict(draw),
+        "skipped": line.skipped,
+        "sampling": None if sampling is None else asdict(sampling),
     }
 
 
@@ -145,7 +145,7 @@ def _badges(line: Line) -> list[Json]:
     return [
         {
             "reason": reason,
-            "word": f"classifier {line.certainty:.2f}"
+            "text": f"classifier {line.certainty:.2f}"
             if reason == "classifier" and line.certainty is not None
             else word,
             "tone": TONES.get(reason, ""),
