@@ -113,6 +113,6 @@ def test_every_change_has_its_outcome_and_a_prompt_is_refused_at_its_line_and_st
     for _ in range(len("{{ nobody }}")):
         page.keyboard.press("Backspace")
     page.keyboard.type("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}")
-    page.get_by_text("took longer than a prompt may take").first.wait_for()
+    page.get_by_text("exceeded the time or memory limit").first.wait_for()
     page.get_by_role("button", name="Reset to shipped").click()
     page.get_by_text("v1 shipped", exact=True).first.wait_for()

@@ -145,7 +145,7 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
     # the figures against the reviewed labels are another truth's
     visit(page, "Evaluate")
     page.get_by_text("Reviewed 1", exact=True).click()
-    page.get_by_text("rows are the review", exact=False).first.wait_for()
+    page.get_by_text("rows: review", exact=False).first.wait_for()
     expect(page.get_by_text("0 of 1", exact=False).first).to_be_visible()  # not all labels right: one was corrected
 
     # and the result is taken away
