@@ -37,7 +37,7 @@ def other() -> None:
         marked_text(
             debate.text.fields,
             CODEBOOK,
-            [row for turn in replay.turns for row in turn.evidence],
+            [row for turn in replay.turns for row in turn.reply.evidence],
             disputed=[CODEBOOK.labels[1].id],
             key="marked",
         )
