@@ -94,7 +94,7 @@ def routes(find: FindRun, access: Access) -> list[BaseRoute]:
 class _Watch:
     run: str
     focus: str | None
-    life: str
+    instance: str
     cursors: dict[int, Cursor] = field(default_factory=dict)
 
 
@@ -115,7 +115,7 @@ class _Connection:
         self._watch: _Watch | None = None
         self._search: _Search | None = None
         self._run = ""
-        self._board: LiveRunState | None = None
+        self._live_run: LiveRunState | None = None
         self._view = ClientCursor()
 
     async def serve(self) -> None:
@@ -148,7 +148,9 @@ class _Connection:
                 focus = message.get("focus")
                 if not (focus is None or isinstance(focus, str)):
                     raise ValueError("focus")
-                self._watch = _Watch(run, focus, str(message.get("board", "")), _cursors(message.get("cursors"), focus))
+                self._watch = _Watch(
+                    run, focus, str(message.get("instance", "")), _cursors(message.get("cursors"), focus)
+                )
             case {"type": "finished"}:
                 self._search = _Search(
                     str(message.get("query", ""))[:200],
@@ -167,23 +169,25 @@ class _Connection:
             beat += 1
             if self._run and beat % LOOK_AGAIN == 0:
                 await self._look_again()
-            board = self._board
-            if board is not None:
-                events = board.changes(self._view, tiles=beat % 2 == 0)
+            live_run = self._live_run
+            if live_run is not None:
+                events = live_run.changes(self._view, tiles=beat % 2 == 0)
                 if events:
                     await self._send("batch", events=events)
-            moving = board is not None and board.status is not None and board.status.state in ("running", "queued")
+            moving = (
+                live_run is not None and live_run.status is not None and live_run.status.state in ("running", "queued")
+            )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._asked.wait(), TICK if moving else IDLE)
 
     async def _look_again(self) -> None:
         """Replace the live state of a project that was closed and opened again."""
         session, run_id = self._find(self._run)
-        board = await run_in_threadpool(session.live_run, run_id) if session else None
-        if board is not None and board is not self._board:
-            self._board = board
+        live_run = await run_in_threadpool(session.live_run, run_id) if session else None
+        if live_run is not None and live_run is not self._live_run:
+            self._live_run = live_run
             self._view.cursors.clear()
-            await self._send("snapshot", board=board.token, run=self._run, events=board.snapshot(self._view))
+            await self._send("snapshot", instance=live_run.token, run=self._run, events=live_run.snapshot(self._view))
 
     async def _answer(self) -> None:
         if watch := self._watch:
@@ -212,24 +216,24 @@ class _Connection:
 
     async def _start(self, watch: _Watch) -> None:
         session, run_id = self._find(watch.run)
-        board = await run_in_threadpool(session.live_run, run_id) if session else None
-        self._run, self._board = watch.run, board
-        if session is None or board is None:
+        live_run = await run_in_threadpool(session.live_run, run_id) if session else None
+        self._run, self._live_run = watch.run, live_run
+        if session is None or live_run is None:
             await self._send("gone", run=watch.run)
             return
         document = None
         if watch.focus is not None:
             document = await run_in_threadpool(session.document, run_id, watch.focus)
-        self._view = ClientCursor(watch.focus, watch.cursors if watch.life == board.token else {})
-        events = board.snapshot(self._view)
-        if watch.focus is not None and not board.holds(watch.focus):
+        self._view = ClientCursor(watch.focus, watch.cursors if watch.instance == live_run.token else {})
+        events = live_run.snapshot(self._view)
+        if watch.focus is not None and not live_run.holds(watch.focus):
             replay = await run_in_threadpool(session.replay, run_id, watch.focus)
             if replay is not None:
                 document = replay.document
                 events += debate_events(replay)
         await self._send(
             "snapshot",
-            board=board.token,
+            instance=live_run.token,
             run=watch.run,
             focus=watch.focus,
             document=None if document is None else _document(document),

@@ -49,7 +49,7 @@
  * @property {Values} values
  * @property {string} text_start The beginning of the text.
  */
-/** @typedef {{ type: "snapshot", board: string, document?: DocumentData | null, events: LiveEvent[] }} Snapshot */
+/** @typedef {{ type: "snapshot", instance: string, document?: DocumentData | null, events: LiveEvent[] }} Snapshot */
 /** @typedef {{ type: "batch", events: LiveEvent[] }} Batch */
 /** @typedef {FinishedQuery & { type: "finished", total: number, rows: FinishedRow[] }} FinishedPage */
 /** @typedef {{ type: "gone" }} Gone */
@@ -82,7 +82,7 @@ export class LiveClient {
     /** The debate that is followed in full. @type {string | null} */
     this.document = null;
     /** What the studio calls this state of the run. Cursors of another one are not valid. */
-    this.board = "";
+    this.instance = "";
     /** How much is known of each turn: the attempt and the characters. @type {Map<number, [number, number]>} */
     this.cursors = new Map();
     /** @type {LiveMessage[]} */
@@ -152,7 +152,7 @@ export class LiveClient {
 
   watch() {
     const cursors = Object.fromEntries([...this.cursors].map(([turn, cursor]) => [`${this.document}/${turn}`, cursor]));
-    this.send({ type: "watch", run: this.run, focus: this.document, board: this.board, cursors });
+    this.send({ type: "watch", run: this.run, focus: this.document, instance: this.instance, cursors });
   }
 
   /** @param {object} message */
@@ -167,9 +167,9 @@ export class LiveClient {
    */
   read() {
     return this.inbox.splice(0).map((message) => {
-      if (message.type === "snapshot" && message.board !== this.board) {
+      if (message.type === "snapshot" && message.instance !== this.instance) {
         this.cursors.clear();
-        this.board = message.board;
+        this.instance = message.instance;
       }
       if (!("events" in message)) return message;
       return { ...message, events: message.events.filter((event) => event.kind !== "turn" || this.advance(event)) };

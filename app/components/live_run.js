@@ -21,7 +21,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 /** @import { DocumentData, RunInfo, TurnEvent } from "./debate.js" */
 /** @import { Kind, LabelData } from "./labels.js" */
 /** @import { ConnectionState, FinishedPage, FinishedQuery, LiveEvent, LiveMessage, RunStatusEvent, Snapshot } from "./live_client.js" */
-/** @import { DiagramForm } from "./protocol_diagram.js" */
+/** @import { Layout } from "./protocol_diagram.js" */
 /** @import { RoleData } from "./roles.js" */
 /** @import { Component } from "./streamlit_bridge.js" */
 
@@ -34,8 +34,8 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string} state The state of the run as the page shows it.
  * @property {number | null} budget
  * @property {number} slots The number of tiles.
- * @property {boolean} told Whether the page says why the run does not move.
- * @property {DiagramForm} form
+ * @property {boolean} explained Whether the page says why the run does not move.
+ * @property {Layout} layout
  * @property {string} ticket
  */
 /** @typedef {"live" | "finished"} Mode */
@@ -206,7 +206,7 @@ class LiveRunView {
   debatePanel() {
     const { roles } = this.run;
     const order = el("div", "role-order");
-    if (this.data.form === "chain" && roles.size <= CHAIN_AVATARS) {
+    if (this.data.layout === "chain" && roles.size <= CHAIN_AVATARS) {
       const avatars = [...roles.values()].map((role) => avatar(role, { small: true }));
       order.append(...avatars.flatMap((node, index) => (index ? [icon("chevron"), node] : [node])));
     }
@@ -655,7 +655,7 @@ class LiveRunView {
     if (this.documentChanged) this.drawDocument(debate);
     this.labelTable.replaceChildren(labelTable(debate, run, this.hiddenRoles));
     const turns = debate?.orderedTurns.filter(({ role }) => role && !this.hiddenRoles.has(role)) ?? [];
-    const rows = turns.length ? protocolDiagram(data.form, turns, run) : [];
+    const rows = turns.length ? protocolDiagram(data.layout, turns, run) : [];
     diagram.classList.toggle("hidden", !rows.length);
     diagram.replaceChildren(...rows);
   }

@@ -10,7 +10,7 @@ import { avatar, findRole } from "./roles.js";
 
 /**
  * How a protocol is drawn: one role after another, a round table, a court, or several panels.
- * @typedef {"chain" | "round" | "court" | "panels"} DiagramForm
+ * @typedef {"chain" | "round" | "court" | "panels"} Layout
  */
 /** @typedef {{ text: string, tone: string }} Agreement */
 
@@ -19,15 +19,15 @@ const MOST_SWATCHES = 8;
 /**
  * Create the rows of the diagram.
  *
- * @param {DiagramForm} form
+ * @param {Layout} layout
  * @param {TurnEvent[]} turns
  * @param {RunInfo} run
  * @returns {Node[]}
  */
-export function protocolDiagram(form, turns, run) {
-  if (form === "round") return roundRows(turns, run);
-  if (form === "court") return courtRows(turns, run);
-  if (form === "panels") return panelRows(turns, run);
+export function protocolDiagram(layout, turns, run) {
+  if (layout === "round") return roundRows(turns, run);
+  if (layout === "court") return courtRows(turns, run);
+  if (layout === "panels") return panelRows(turns, run);
   return chainRows(turns, run);
 }
 

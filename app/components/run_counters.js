@@ -10,7 +10,7 @@ import { formatCount, formatDuration, formatMoney, formatPlural, formatRate, for
 /** @typedef {{ tone: "ok" | "warn" | "bad", icon: IconName, title: string, text: string }} Notice */
 /**
  * What the page says about the run.
- * @typedef {{ state: string, budget: number | null, told: boolean }} RunSettings
+ * @typedef {{ state: string, budget: number | null, explained: boolean }} RunSettings
  */
 
 const WINDOW_MS = 60_000;
@@ -175,7 +175,7 @@ export class RunCounters {
  */
 export function describeState(status, settings) {
   const { state, message, verdicts, unresolved, failed } = status;
-  if (settings.told && state === settings.state) return null;
+  if (settings.explained && state === settings.state) return null;
   const reason = status.stop_code === "user" ? "" : message;
   switch (state) {
     case "done": {

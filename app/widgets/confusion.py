@@ -10,8 +10,8 @@ from app.widgets.live_run import role_data
 from core.codebook import Codebook
 from core.stats.counts import Counts
 
-_CONFUSION = component("confusion_matrix")
-_CASES = component("document_list")
+_CONFUSION_MATRIX = component("confusion_matrix")
+_DOCUMENT_LIST = component("document_list")
 
 WORDS = {
     "tp": ("present", "present"),
@@ -26,13 +26,13 @@ def _ignore() -> None:
     """Do nothing. Components report a trigger only if they have a callback for it."""
 
 
-def confusion(
+def confusion_matrices(
     counts: Mapping[str, Counts],
     codebook: Codebook,
     *,
     reference: str = "gold",
-    said: str = "verdict",
-    picked: tuple[str, str] | None = None,
+    annotator: str = "verdict",
+    selected: tuple[str, str] | None = None,
     key: str = "confusion",
     on_cell: Callable[[], None] = _ignore,
 ) -> tuple[str, str] | None:
@@ -56,13 +56,13 @@ def confusion(
                 "tn": own.tn,
             }
         )
-    result = _CONFUSION(
+    result = _CONFUSION_MATRIX(
         key=key,
         data={
             "labels": labels,
             "reference": reference,
-            "annotator": said,
-            "selected": list(picked) if picked else None,
+            "annotator": annotator,
+            "selected": list(selected) if selected else None,
         },
         on_cell_change=on_cell,
     )
@@ -70,32 +70,32 @@ def confusion(
     return (str(cell[0]), str(cell[1])) if cell else None
 
 
-def cases(
+def document_list(
     rows: Sequence[Mapping[str, Any]],
     *,
-    head: str,
-    told: str,
-    by: str = "",
+    title: str,
+    note: str,
+    role_heading: str = "",
     roles: Iterable[str] | Mapping[str, str] = (),
-    picked: str | None = None,
-    key: str = "cases",
+    selected: str | None = None,
+    key: str = "documents",
     on_document: Callable[[], None] = _ignore,
 ) -> str | None:
     """Draw a list of documents and return the id of the clicked document.
 
-    Each row is ``{id, excerpt, role, corrected, regressed}``. ``role`` is shown under the heading ``by``. ``corrected``
-    and ``regressed`` are label names. Only ``id`` and ``excerpt`` are required. Returns None except in the rerun after
-    a click.
+    Each row is ``{id, excerpt, role, corrected, regressed}``. ``role`` is shown under the heading ``role_heading``.
+    ``corrected`` and ``regressed`` are label names. Only ``id`` and ``excerpt`` are required. Returns None except in
+    the rerun after a click.
     """
-    result = _CASES(
+    result = _DOCUMENT_LIST(
         key=key,
         data={
             "rows": [dict(row) for row in rows],
-            "title": head,
-            "note": told,
-            "role_heading": by,
+            "title": title,
+            "note": note,
+            "role_heading": role_heading,
             "roles": role_data(roles),
-            "selected": picked,
+            "selected": selected,
         },
         on_document_change=on_document,
     )

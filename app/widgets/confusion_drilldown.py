@@ -34,18 +34,20 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
         if codebook.kind == "choice":
             _choice_matrix(found, reference)
         else:
-            confusion.confusion(
+            confusion.confusion_matrices(
                 found.scores.counts,
                 codebook,
                 reference=reference,
-                picked=state.evaluate.cell,
+                selected=state.evaluate.cell,
                 key="evaluate-cells",
                 on_cell=_cell_clicked,
             )
         left, right = st.columns([1, 1.15], gap="medium") if debate.flip_table is not None else (None, st.container())
         if left is not None and debate.flip_table is not None:
             with left:
-                debate_flow.changes(debate.flip_table, codebook, debate.titles, noun(found.run), key="evaluate-changes")
+                debate_flow.correction_table(
+                    debate.flip_table, codebook, debate.titles, noun(found.run), key="evaluate-changes"
+                )
         with right:
             _cases(session, found, debate)
     shown = state.evaluate.document
@@ -123,13 +125,13 @@ def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffec
     rows = scores.cell_documents(
         session, found.run, *cell, reference=found.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )
-    confusion.cases(
+    confusion.document_list(
         [{"id": row.document_id, "excerpt": confusion.excerpt(row.text), "role": row.error_by} for row in rows],
-        head=head,
-        told=f"{format_count(total, 'document')} where {says} {said_true} and the verdict says {said}",
-        by="error introduced by" if any(row.error_by for row in rows) else "",
+        title=head,
+        note=f"{format_count(total, 'document')} where {says} {said_true} and the verdict says {said}",
+        role_heading="error introduced by" if any(row.error_by for row in rows) else "",
         roles=debate.titles,
-        picked=state.evaluate.document,
+        selected=state.evaluate.document,
         key="evaluate-cases",
         on_document=_case_clicked,
     )
@@ -159,7 +161,7 @@ def case(
             )
         left, right = (st.container(), st.container()) if stacked else st.columns([1, 1.15], gap="medium")
         with left:
-            highlighted_text.marked_text(
+            highlighted_text.highlighted_text(
                 known.document.fields,
                 run.settings.codebook,
                 review.all_quotes(known),

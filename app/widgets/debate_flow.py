@@ -9,11 +9,11 @@ from core import csv_text
 from core.codebook import Codebook
 from core.stats.flips import FlipTable
 
-_FLOW = component("flip_sankey")
+_FLIP_SANKEY = component("flip_sankey")
 _FLIP_TABLE = component("flip_table")
 
 
-def flow(
+def flip_sankey(
     flip_table: FlipTable,
     titles: Mapping[str, str],
     sentence: Sequence[tuple[str, bool]],
@@ -47,7 +47,7 @@ def flow(
         }
         for one in changes
     ]
-    _FLOW(
+    _FLIP_SANKEY(
         key=key,
         data={
             "cells": flip_table.cells,
@@ -82,7 +82,7 @@ def rows(flip_table: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str
     ]
 
 
-def changes(
+def correction_table(
     flip_table: FlipTable, codebook: Codebook, titles: Mapping[str, str], noun: str, *, key: str = "changes"
 ) -> None:
     """Draw the table of corrections and regressions by label, with a total for several labels.

@@ -11,7 +11,7 @@ from app.widgets.live_run import label_data
 from core.annotations import Evidence
 from core.codebook import Codebook
 
-_MARKED = component("highlighted_text")
+_HIGHLIGHTED_TEXT = component("highlighted_text")
 
 
 def evidence_rows(evidence: Iterable[Evidence | Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -19,7 +19,7 @@ def evidence_rows(evidence: Iterable[Evidence | Mapping[str, Any]]) -> list[dict
     return [asdict(row) if isinstance(row, Evidence) else dict(row) for row in evidence]
 
 
-def marked_text(
+def highlighted_text(
     fields: Mapping[str, str],
     codebook: Codebook,
     evidence: Iterable[Evidence | Mapping[str, Any]] = (),
@@ -36,7 +36,7 @@ def marked_text(
     text, unless ``missing`` is False. The text scrolls within ``height`` pixels. Without ``height``, the full text is
     shown.
     """
-    _MARKED(
+    _HIGHLIGHTED_TEXT(
         key=key,
         data={
             "fields": dict(fields),

@@ -9,7 +9,7 @@ from app import context
 from app.components import component
 from core.codebook import Codebook
 
-_BOARD = component("live_run")
+_LIVE_RUN = component("live_run")
 
 
 def label_data(codebook: Codebook) -> list[dict[str, Any]]:
@@ -24,7 +24,7 @@ def role_data(roles: Iterable[str] | Mapping[str, str]) -> list[dict[str, str]]:
     return [{"role": role} for role in roles]
 
 
-def board(
+def live_run(
     run_id: str,
     codebook: Codebook,
     roles: Iterable[str] | Mapping[str, str],
@@ -33,20 +33,20 @@ def board(
     state: str = "",
     budget: float | None = None,
     slots: int = 20,
-    told: bool = False,
-    form: str = "chain",
-    key: str = "board",
+    explained: bool = False,
+    layout: str = "chain",
+    key: str = "live-run",
     on_state: Callable[[], None] = lambda: None,
 ) -> str | None:
-    """Draw the live board: counters, the debate in focus with its document, tiles, and finished debates.
+    """Draw the live run: counters, the debate in focus with its document, tiles, and finished debates.
 
-    ``run_id`` is a name from ``app.context.live_name``. The board gets its data from ``/moot/live``, not from reruns.
-    Pass the same ``key`` on every rerun. ``state`` is the run's state that the page shows. When the run leaves this
+    ``run_id`` is a name from ``app.context.live_name``. The data come from ``/moot/live`` and not from reruns. Pass
+    the same ``key`` on every rerun. ``state`` is the run's state that the page shows. When the run leaves this
     state, ``on_state`` is called, the page is rerun to update its buttons, and the new state is returned for that
-    rerun. Otherwise None is returned. ``slots`` is the number of tiles. ``groups`` maps roles to their groups. ``told``
-    is True if the page itself shows why the run is not running. ``form`` is the diagram layout of the protocol.
+    rerun. Otherwise None is returned. ``slots`` is the number of tiles. ``groups`` maps roles to their groups.
+    ``explained`` is True if the page itself shows why the run is not running. ``layout`` is that of the protocol.
     """
-    result = _BOARD(
+    result = _LIVE_RUN(
         key=key,
         data={
             "run": run_id,
@@ -56,8 +56,8 @@ def board(
             "state": state,
             "budget": budget,
             "slots": slots,
-            "told": told,
-            "form": form,
+            "explained": explained,
+            "layout": layout,
             "ticket": context.access().ticket,
         },
         on_state_change=on_state,

@@ -12,7 +12,7 @@ from core.stats.intervals import Estimate
 from core.stats.metrics import Metric as ScoreMetric
 from core.stats.metrics import Scores, metrics
 
-_NUMBERS = component("metrics")
+_METRICS = component("metrics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Metric:
         }
 
 
-def metric_strip(figures: Iterable[Metric], *, key: str = "numbers") -> None:
+def metric_strip(metrics: Iterable[Metric], *, key: str = "numbers") -> None:
     """Draw metrics side by side."""
-    _NUMBERS(key=key, data={"metrics": [figure.data() for figure in figures]})
+    _METRICS(key=key, data={"metrics": [metric.data() for metric in metrics]})
 
 
 def interval_words(share: Estimate | None, *, named: bool = False) -> str:

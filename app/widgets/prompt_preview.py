@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from app.components import component
 from core.services.codebooks.keyword_matches import RolePreview
 
-_PROMPT = component("prompt_preview")
+_PROMPT_PREVIEW = component("prompt_preview")
 
 
 def prompt_preview(roles: Sequence[RolePreview], *, height: int = 620, key: str = "prompt") -> None:
     """Draw a tab for each role. Lines that were added or removed since the saved version are marked."""
-    _PROMPT(
+    _PROMPT_PREVIEW(
         key=key,
         data={
             "height": height,

@@ -31,10 +31,10 @@ class Source:
     """A run with one debate in flight and one in the store."""
 
     def __init__(self) -> None:
-        self.board_ = LiveRunState(RUN)
+        self.state = LiveRunState(RUN)
 
     def live_run(self, run_id: str) -> LiveRunState | None:
-        return self.board_ if run_id == RUN else None
+        return self.state if run_id == RUN else None
 
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
         return DocumentText(document_id, {"text": HOSTILE}, "row 1")
@@ -166,29 +166,29 @@ def test_pages_may_load_nothing_from_elsewhere(client: TestClient) -> None:
 
 
 def test_first_a_snapshot_then_batches(inside: TestClient, source: Source) -> None:
-    source.board_.publish(RunStatus(RUN, "running", 9, 0, 0, 0, 1, 0, 0, 0, 0, 0.0, 0.0, 0.0, None))
-    source.board_.publish(TurnStarted(Turn(RUN, "d1", 0, "extractor", MODEL)))
-    source.board_.publish(Delta(RUN, "d1", 0, 0, "Hello"))
+    source.state.publish(RunStatus(RUN, "running", 9, 0, 0, 0, 1, 0, 0, 0, 0, 0.0, 0.0, 0.0, None))
+    source.state.publish(TurnStarted(Turn(RUN, "d1", 0, "extractor", MODEL)))
+    source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
     with connect(inside) as socket:
         snapshot = watch(socket)
         assert {event["kind"] for event in snapshot["events"]} == {"run_status", "tile", "turn"}
         assert snapshot["document"] == {"id": "d1", "fields": {"text": HOSTILE}, "note": "row 1"}
         assert turns(snapshot)[0]["text"] == "Hello"
-        source.board_.publish(Delta(RUN, "d1", 0, 5, " world"))
+        source.state.publish(Delta(RUN, "d1", 0, 5, " world"))
         batch = hear(socket, "batch")
         assert [(turn["offset"], turn["text"]) for turn in turns(batch)] == [(5, " world")]
 
 
 def test_a_reader_that_comes_back_with_cursors_gets_only_the_rest(inside: TestClient, source: Source) -> None:
-    source.board_.publish(Delta(RUN, "d1", 0, 0, "Hello"))
+    source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
     with connect(inside) as socket:
-        life = watch(socket)["board"]
-    source.board_.publish(Delta(RUN, "d1", 0, 5, " world"))
+        instance = watch(socket)["instance"]
+    source.state.publish(Delta(RUN, "d1", 0, 5, " world"))
     with connect(inside) as socket:
-        (turn,) = turns(watch(socket, board=life, cursors={"d1/0": [0, 5]}))
+        (turn,) = turns(watch(socket, instance=instance, cursors={"d1/0": [0, 5]}))
         assert (turn["offset"], turn["text"]) == (5, " world")
     with connect(inside) as socket:
-        (turn,) = turns(watch(socket, board="another life", cursors={"d1/0": [0, 5]}))
+        (turn,) = turns(watch(socket, instance="another", cursors={"d1/0": [0, 5]}))
         assert (turn["offset"], turn["text"]) == (0, "Hello world")
 
 
@@ -216,7 +216,7 @@ def test_an_unknown_run_is_said_to_be_gone(inside: TestClient) -> None:
 
 
 def test_words_that_are_no_unicode_do_not_break_the_wire(inside: TestClient, source: Source) -> None:
-    source.board_.publish(Delta(RUN, "d1", 0, 0, "half a pair \ud83d"))
+    source.state.publish(Delta(RUN, "d1", 0, 0, "half a pair \ud83d"))
     with connect(inside) as socket:
         assert turns(watch(socket))[0]["text"] == "half a pair \ud83d"
 

@@ -9,10 +9,10 @@ from app import context
 from app.widgets import frame
 from app.widgets.alerts import notice, raw_text
 from app.widgets.empty_state import empty
-from app.widgets.highlighted_text import marked_text
+from app.widgets.highlighted_text import highlighted_text
 from app.widgets.labels import tags
 from app.widgets.layout import header
-from app.widgets.live_run import board
+from app.widgets.live_run import live_run
 from app.widgets.transcript import transcript
 
 
@@ -24,7 +24,7 @@ def run() -> None:
         st.button("Settings", icon=":material/tune:", type="tertiary")
         st.button("Pause", icon=":material/pause:")
         st.button("Stop", icon=":material/stop:")
-    board(RUN, CODEBOOK, ROLES, state=state, budget=3.0)
+    live_run(RUN, CODEBOOK, ROLES, state=state, budget=3.0)
 
 
 def other() -> None:
@@ -34,7 +34,7 @@ def other() -> None:
     replay = debate.stored()
     left, right = st.columns(2)
     with left:
-        marked_text(
+        highlighted_text(
             debate.text.fields,
             CODEBOOK,
             [row for turn in replay.turns for row in turn.reply.evidence],

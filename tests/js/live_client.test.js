@@ -55,13 +55,13 @@ const read = () => client.read().flatMap(({ events }) => events ?? []);
 
 function start() {
   sockets.at(-1).open();
-  sockets.at(-1).receive({ type: "snapshot", board: "b1", events: [turn(0, "one ")] });
+  sockets.at(-1).receive({ type: "snapshot", instance: "b1", events: [turn(0, "one ")] });
 }
 
 test("the first message says what to watch", () => {
   assert.equal(sockets[0].address, "/moot/live?ticket=t");
   sockets[0].open();
-  assert.deepEqual(sockets[0].sent, [{ type: "watch", run: "r1", focus: "d1", board: "", cursors: {} }]);
+  assert.deepEqual(sockets[0].sent, [{ type: "watch", run: "r1", focus: "d1", instance: "", cursors: {} }]);
 });
 
 test("text is passed on without gaps", () => {
@@ -106,9 +106,9 @@ test("a lost connection resumes at the cursors", () => {
   assert.equal(sockets.length, 2);
   sockets[1].open();
   assert.deepEqual(sockets[1].sent, [
-    { type: "watch", run: "r1", focus: "d1", board: "b1", cursors: { "d1/0": [0, 4] } },
+    { type: "watch", run: "r1", focus: "d1", instance: "b1", cursors: { "d1/0": [0, 4] } },
   ]);
-  sockets[1].receive({ type: "snapshot", board: "b1", events: [turn(4, "two")] });
+  sockets[1].receive({ type: "snapshot", instance: "b1", events: [turn(4, "two")] });
   assert.deepEqual(
     read().map(({ text, restart }) => [text, restart]),
     [["two", false]],
@@ -118,7 +118,7 @@ test("a lost connection resumes at the cursors", () => {
 test("cursors of another state of the run are not used", () => {
   start();
   read();
-  sockets[0].receive({ type: "snapshot", board: "b2", events: [turn(0, "one two")] });
+  sockets[0].receive({ type: "snapshot", instance: "b2", events: [turn(0, "one two")] });
   assert.deepEqual(
     read().map(({ text, restart }) => [text, restart]),
     [["one two", true]],

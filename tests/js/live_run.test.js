@@ -6,7 +6,7 @@ import { describeAgreement, protocolDiagram } from "../../app/components/protoco
 import { describeState, RunCounters } from "../../app/components/run_counters.js";
 import { makeRun, makeStatus, makeTurn } from "./factories.js";
 
-const SETTINGS = { state: "running", budget: null, told: false };
+const SETTINGS = { state: "running", budget: null, explained: false };
 
 function makeTile(id, fields = {}) {
   return {
@@ -110,7 +110,7 @@ test("the notice says why a run does not move", () => {
   );
   const byUser = describeState(makeStatus({ state: "paused", message: "You paused it.", stop_code: "user" }), SETTINGS);
   assert.ok(byUser.text.startsWith("All replies so far are stored."));
-  assert.equal(describeState(makeStatus({ state: "paused" }), { ...SETTINGS, state: "paused", told: true }), null);
+  assert.equal(describeState(makeStatus({ state: "paused" }), { ...SETTINGS, state: "paused", explained: true }), null);
   assert.equal(describeState(makeStatus({ state: "done" }), SETTINGS).tone, "ok");
   assert.equal(describeState(makeStatus({ state: "done", failed: 1 }), SETTINGS).tone, "warn");
 });

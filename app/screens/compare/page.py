@@ -210,7 +210,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
-        confusion.cases(
+        confusion.document_list(
             [
                 {
                     "id": row.document_id,
@@ -220,9 +220,9 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
                 }
                 for row in rows
             ],
-            head="Documents",
-            told=f"{total:,}{more}; + corrected, − regressed",
-            picked=state.evaluate.document,
+            title="Documents",
+            note=f"{total:,}{more}; + corrected, − regressed",
+            selected=state.evaluate.document,
             key="compare-cases",
             on_document=_clicked,
         )

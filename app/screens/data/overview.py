@@ -14,7 +14,7 @@ from app.state import DataState, reset_widgets
 from app.widgets import palette, plots
 from app.widgets.alerts import notice
 from app.widgets.charts import ROW, Spec, draw, finished, kept, table
-from app.widgets.highlighted_text import marked_text
+from app.widgets.highlighted_text import highlighted_text
 from app.widgets.labels import colour
 from app.widgets.layout import panel
 from core.codebook import Codebook
@@ -99,7 +99,7 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         document = documents[selected]
         labels = ", ".join(format_gold(document, codebook))
         st.html(f'<div class="moot-fieldname">{escape(document.id)}<small>{escape(labels)}</small></div>')
-        marked_text(document.fields, codebook or Codebook(), height=320, key="data-document")
+        highlighted_text(document.fields, codebook or Codebook(), height=320, key="data-document")
     else:
         st.html('<div class="moot-why">Select a row to read its full text.</div>')
 

@@ -60,11 +60,11 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             st.caption(f"No such errors on {labels[chosen]}.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
-        confusion.cases(
+        confusion.document_list(
             [_line(row) for row in rows],
-            head=labels[chosen],
-            told=f"{format_count(total, 'document')}, most frequent errors first{more}",
-            picked=state.evaluate.document,
+            title=labels[chosen],
+            note=f"{format_count(total, 'document')}, most frequent errors first{more}",
+            selected=state.evaluate.document,
             key="errors-cases",
             on_document=_clicked,
         )

@@ -232,7 +232,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
         # As high as the bars beside it, within limits.
         height = min(480, max(190, charts.ROW * (len(found.scores.labels) + 2) - 66))
         text = summary(debate, noun(found.run))
-        debate_flow.flow(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
+        debate_flow.flip_sankey(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
 
 
 main()

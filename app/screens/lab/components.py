@@ -15,10 +15,10 @@ from core.services.codebooks.diff import Line
 from core.services.lab.history import VersionRow
 from core.services.lab.results import EFFECT_ORDER, TrialResult
 
-_TEMPLATE = component("template_editor")
-_TEXTDIFF = component("text_diff")
-_OUTCOME = component("trial_results")
-_HISTORY = component("version_history")
+_TEMPLATE_EDITOR = component("template_editor")
+_TEXT_DIFF = component("text_diff")
+_TRIAL_RESULTS = component("trial_results")
+_VERSION_HISTORY = component("version_history")
 _TRANSCRIPT = component("live_transcript")
 
 Callback = Callable[[], None]
@@ -43,7 +43,7 @@ def template_editor(
     When typing pauses, ``st.session_state[key]["text"]`` contains ``{life, text}``. The editor loads ``text`` only if
     ``life`` has changed, so that no input is overwritten. Ctrl+Enter calls ``on_go``.
     """
-    _TEMPLATE(
+    _TEMPLATE_EDITOR(
         key=key,
         data={"text": text, "life": life, "name": name, "problems": [asdict(each) for each in problems], "height": 470},
         on_text_change=on_text,
@@ -53,10 +53,10 @@ def template_editor(
 
 def text_diff(lines: Sequence[Line], *, key: str) -> None:
     """Draw the diff of two texts, with the line numbers of both and changed words marked."""
-    _TEXTDIFF(key=key, data={"lines": [asdict(line) for line in lines], "height": 470})
+    _TEXT_DIFF(key=key, data={"lines": [asdict(line) for line in lines], "height": 470})
 
 
-def outcome(
+def trial_results(
     found: TrialResult,
     codebook: Codebook,
     words: Mapping[str, str],
@@ -73,7 +73,7 @@ def outcome(
 
     ``words`` are the first words of each document. Without ``rows``, only the scores are shown.
     """
-    _OUTCOME(
+    _TRIAL_RESULTS(
         key=key,
         data={
             "counts": {effect: found.count(effect) for effect in EFFECT_ORDER},
@@ -115,7 +115,7 @@ def _forest(name: str, colour: int, change: Any) -> dict[str, Any]:
     }
 
 
-def history(
+def version_history(
     rows: Sequence[VersionRow],
     *,
     kind: Kind,
@@ -126,7 +126,7 @@ def history(
     on_promote: Callback = _ignore,
 ) -> None:
     """Draw the versions as a tree with scores, cost, notes and runs. ``opened`` is the version in the editor."""
-    _HISTORY(
+    _VERSION_HISTORY(
         key=key,
         data={
             "rows": [

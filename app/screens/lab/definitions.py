@@ -11,7 +11,7 @@ from app.screens.lab import components, suggestions
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.codebook_versions import changes
-from app.widgets.highlighted_text import marked_text
+from app.widgets.highlighted_text import highlighted_text
 from app.widgets.label_editor import Fields
 from app.widgets.layout import panel
 from core.codebook import Codebook
@@ -48,7 +48,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
             suggestions.suggestions(session, plan, now)
         else:
             _editor(session, now)
-        components.history(
+        components.version_history(
             history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else told,
             promotable=True, key=VERSIONS, on_open=lambda: _restore(session, "open"),
             on_promote=lambda: _restore(session, "promote"),
@@ -135,7 +135,7 @@ def document(session: ProjectSession, before: RunRow, after: RunRow, shown: Docu
     run = after if review.load_record(session, after, shown.id) is not None else before
     known = review.load_record(session, run, shown.id)
     evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
-    marked_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
+    highlighted_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
     reference = _reference(run.settings.codebook, shown)
     if reference:
         st.html(f'<div class="moot-line">Gold: <b>{escape(reference)}</b></div>')

@@ -48,7 +48,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
                 _editor(session, plan, now, go)
         _problems(now)
         rows = history.template_history(session, slot, plan.protocol)
-        components.history(
+        components.version_history(
             rows, kind=codebooks.standing(session).codebook.kind, opened=now.base.name, promotable=True,
             key=f"lab-versions-{slot.slot}", on_open=lambda: _begin_from(session, plan, slot),
             on_promote=lambda: _promote(session, plan, slot),

@@ -131,7 +131,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
         )  # fmt: skip
     documents = session.store.documents.load([one.document_id for one in found.documents], gold=False)
     words = {one.id: " ".join(one.text[: 2 * WORDS].split())[:WORDS] for one in documents}
-    components.outcome(
+    components.trial_results(
         found, codebook, words,
         scores=_scores(found), measure="Change in the share of correct values" if codebook.kind == "rating" else
         "Change in F1, points", few=_few(found), picked=state.lab.document, rows=not trial.held_out, key=TRIED,

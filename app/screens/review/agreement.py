@@ -112,7 +112,7 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
             told = review.all_quotes(known)
             if codebook.kind != "choice":
                 told = tuple(quote for quote in told if quote.item == disagreement.item)
-            highlighted_text.marked_text(
+            highlighted_text.highlighted_text(
                 known.document.fields, codebook, told, small=True, height=220, key=f"{key}-text"
             )
 

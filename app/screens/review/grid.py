@@ -247,7 +247,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
                 st.rerun()
         text, said, done = st.columns([1.25, 1.1, 0.62], gap="medium")
         with text:
-            highlighted_text.marked_text(
+            highlighted_text.highlighted_text(
                 known.document.fields,
                 codebook,
                 review.all_quotes(known),

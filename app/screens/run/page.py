@@ -18,7 +18,7 @@ from app.widgets.alerts import error_box, notice, probe_notice
 from app.widgets.common import heading, saved
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
-from app.widgets.live_run import board
+from app.widgets.live_run import live_run
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import join_names
@@ -286,17 +286,17 @@ def run_screen(session: ProjectSession, rows: list[RunRow], run_id: str) -> None
         if others and session.state(run_id) == "done":
             state.select_run(others[0])
 
-    board(
+    live_run(
         context.live_name(session, run_id),
         run.settings.codebook,
         {role.name: role.title for role in protocols.roles_of(run.settings)},
         state=now.state,
         budget=run.budget_usd,
         slots=max(8, min(20, 2 * run.settings.concurrency)),
-        told=boxed,
+        explained=boxed,
         groups={role.name: role.group for role in protocols.roles_of(run.settings)},
-        form=protocols.of(run.settings).layout,
-        key="board",
+        layout=protocols.of(run.settings).layout,
+        key="live-run",
         on_state=follow,
     )
 
