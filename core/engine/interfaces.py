@@ -14,8 +14,8 @@ from core.debate.events import Event, VerdictReached
 from core.debate.turns import Reply, ReplyForm, Request, Turn, Usage
 from core.documents import Document
 from core.llm.batches import BatchServer
-from core.llm.limits import Limits
-from core.llm.usage import OnDelta
+from core.llm.connections import Limits
+from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
 
 

@@ -15,7 +15,7 @@ from core.engine.interfaces import FailedAttempt, Models, Publish, ReplyStore, R
 from core.engine.rate_limit import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
-from core.llm.usage import CHARACTERS_PER_TOKEN, estimate_usage
+from core.llm.streaming import CHARACTERS_PER_TOKEN, estimate_usage
 from core.runs import RoleModel, RunSettings
 
 FLUSH_SECONDS = 0.05

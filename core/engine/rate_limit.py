@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from aiolimiter import AsyncLimiter
 
-from core.llm.limits import Limits
+from core.llm.connections import Limits
 
 MAX_LIMITED_IN_A_ROW = 4
 """Rejected calls in a row, and at least as many as may be in flight, after which all calls to the server wait.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import codecs
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -22,8 +22,8 @@ from core.llm.connections import Connection
 from core.llm.failures import from_status, hide_key, printable, redacted
 from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
-from core.llm.streaming import decode_or_none
-from core.llm.usage import estimate_usage
+from core.llm.sdk import translated_errors
+from core.llm.streaming import decode_or_none, estimate_usage
 from core.runs import RoleModel, RunSettings
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
@@ -89,10 +89,9 @@ class OpenAIBatches:
 
     async def submit(self, path: Path, mark: str) -> str:
         """Upload the file and start a batch on it."""
-        async with self._translated("take a file of requests"):
-            with path.open("rb") as file:
-                uploaded = await self._client.files.create(file=(f"{mark}.jsonl", file), purpose="batch")
-        async with self._translated("start a batch"):
+        with self._translated("take a file of requests"), path.open("rb") as file:
+            uploaded = await self._client.files.create(file=(f"{mark}.jsonl", file), purpose="batch")
+        with self._translated("start a batch"):
             once = self._client.with_options(max_retries=0)  # a retry after a lost answer would start a second batch
             made = await once.batches.create(
                 input_file_id=uploaded.id, endpoint=URL, completion_window=WINDOW, metadata={MARK: mark}
@@ -101,13 +100,13 @@ class OpenAIBatches:
 
     async def find(self, mark: str) -> str | None:
         """Search the latest batches of the account."""
-        async with self._translated("list its batches"):
+        with self._translated("list its batches"):
             page = await self._client.batches.list(limit=100)
             return next((one.id for one in page.data if (one.metadata or {}).get(MARK) == mark), None)
 
     async def look(self, batch: str) -> BatchState:
         """Return the status of a batch."""
-        async with self._translated("tell how a batch stands"):
+        with self._translated("tell how a batch stands"):
             found = await self._client.batches.retrieve(batch)
         answered = found.request_counts.completed + found.request_counts.failed if found.request_counts else 0
         outputs = tuple(filter(None, (found.output_file_id, found.error_file_id)))
@@ -120,20 +119,18 @@ class OpenAIBatches:
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Download a file line by line."""
         rest = b""
-        async with (
-            self._translated("send a file of replies"),
-            self._client.files.with_streaming_response.content(output) as response,
-        ):
-            async for chunk in response.iter_bytes():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    yield line
+        with self._translated("send a file of replies"):
+            async with self._client.files.with_streaming_response.content(output) as response:
+                async for chunk in response.iter_bytes():
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        yield line
         yield rest
 
     async def cancel(self, batch: str) -> None:
         """Cancel a batch; a finished batch stays unchanged."""
         try:
-            async with self._translated("cancel a batch"):
+            with self._translated("cancel a batch"):
                 await self._client.batches.cancel(batch)
         except errors.BadRequest:
             return
@@ -142,30 +139,16 @@ class OpenAIBatches:
         """Close the client."""
         await self._client.close()
 
-    @asynccontextmanager
-    async def _translated(self, what: str) -> AsyncIterator[None]:
-        """Translate the package's errors into ours; the caller removes a key that a server echoed."""
-        import openai
-
-        role_model = RoleModel(connection=self._place.name, model="the batch", base_url=self._place.base_url)
+    @contextmanager
+    def _translated(self, action: str) -> Iterator[None]:
         try:
-            yield
-        except openai.APITimeoutError as error:
-            raise errors.TimedOut(f"{self._place.name} took too long to {what}.", "") from error
-        except openai.APIConnectionError as error:
-            raise errors.Unreachable(
-                f"{self._place.name} at {self._place.base_url} cannot be reached to {what}.", "Is the server running?"
-            ) from error
-        except openai.NotFoundError as error:
-            raise errors.NoSuchModel(
-                f"{self._place.name} does not know how to {what} (404).",
-                "It may have no Batch API: use --engine live, or files by hand with --param batch_dir=FOLDER.",
-            ) from error
-        except openai.APIStatusError as error:
-            raise from_status(error.status_code, error.response.content, error.response.headers, role_model) from error
-        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
-            told = f"{self._place.name} did not {what} as expected: {printable(error)}"
-            raise errors.MalformedStream(told, "") from error
+            with translated_errors(self._place, action, "the batch"):
+                yield
+        except errors.NoSuchModel as error:
+            error.remedy = (
+                "It may have no Batch API: use --engine live, or files by hand with --param batch_dir=FOLDER."
+            )
+            raise
 
 
 class HandBatches:

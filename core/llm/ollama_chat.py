@@ -14,7 +14,7 @@ from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event
 from core.llm.request import ModelRequest
 from core.llm.schemas import Schema
-from core.llm.usage import parse_token_count
+from core.llm.streaming import parse_token_count
 from core.runs import RoleModel
 
 PATH = "/api/chat"

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from core.debate.turns import Usage
-from core.llm.connections import Connection
-from core.llm.limits import Price
+from core.llm.connections import Connection, Price
 
 _PROVIDERS = {
     "api.openai.com": "openai",

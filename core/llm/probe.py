@@ -1,17 +1,22 @@
-"""Probe the capabilities of a model at a server with a few short requests, at a higher cost than a run's preflight."""
+"""What a server supports for a model: published facts, and answers to a few short requests."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import aiohttp
 import orjson
 
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
 from core.errors import ModelError
 from core.llm.capabilities import ModelCapabilities
+from core.llm.connections import Connection
+from core.llm.prices import provider_of
+from core.llm.streaming import beginning
 from core.prompts.messages import Message
 from core.runs import Sampling
 
@@ -70,3 +75,91 @@ def _is_object(reply: Reply) -> bool:
         return isinstance(orjson.loads(text), dict)
     except ValueError:
         return False
+
+
+FACT_SECONDS = 3.0
+_MOST_BYTES = 8_000_000
+_MOST_CONTEXT = 100_000_000
+_CONTEXT_KEYS = ("max_model_len", "loaded_context_length", "context_length", "max_context_length", "context_window")
+"""Keys of the context length in model lists of vLLM, LM Studio, OpenRouter and others."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Published information on a model. ``context`` in tokens and ``reasons`` are None if not reported."""
+
+    context: int | None = None
+    reasons: bool | None = None
+
+
+async def fetch_model_info(session: aiohttp.ClientSession, place: Connection, key: str | None, model: str) -> ModelInfo:
+    """Return the published information on a model.
+
+    Sources are Ollama's show, llama.cpp's props, the list of models, and genai-prices. Empty for the built-in model and
+    for servers that do not answer within ``FACT_SECONDS``.
+    """
+    if place.dialect == "builtin":
+        return ModelInfo()
+    published = await _published(place, model)
+    if published.context:
+        return published
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    try:
+        async with asyncio.timeout(FACT_SECONDS):
+            if place.dialect == "ollama":
+                return _of_ollama(await _json(session, f"{place.base_url}/api/show", headers, {"model": model}))
+            return await _of_openai(session, place, headers, model)
+    except (TimeoutError, aiohttp.ClientError, ValueError, OSError):
+        return ModelInfo()
+
+
+async def _of_openai(
+    session: aiohttp.ClientSession, place: Connection, headers: Mapping[str, str], model: str
+) -> ModelInfo:
+    listed = await _json(session, f"{place.base_url}/models", headers)
+    entries = listed.get("data") if isinstance(listed, dict) else None
+    known = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    entry = next((one for one in known if one.get("id") == model), known[0] if len(known) == 1 else {})
+    context = next((_count(entry[name]) for name in _CONTEXT_KEYS if name in entry), None)
+    if context is None and entry.get("owned_by") == "llamacpp":
+        props = await _json(session, f"{place.base_url.removesuffix('/v1')}/props", headers)
+        told = props.get("default_generation_settings") if isinstance(props, dict) else None
+        context = _count(told.get("n_ctx")) if isinstance(told, dict) else None  # of one slot
+    return ModelInfo(context=context)
+
+
+def _of_ollama(shown: Any) -> ModelInfo:
+    info = shown.get("model_info") if isinstance(shown, dict) else None
+    able = shown.get("capabilities") if isinstance(shown, dict) else None
+    told = info if isinstance(info, dict) else {}
+    context = next((_count(value) for name, value in told.items() if str(name).endswith(".context_length")), None)
+    return ModelInfo(context=context, reasons="thinking" in able if isinstance(able, list) else None)
+
+
+async def _published(place: Connection, model: str) -> ModelInfo:
+    provider = provider_of(place)
+    return ModelInfo(context=await asyncio.to_thread(_context_window, provider, model)) if provider else ModelInfo()
+
+
+def _context_window(provider: str, model: str) -> int | None:
+    from genai_prices import data_snapshot
+
+    try:
+        _, found = data_snapshot.get_snapshot().find_provider_model(model, None, provider, None)
+    except LookupError:
+        return None
+    return _count(found.context_window)
+
+
+async def _json(
+    session: aiohttp.ClientSession, url: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None
+) -> Any:
+    method = "GET" if body is None else "POST"
+    async with session.request(method, url, json=body, headers=dict(headers), allow_redirects=False) as response:
+        if response.status != 200:
+            return None
+        return orjson.loads(await beginning(response, _MOST_BYTES))
+
+
+def _count(told: Any) -> int | None:
+    return told if isinstance(told, int) and not isinstance(told, bool) and 0 < told < _MOST_CONTEXT else None

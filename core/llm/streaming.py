@@ -9,10 +9,10 @@ import json
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import aiohttp
 import orjson
@@ -22,7 +22,6 @@ from core import errors
 from core.debate.turns import Reply, Usage
 from core.llm.failures import ADDRESS_REMEDY, from_status, printable
 from core.llm.request import ModelRequest, encode_body
-from core.llm.usage import OnDelta, estimate_usage
 from core.runs import RoleModel
 
 END_OF_STREAM_SECONDS = 5.0
@@ -425,3 +424,26 @@ def _why(error: aiohttp.ClientConnectorCertificateError) -> str:
 
 def _short(error: Exception) -> str:
     return (str(error) or type(error).__name__)[:200]
+
+
+CHARACTERS_PER_TOKEN = 4
+"""Estimate for servers that report no usage."""
+
+_MAX_TOKENS = 10**9
+
+OnDelta: TypeAlias = Callable[[str, bool], None]
+"""Receiver of (text, is_reasoning) for every piece of a streamed reply."""
+
+
+def estimate_usage(prompt_characters: int, reply_characters: int) -> Usage:
+    """Return token counts estimated from lengths in characters, marked as an estimate."""
+    return Usage(
+        prompt_tokens=-(-prompt_characters // CHARACTERS_PER_TOKEN),
+        completion_tokens=-(-reply_characters // CHARACTERS_PER_TOKEN),
+        estimated=True,
+    )
+
+
+def parse_token_count(reported: Any) -> int:
+    """Return a token count that a server reported; 0 for an impossible value."""
+    return reported if isinstance(reported, int) and 0 < reported <= _MAX_TOKENS else 0

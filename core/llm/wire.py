@@ -14,7 +14,7 @@ from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.request import ModelRequest
 from core.llm.schemas import Schema
-from core.llm.usage import OnDelta
+from core.llm.streaming import OnDelta
 from core.runs import RoleModel
 
 

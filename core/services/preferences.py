@@ -10,8 +10,7 @@ from pathlib import Path
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.llm.connections import Connection
-from core.llm.limits import Limits, Price
+from core.llm.connections import Connection, Limits, Price
 from core.runs import RoleModel
 
 RECENT = 12

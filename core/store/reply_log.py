@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.debate.turns import Reply
-from core.engine.reply_log import decode, encode
+from core.engine.reply_folder import decode, encode
 from core.store.connection import translate_error
 
 MAX_BYTES = 4_000_000

@@ -12,7 +12,7 @@ from core import baseline, prompts
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
 from core.documents import Document
-from core.llm.usage import estimate_usage
+from core.llm.streaming import estimate_usage
 from core.prompts.messages import Message
 from core.runs import RunSettings, Template
 from core.services import cache

@@ -12,7 +12,7 @@ from core.documents import Document
 from core.formatting import format_count
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
-from core.llm.usage import CHARACTERS_PER_TOKEN, estimate_usage
+from core.llm.streaming import CHARACTERS_PER_TOKEN, estimate_usage
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings
 from core.services.cache import remembered
 from core.services.runs.preview import first_messages

@@ -13,7 +13,7 @@ from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
 from core.formatting import format_count
 from core.llm.models import ModelLibrary
-from core.llm.usage import estimate_usage
+from core.llm.streaming import estimate_usage
 from core.prompts.messages import Message
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
 from core.services.templates import Slot, Version, with_template

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.errors import UsageError
-from core.llm.limits import Limits as Limits
-from core.llm.limits import Price as Price
+from core.llm.connections import Limits as Limits
+from core.llm.connections import Price as Price
 from core.llm.models import ModelLibrary
 from core.llm.prices import ANY_MODEL
 from core.runs import RoleModel, RunSettings

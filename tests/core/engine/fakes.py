@@ -13,8 +13,8 @@ from core.debate.turns import Reply, Request, Turn, Usage
 from core.documents import Document
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live import LiveEngine
-from core.llm.limits import Limits
-from core.llm.usage import OnDelta
+from core.llm.connections import Limits
+from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
 
 CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Label(name="Price")))

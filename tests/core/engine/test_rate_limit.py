@@ -13,7 +13,7 @@ from core.debate.turns import Request
 from core.documents import Document
 from core.engine import engine, rate_limit, retries
 from core.engine.rate_limit import ServerLimiter
-from core.llm.limits import Limits
+from core.llm.connections import Limits
 from tests.core.engine.fakes import World, agreeing, settings
 
 

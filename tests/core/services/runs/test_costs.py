@@ -10,7 +10,7 @@ import pytest
 
 from core.documents import Document
 from core.llm.connections import connection
-from core.llm.usage import estimate_usage
+from core.llm.streaming import estimate_usage
 from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.runs import planning
 from core.services.runs.costs import REPLY_TOKENS, Estimate, estimate_run

@@ -13,8 +13,8 @@ from aiohttp import web
 from core.codebook import Codebook
 from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, connection
-from core.llm.model_info import ModelInfo, fetch_model_info
 from core.llm.models import ModelLibrary
+from core.llm.probe import ModelInfo, fetch_model_info
 from core.runs import RoleModel, RunSettings
 from tests.servers.ollama import PLAIN, THINKER, ollama
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream

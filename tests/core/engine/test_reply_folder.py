@@ -8,7 +8,7 @@ from pathlib import Path
 from core.annotations import Precedent
 from core.debate.turns import Reply, Usage
 from core.engine.ray_worker import precedents_of, precedents_text
-from core.engine.reply_log import FolderReplyStore, ReplyLogReader, append_replies
+from core.engine.reply_folder import FolderReplyStore, ReplyLogReader, append_replies
 
 REPLY = Reply(
     "text", usage=Usage(1, 2), cost_usd=0.5, seconds=1.0, unix_time=2.0, dropped=("seed",), key="k", run_id="r0001"

@@ -12,7 +12,7 @@ from core import errors
 from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document
-from core.llm import diagnose_tls, streaming
+from core.llm import failures, streaming
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.prompts.messages import Message
@@ -85,7 +85,7 @@ async def gone(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> N
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "CONNECT_SECONDS", 0.3)
-    monkeypatch.setattr(diagnose_tls, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(failures, "LOOK_SECONDS", 0.3)
 
 
 @pytest.mark.parametrize("serve", [plain, patient])
