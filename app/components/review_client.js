@@ -35,17 +35,23 @@ export class ReviewClient {
     /** Actions without an answer, in their order. @type {PendingAction[]} */
     this.pending = [];
     this.sending = false;
+    this.closed = false;
     window.addEventListener("pagehide", () => this.flushOnUnload());
   }
 
   /**
-   * Ask for data.
+   * Ask for data, until the studio answers or the client is closed.
    *
    * @param {string} name
    * @param {Fields} fields
    */
   async query(name, fields) {
-    return (await this.post({ query: name, ...fields })).body;
+    return (await this.deliver({ query: name, ...fields }, () => !this.closed)).body;
+  }
+
+  /** Ask for no more data. Actions are still sent. */
+  close() {
+    this.closed = true;
   }
 
   /**
@@ -67,25 +73,39 @@ export class ReviewClient {
 
   async sendPending() {
     this.sending = true;
-    let attempts = 0;
     while (this.pending.length) {
       const batch = this.pending.slice(0, MOST_ACTIONS);
+      const { status, body } = await this.deliver({ actions: batch.map(({ message }) => message) }, () => true);
+      this.pending.splice(0, batch.length);
+      batch.forEach((action, index) => {
+        const answer = status === 200 ? body.answers?.[index] : undefined;
+        this.onAnswer(action, answer ? { ...answer, read: body.read } : null);
+      });
+    }
+    this.sending = false;
+  }
+
+  /**
+   * Post a message again and again until the studio answers.
+   *
+   * @param {Fields} message
+   * @param {() => boolean} isWanted Whether to try again.
+   * @returns {Promise<{ status: number, body: any }>} Never resolves if the answer is no longer wanted.
+   */
+  async deliver(message, isWanted) {
+    for (let attempt = 0; ; attempt++) {
       try {
-        const { status, body } = await this.post({ actions: batch.map(({ message }) => message) });
-        this.pending.splice(0, batch.length);
-        attempts = 0;
-        batch.forEach((action, index) => {
-          const answer = status === 200 ? body.answers?.[index] : undefined;
-          this.onAnswer(action, answer ? { ...answer, read: body.read } : null);
-        });
+        const answer = await this.post(message);
+        if (attempt && !this.pending.length) this.onState("idle", "");
+        return answer;
       } catch {
-        this.onState("lost", "Not saved yet. The studio does not answer; trying again.");
-        const wait = RETRY_MS[Math.min(attempts, RETRY_MS.length - 1)];
-        attempts += 1;
+        if (!isWanted()) return new Promise(() => {});
+        const lost = this.pending.length ? "Not saved yet. The studio does not answer" : "The studio does not answer";
+        this.onState("lost", `${lost}; trying again.`);
+        const wait = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)];
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }
-    this.sending = false;
   }
 
   /**

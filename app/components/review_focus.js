@@ -1,6 +1,7 @@
 // Focus: review one document at a time by keyboard. Actions go to the studio over a route of its own (review_client.js),
 // so that a key press is saved and shown without a rerun of the page.
 
+import { ActionQueue } from "./action_queue.js";
 import { el, icon, keyHint, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { formatCount, formatDuration, formatPlural } from "./format.js";
@@ -36,7 +37,7 @@ import { renderTranscript } from "./transcript.js";
  * @property {RoleData[]} roles
  * @property {Kind} kind
  * @property {{ min: number, max: number } | null} scale
- * @property {Record<string, unknown>} filters Of the queue. of the queue.
+ * @property {Record<string, unknown>} filters Of the queue.
  * @property {{ share: number, blind: boolean }} settings
  * @property {string[]} tags Error types.
  * @property {string | null} document The document that the page wants to be shown.
@@ -49,16 +50,31 @@ import { renderTranscript } from "./transcript.js";
 const ADDRESS = "/moot/review";
 const PAGE_SIZE = 50;
 const LONGEST_QUEUE = 1000;
-const ROWS_AHEAD = 8; // More rows are asked for this many rows before the end.
+const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
+const PREFETCHED = 4; // Documents that are loaded before they are shown.
 const NOTIFY_MS = 700; // The page follows a little later: what it shows below is not urgent.
 const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 const REFRESHED_AFTER_UNDO = 5;
 
+const TEXT_FIELDS =
+  "input:not([type='checkbox'], [type='radio'], [type='range']), textarea, select, [contenteditable='true'], " +
+  "[role='combobox'], [role='textbox']";
+/** Keys that belong to a focused element other than a text field. @type {[selector: string, keys: string[]][]} */
+const OWN_KEYS = [
+  ["button, a, summary, [role='button']", ["Enter", " "]],
+  ["input[type='checkbox']", [" "]],
+  ["input[type='radio'], input[type='range'], [role='slider'], [role='radio']", [...REPEATABLE, " "]],
+];
+
 /** @param {unknown} target */
 function isTyping(target) {
-  const fields = "input, textarea, select, [contenteditable='true'], [role='combobox'], [role='textbox']";
-  return target instanceof Element && target.matches(fields);
+  return target instanceof Element && target.matches(TEXT_FIELDS);
+}
+
+/** @param {QueueRow} row */
+function isWaiting({ status, skipped }) {
+  return !isSettled(status) && !skipped;
 }
 
 class FocusView {
@@ -109,11 +125,19 @@ class FocusView {
     /** @type {HTMLElement | null} */
     this.help = null;
     this.stopwatch = new Stopwatch();
+    this.actions = new ActionQueue();
+    /** @type {WeakMap<QueueRow, { state: string, node: HTMLElement }>} */
+    this.rowNodes = new WeakMap();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
 
     this.queueCount = el("span", "badge");
-    this.blindButton = keyButton("push", "Blind", "B", () => this.toggleBlind());
+    this.blindButton = keyButton(
+      "push",
+      "Blind",
+      "B",
+      this.press(() => this.toggleBlind()),
+    );
     this.blindButton.title = "Decide first, then see the verdict";
     this.queueRows = el("div", "queue-rows");
     this.queueRows.onscroll = () => this.loadOnScroll();
@@ -137,12 +161,14 @@ class FocusView {
     }
     // The switch that led here would keep the arrow keys to itself.
     if (isFirst && !isTyping(document.activeElement)) root.focus({ preventScroll: true });
-    this.reload(data.document);
+    this.actions.add(() => this.reload(data.document));
   }
 
   destroy() {
     this.listeners.abort();
+    this.actions.clear();
     this.saveNote();
+    this.client.close();
     clearTimeout(this.timer);
   }
 
@@ -151,7 +177,7 @@ class FocusView {
     this.component = component;
     const { height, document: requested } = component.data;
     this.root.style.setProperty("--height", height);
-    if (requested && requested !== this.requested) this.show(requested);
+    if (requested && requested !== this.requested) this.actions.add(() => this.show(requested));
     this.requested = requested;
   }
 
@@ -206,22 +232,17 @@ class FocusView {
   }
 
   /**
-   * Return a document, or null if it cannot be had.
+   * Return a document, or null if the run does not have it.
    *
    * @param {string} id
    */
-  async load(id) {
+  load(id) {
     let request = this.documents.get(id);
     if (!request) {
       request = this.client.query("document", { document: id }).then(({ document }) => document ?? null);
       this.documents.set(id, request);
     }
-    try {
-      return await request;
-    } catch {
-      this.documents.delete(id);
-      return null;
-    }
+    return request;
   }
 
   /**
@@ -239,7 +260,7 @@ class FocusView {
   }
 
   async loadProgress() {
-    this.progress = await this.client.query("progress", {}).catch(() => null);
+    this.progress = await this.client.query("progress", {});
     this.drawKeys();
   }
 
@@ -252,7 +273,7 @@ class FocusView {
 
   /** @param {number} place */
   nextWaiting(place) {
-    return this.rows.slice(place + 1).find(({ status, skipped }) => !isSettled(status) && !skipped);
+    return this.rows.slice(place + 1).find(isWaiting);
   }
 
   get place() {
@@ -281,9 +302,16 @@ class FocusView {
     clearTimeout(this.timer);
     const notify = () => this.component.setStateValue("document", this.id);
     this.timer = setTimeout(() => this.notifyPage(notify), NOTIFY_MS);
-    const next = this.rows[this.place + 1];
-    if (next) this.load(next.id);
-    if (this.place >= this.rows.length - ROWS_AHEAD && this.rows.length < this.total) this.loadRows();
+    this.prefetch();
+  }
+
+  /** Load the documents and the rows of the queue that will probably be shown next. */
+  prefetch() {
+    const { place } = this;
+    const later = this.rows.slice(place + 1);
+    const waiting = later.filter(isWaiting).slice(0, PREFETCHED);
+    for (const { id } of new Set([...later.slice(0, 1), ...waiting])) this.load(id);
+    if (place >= this.rows.length - ROWS_AHEAD && this.rows.length < this.total) this.loadRows();
   }
 
   /** @param {number} step */
@@ -291,14 +319,14 @@ class FocusView {
     const { place } = this;
     if (!this.rows[place + step] && step > 0) await this.loadRows();
     const next = this.rows[place + step];
-    if (next) this.show(next.id);
+    if (next) await this.show(next.id);
   }
 
   async showNext() {
     const { place } = this;
     if (!this.nextWaiting(place)) await this.loadRows();
     const skipped = this.rows.find(({ status }) => !isSettled(status));
-    this.show((this.nextWaiting(place) ?? this.nextWaiting(-1) ?? skipped)?.id ?? null);
+    await this.show((this.nextWaiting(place) ?? this.nextWaiting(-1) ?? skipped)?.id ?? null);
   }
 
   // Actions. The view shows them at once; "Saved" waits for the studio.
@@ -345,15 +373,14 @@ class FocusView {
     this.act("set", { item, value });
   }
 
-  submit() {
+  async submit() {
     const { document, info } = this;
     if (!document) return;
     this.saveNote();
     const items = info.kind === "choice" ? ["label"] : [...info.labels.keys()];
     const open = items.filter((item) => isOpen(document.values[item]));
     if (open.length) this.askFor(open);
-    else if (document.hidden) this.reveal();
-    else this.submitDocument(document);
+    else await (document.hidden ? this.reveal() : this.submitDocument(document));
   }
 
   /**
@@ -383,7 +410,7 @@ class FocusView {
     document.history_length += 1;
     document.outdated = [];
     this.setStatus(document.id, "Submitted");
-    this.showNext();
+    return this.showNext();
   }
 
   async reveal() {
@@ -423,16 +450,16 @@ class FocusView {
     this.drawForm();
   }
 
-  skip() {
+  async skip() {
     if (!this.document) return;
     const row = this.findRow(this.document.id);
     if (row) row.skipped = true;
     this.document.skipped = true;
     this.act("skip", { value: true });
-    this.showNext();
+    await this.showNext();
   }
 
-  toggleDiscarded() {
+  async toggleDiscarded() {
     if (!this.document) return;
     const { id, status } = this.document;
     if (isSettled(status)) {
@@ -443,7 +470,7 @@ class FocusView {
     } else {
       this.act("discard");
       this.setStatus(id, "Discarded");
-      this.showNext();
+      await this.showNext();
     }
   }
 
@@ -478,7 +505,8 @@ class FocusView {
     for (const id of this.info.labels.keys()) if (isOpen(this.document.values[id])) this.setValue(id, false);
   }
 
-  // Keys: off while the user types, and while a dialog of the page is open
+  // Keys: off while the user types, and while a dialog of the page is open. A key waits for the document that it is
+  // meant for: what is typed while the next document loads acts on that document.
 
   /** @param {KeyboardEvent} event */
   handleKey(event) {
@@ -488,10 +516,29 @@ class FocusView {
       if (event.key === "Escape" && source === this.note) this.leaveNote();
       return;
     }
-    const action = this.actionOf(event, source);
-    if (!action) return;
+    const isEarly = this.actions.busy && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (!isEarly && !this.actionOf(event, source)) return;
     event.preventDefault();
-    if (!event.repeat || REPEATABLE.includes(event.key)) action();
+    if (!event.repeat || REPEATABLE.includes(event.key)) this.actions.add(() => this.performKey(event, source));
+  }
+
+  /**
+   * Perform the action of a key, or type it into the note if a key before it has opened the note.
+   *
+   * @param {KeyboardEvent} event
+   * @param {EventTarget} source
+   */
+  async performKey(event, source) {
+    const { note } = this;
+    if (!note || !this.isFocused(note)) await this.actionOf(event, source)?.();
+    else if (event.key === "Escape") this.leaveNote();
+    else if (event.key === "Backspace") note.value = note.value.slice(0, -1);
+    else note.value += event.key === "Enter" ? "\n" : event.key.length === 1 ? event.key : "";
+  }
+
+  /** @param {Element} node */
+  isFocused(node) {
+    return /** @type {Document | ShadowRoot} */ (this.root.getRootNode()).activeElement === node;
   }
 
   /**
@@ -499,17 +546,18 @@ class FocusView {
    *
    * @param {KeyboardEvent} event
    * @param {EventTarget} source
-   * @returns {(() => void) | null}
+   * @returns {(() => unknown) | null}
    */
   actionOf({ key, ctrlKey, metaKey, altKey, shiftKey }, source) {
     const control = ctrlKey || metaKey;
     if (control && key.toLowerCase() === "z") return () => this.undo(shiftKey ? "redo" : "undo");
     if (control || altKey) return null;
-    const pressable = source instanceof HTMLElement && source.matches("button, a, summary, [role='button']");
-    if (pressable && (key === "Enter" || key === " ")) return null;
+    const isOwnKey = (/** @type {Element} */ node) =>
+      OWN_KEYS.some(([selector, keys]) => keys.includes(key) && node.matches(selector));
+    if (source instanceof Element && isOwnKey(source)) return null;
     if (this.help) return key === "Escape" || key === "?" ? () => this.closeHelp() : null;
     if (/^[0-9]$/.test(key)) return () => this.handleDigit(Number(key));
-    /** @type {Record<string, () => void>} */
+    /** @type {Record<string, () => unknown>} */
     const actions = {
       ArrowLeft: () => this.showNeighbour(-1),
       ArrowRight: () => this.showNeighbour(1),
@@ -572,11 +620,11 @@ class FocusView {
   /**
    * Return a listener for a button. The keys work again after it was pressed.
    *
-   * @param {() => void} action
+   * @param {() => unknown} action
    */
   press(action) {
     return () => {
-      action();
+      this.actions.add(action);
       this.root.focus();
     };
   }
@@ -604,13 +652,7 @@ class FocusView {
     setText(this.queueCount, formatCount(this.total));
     const list = this.queueRows;
     const { scrollTop } = list;
-    const rows = this.rows.map((row) =>
-      queueRow(
-        row,
-        row.id === this.id,
-        this.press(() => this.show(row.id)),
-      ),
-    );
+    const rows = this.rows.map((row) => this.rowNode(row));
     list.replaceChildren(...rows);
     list.scrollTop = scrollTop;
     const selected = rows[this.place];
@@ -618,6 +660,23 @@ class FocusView {
     const top = selected.offsetTop - list.offsetTop;
     const visible = top >= scrollTop && top + selected.offsetHeight <= scrollTop + list.clientHeight;
     if (!visible) list.scrollTop = top - list.clientHeight / 3;
+  }
+
+  /**
+   * Return the node of a row, a new one only if the row has changed.
+   *
+   * @param {QueueRow} row
+   */
+  rowNode(row) {
+    const isSelected = row.id === this.id;
+    const state = `${row.status} ${row.changed_at} ${row.skipped} ${isSelected}`;
+    let drawn = this.rowNodes.get(row);
+    if (drawn?.state !== state) {
+      const show = this.press(() => this.show(row.id));
+      drawn = { state, node: queueRow(row, isSelected, show) };
+      this.rowNodes.set(row, drawn);
+    }
+    return drawn.node;
   }
 
   drawDocument() {
@@ -723,8 +782,7 @@ class FocusView {
       return;
     }
     const scrollTop = this.form.querySelector(".scroll")?.scrollTop ?? 0;
-    const { activeElement } = /** @type {Document | ShadowRoot} */ (this.root.getRootNode());
-    const wasFocused = this.note !== null && activeElement === this.note;
+    const wasFocused = this.note !== null && this.isFocused(this.note);
     const note = this.noteField(document);
     this.note = note;
     const rows = formRows(document, info, this.position, (item, value) => {

@@ -27,12 +27,12 @@ SLOW = 60_000
 pytestmark = pytest.mark.browser
 
 
-def fill(path: Path) -> None:
-    """Forty documents, each with a debate that found nothing."""
+def fill(path: Path, count: int = COUNT) -> None:
+    """Documents, each with a debate that found nothing."""
     book = Codebook(labels=tuple(Label(name=f"Label {item}", id=item) for item in ITEMS))
     absent = dict.fromkeys(ITEMS, False)
     with Project.open(path) as project:
-        project.store.documents.add(Document(f"d{n:02}", {"text": f"What guest {n} wrote."}) for n in range(COUNT))
+        project.store.documents.add(Document(f"d{n:03}", {"text": f"What guest {n} wrote."}) for n in range(count))
         run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
 
         async def debates() -> None:
@@ -47,8 +47,8 @@ def focus(page: Page) -> None:
     page.locator(".review-focus .form-row").first.wait_for()
 
 
-def done(page: Page, count: int) -> None:
-    page.locator(".keys", has_text=f"{count} of {COUNT} done").wait_for()
+def done(page: Page, count: int, total: int = COUNT) -> None:
+    page.locator(".keys", has_text=f"{count} of {total} done").wait_for()
 
 
 def test_thirty_by_keyboard_fifty_in_the_grid_and_a_crash(browser: Browser, tmp_path: Path) -> None:
@@ -87,6 +87,39 @@ def test_thirty_by_keyboard_fifty_in_the_grid_and_a_crash(browser: Browser, tmp_
         assert sum(count for how, count in rows if how in ("queue", "audit")) == 25
         spent = project._connection.rows("SELECT min(seconds) FROM selections")
         assert spent[0][0] > 0
+
+
+def test_no_key_is_lost_at_80_ms_a_key(browser: Browser, tmp_path: Path) -> None:
+    """A hundred documents, each with a label changed and submitted, typed without looking, a checkbox in focus."""
+    path = tmp_path / "fast.duckdb"
+    count, digits = 120, [n % len(ITEMS) + 1 for n in range(100)]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(fill, path, count).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.goto(running.entrance)
+        focus(page)
+        others = page.get_by_role("checkbox", name="reviewed by others")
+        box = page.get_by_text("reviewed by others", exact=True)
+        box.click()
+        page.get_by_text("No documents to review").wait_for()
+        box.click()
+        page.locator(".review-focus .form-row").first.wait_for()
+        others.focus()
+        page.keyboard.type("".join(f"{digit}\n" for digit in digits), delay=80)
+        done(page, 100, count)
+        page.locator(".save-state.saved").wait_for()
+        running.kill()
+        context.close()
+    with Project.open(path) as project:
+        made = project.store.events.all(kinds=["review", "review_status"])
+        labels = [event for event in reversed(made) if event.kind == "review" and event.after is True]
+        assert [event.item for event in labels] == [ITEMS[digit - 1] for digit in digits]
+        assert len({event.document_id for event in labels}) == 100
+        submitted = [event.document_id for event in reversed(made) if event.after == "Submitted"]
+        assert submitted == [event.document_id for event in labels]
 
 
 def by_keyboard(page: Page) -> None:
