@@ -24,11 +24,10 @@ asgi = st.App(
     Path(__file__).with_name("navigation.py"),
     lifespan=context.lifespan,
     routes=[
-        *security.routes(context.access()),
-        *live.routes(context.find_run, context.access()),
-        *review.routes(context.find_run, context.access()),
+        *live.routes(context.find_run),
+        *review.routes(context.find_run),
         *components.routes(),
     ],
-    middleware=[Middleware(security.Guard)],
+    middleware=[Middleware(security.Guard, access=context.access())],
     on_script_error=show_error,
 )

@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app.api.security import POLICY_VIOLATION, Access
+from app.api.security import POLICY_VIOLATION
 from core.services.live_run import (
     ClientCursor,
     Cursor,
@@ -71,21 +71,12 @@ The project is None if it is not open.
 """
 
 
-def routes(find: FindRun, access: Access) -> list[BaseRoute]:
+def routes(find: FindRun) -> list[BaseRoute]:
     """Return the route, for ``st.App(routes=...)``."""
 
     async def live(socket: WebSocket) -> None:
-        refusal = access.refusal(socket.headers, socket.cookies, socket.query_params.get("ticket", ""))
-        if refusal == "token":
-            # Accept the connection before closing it, so that the page can tell a missing ticket from a missing
-            # server.
-            await socket.accept()
-            await socket.close(4401, "open the address that moot printed")
-        elif refusal:
-            await socket.close(POLICY_VIOLATION, refusal)
-        else:
-            await socket.accept()
-            await _Connection(socket, find).serve()
+        await socket.accept()
+        await _Connection(socket, find).serve()
 
     return [WebSocketRoute(LIVE, live)]
 

@@ -2,9 +2,8 @@
 
 ``POST /moot/review`` takes one JSON object and returns one: ``{"run", "actor", "query": ...}`` or
 ``{"run", "actor", "actions": [...]}``. It needs no script run, so an action is committed and confirmed within
-hundredths of a second. Access control is the same as for the live route: Host, Origin, and the cookie or the page's
-ticket. An action with a user error returns ``problem`` and ``remedy`` and does not block other actions. Each action
-has an idempotency key (``id``). The browser repeats an action until the server answers.
+hundredths of a second. An action with a user error returns ``problem`` and ``remedy`` and does not block other actions.
+Each action has an idempotency key (``id``). The browser repeats an action until the server answers.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from app.api.security import Access
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
@@ -40,13 +38,10 @@ Find: TypeAlias = Callable[[str], tuple[ProjectSession | None, str]]
 """Function from the browser's name of a run to the open project and the run id."""
 
 
-def routes(find: Find, access: Access) -> list[BaseRoute]:
+def routes(find: Find) -> list[BaseRoute]:
     """Return the route for ``st.App(routes=...)``."""
 
     async def answer(request: Request) -> Response:
-        refusal = access.refusal(request.headers, request.cookies, request.query_params.get("ticket", ""))
-        if refusal:
-            return PlainTextResponse(f"Refused: {refusal}.", 403)
         try:
             message = await _read(request)
             content = await run_in_threadpool(_answer, find, message)

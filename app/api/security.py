@@ -1,23 +1,20 @@
-"""Access control of the studio's routes, and a middleware that protects all routes.
+"""Access control of the studio: one middleware around every HTTP and WebSocket route, Streamlit's own included.
 
 There are three checks, each against a different attacker. ``Host`` must name this machine (DNS rebinding). ``Origin``
-must be the address of the studio (other web sites). The cookie must contain the start-up token (other accounts on this
-machine, which can reach the port). The token is only in the address that is printed or opened at the start.
-``/moot/enter`` exchanges the token for an HttpOnly cookie. Cookies ignore ports, so the cookie's name contains the
-port. Two studios on one machine therefore do not log each other out.
+must be the address of the studio (other web pages, also those of other ports). The cookie must be the one that the
+start-up token was exchanged for (other accounts on this machine, which can reach the port). Cookies ignore ports, so
+the cookie's name contains the port. Two studios on one machine therefore do not log each other out.
 """
 
 from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
@@ -25,44 +22,62 @@ ENTER = "/moot/enter"
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 POLICY_VIOLATION = 1008
 """WebSocket close code of a refused connection."""
+_LONGEST_FORM = 1024
+_PAGE = """<!doctype html><meta charset="utf-8"><title>Moot</title>
+<style>body {{font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1rem}}</style>
+<h1>{title}</h1><p>{text}</p>"""
+_FORM = f"""<form method="post" action="{ENTER}"><label>Token <input name="token" type="password" required></label>
+<button>Open</button></form>"""
+_REFUSALS = {
+    "host": (421, "Wrong address", "This studio answers on 127.0.0.1 only.", ""),
+    "origin": (403, "Refused", "Another web page asked for this. Open the address that moot printed instead.", ""),
+    "token": (
+        403,
+        "This browser has no access yet",
+        "Open the address that moot printed when it started, or paste the token from the end of that address.",
+        _FORM,
+    ),
+}
+_HANDOVER = """<!doctype html><meta charset="utf-8"><title>Moot</title>
+<form method="post" action="{address}"><input type="hidden" name="token" value="{token}">
+<button>Open Moot</button></form>
+<script>document.forms[0].submit()</script>
+"""
 
 
 class Access:
-    """Start-up token and the access checks of the studio's routes."""
+    """Start-up token and the access checks of the studio."""
 
     def __init__(self, token: str | None = None) -> None:
         self.token = token or secrets.token_urlsafe(24)
+        self.cookie = hmac.new(self.token.encode(), b"cookie", "sha256").hexdigest()
+        """Value of the cookie. The token cannot be derived from it."""
 
     @property
     def entrance(self) -> str:
         """Path and query of the address that sets the cookie."""
         return f"{ENTER}?token={self.token}"
 
-    @property
-    def ticket(self) -> str:
-        """Proof for the live and review routes that can replace the cookie.
+    def handover(self, url: str) -> str:
+        """Return a page that exchanges the token without an address that contains it.
 
-        Pages served by this process contain the ticket, so the plain address works, too. The ticket grants nothing
-        else, and the token cannot be derived from it.
+        A browser opens this page from a file that only its user can read. The token is then neither in the browser's
+        command line nor in its history.
         """
-        return hmac.new(self.token.encode(), b"live", "sha256").hexdigest()
+        return _HANDOVER.format(address=f"{url}{ENTER}", token=self.token)
 
     def is_token(self, token: str) -> bool:
         """Return True if this is the token, in constant time."""
         return hmac.compare_digest(token.encode(), self.token.encode())
 
-    def refusal(self, headers: Headers, cookies: Mapping[str, str], ticket: str = "") -> str:
+    def refusal(self, connection: HTTPConnection) -> str:
         """Return the failed check of a request (host, origin or token), or an empty string if it is allowed."""
-        host = headers.get("host", "")
+        host = connection.headers.get("host", "")
         if not is_local(host):
             return "host"
-        origin = urlsplit(headers.get("origin", ""))
-        if origin.scheme not in ("http", "https") or origin.netloc.lower() != host.lower():
-            return "origin"
-        has_cookie = self.is_token(cookies.get(cookie_name(host), ""))
-        if has_cookie or hmac.compare_digest(ticket.encode(), self.ticket.encode()):
-            return ""
-        return "token"
+        if not hmac.compare_digest(connection.cookies.get(cookie_name(host), "").encode(), self.cookie.encode()):
+            return "token"
+        return "" if _is_same_origin(connection, host) else "origin"
 
 
 def is_local(host: str) -> bool:
@@ -74,30 +89,33 @@ def is_local(host: str) -> bool:
 
 
 def cookie_name(host: str) -> str:
-    """Return the cookie name for a host: ``moot_token`` and the port."""
+    """Return the cookie name for a host: ``moot_session`` and the port."""
     port = host.rpartition(":")[2]
-    return f"moot_token_{port}" if port.isdigit() else "moot_token"
+    return f"moot_session_{port}" if port.isdigit() else "moot_session"
 
 
-def routes(access: Access) -> list[BaseRoute]:
-    """Return the route that exchanges the token for the cookie."""
+def _is_same_origin(connection: HTTPConnection, host: str) -> bool:
+    """Return True if a page of the studio sent the request.
 
-    async def enter(request: Request) -> Response:
-        host = request.headers.get("host", "")
-        if not is_local(host) or not access.is_token(request.query_params.get("token", "")):
-            return PlainTextResponse("Open the address that moot printed when it started.", 403)
-        response = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
-        response.set_cookie(cookie_name(host), access.token, httponly=True, samesite="strict", path="/")
-        return response
-
-    return [Route(ENTER, enter)]
+    A browser sends ``Origin`` with every WebSocket and with every request that can change something, so there it is
+    required. Elsewhere ``Sec-Fetch-Site`` tells a page of the studio from another one, which may only link to it.
+    """
+    scheme = "https" if connection.scope["scheme"] in ("https", "wss") else "http"
+    origin = connection.headers.get("origin")
+    if origin is not None:
+        return origin.lower() == f"{scheme}://{host}".lower()
+    if connection.scope["type"] == "websocket" or connection.scope["method"] not in ("GET", "HEAD"):
+        return False
+    if connection.headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
+        return True
+    return connection.headers.get("sec-fetch-dest") == "document"
 
 
 class Guard:
-    """Middleware for all routes, including Streamlit's.
+    """Middleware for all routes. It refuses requests and exchanges the token for the cookie.
 
-    It refuses foreign hosts. Its headers keep the page from loading or sending data elsewhere, even if a document were
-    rendered as markup by mistake.
+    Its headers keep the page from loading or sending data elsewhere, even if a document were rendered as markup by
+    mistake.
     """
 
     POLICY = (
@@ -106,20 +124,45 @@ class Guard:
         "form-action 'self'; base-uri 'self'; object-src 'none'"
     )
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self.app = app
+        self.access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
-        elif not is_local(Headers(scope=scope).get("host", "")):
-            if scope["type"] == "websocket":
-                await WebSocket(scope, receive, send).close(POLICY_VIOLATION)
+            return
+        connection = HTTPConnection(scope)
+        send = self._with_headers(send)
+        refusal = self.access.refusal(connection)
+        if scope["type"] == "websocket":
+            if refusal:
+                await WebSocket(scope, receive, send).close(POLICY_VIOLATION, refusal)
             else:
-                await PlainTextResponse("This studio answers on 127.0.0.1 only.", 421)(scope, receive, send)
+                await self.app(scope, receive, send)
+        elif scope["path"] == ENTER and refusal != "host":
+            await (await self._enter(Request(scope, receive)))(scope, receive, send)
+        elif refusal:
+            await _refuse(refusal)(scope, receive, send)
         else:
-            await self.app(scope, receive, self._with_headers(send))
+            await self.app(scope, receive, send)
+
+    async def _enter(self, request: Request) -> Response:
+        """Exchange the token for the cookie. The redirect keeps the token out of the history of the tab."""
+        token = request.query_params.get("token", "")
+        if request.method == "POST":
+            body = b""
+            async for part in request.stream():
+                body += part[: _LONGEST_FORM - len(body)]
+            token = parse_qs(body.decode(errors="replace")).get("token", [""])[0].strip()
+        if not self.access.is_token(token):
+            return _refuse("token")
+        response = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
+        # Lax, because the first page follows a file or a link in a terminal. Origin is checked for all that changes.
+        host = request.headers.get("host", "")
+        response.set_cookie(cookie_name(host), self.access.cookie, httponly=True, samesite="lax", path="/")
+        return response
 
     def _with_headers(self, send: Send) -> Send:
         async def sender(message: Message) -> None:
@@ -128,7 +171,13 @@ class Guard:
                 headers.setdefault("Content-Security-Policy", self.POLICY)
                 headers.setdefault("X-Frame-Options", "SAMEORIGIN")
                 headers.setdefault("X-Content-Type-Options", "nosniff")
+                headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
                 headers.setdefault("Referrer-Policy", "no-referrer")
             await send(message)
 
         return sender
+
+
+def _refuse(refusal: str) -> Response:
+    status, title, text, form = _REFUSALS[refusal]
+    return HTMLResponse(_PAGE.format(title=title, text=text) + form, status, headers={"Cache-Control": "no-store"})

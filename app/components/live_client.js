@@ -61,24 +61,23 @@
 
 const ADDRESS = "/moot/live";
 const RETRY_SECONDS = [0.3, 0.6, 1.2, 2.5, 5, 8];
-const REFUSED_CODE = 4401;
 const OPEN = 1;
 
 export class LiveClient {
   /**
    * @param {object} options
    * @param {string} options.run
-   * @param {string} options.ticket
    * @param {() => void} options.onMessage Called when there is something to `read`.
    * @param {(state: ConnectionState, seconds: number) => void} [options.onConnection]
    * @param {(address: string) => WebSocket} [options.connect]
+   * @param {() => Promise<boolean>} [options.isRefused] Called after repeated failures.
    */
-  constructor({ run, ticket, onMessage, onConnection = () => {}, connect = openSocket }) {
+  constructor({ run, onMessage, onConnection = () => {}, connect = openSocket, isRefused = lacksAccess }) {
     this.run = run;
-    this.address = `${ADDRESS}?ticket=${ticket}`;
     this.onMessage = onMessage;
     this.onConnection = onConnection;
     this.openSocket = connect;
+    this.isRefused = isRefused;
     /** The debate that is followed in full. @type {string | null} */
     this.document = null;
     /** What the studio calls this state of the run. Cursors of another one are not valid. */
@@ -96,7 +95,7 @@ export class LiveClient {
   }
 
   connect() {
-    const socket = this.openSocket(this.address);
+    const socket = this.openSocket(ADDRESS);
     this.socket = socket;
     socket.onopen = () => {
       this.watch();
@@ -107,20 +106,19 @@ export class LiveClient {
       this.inbox.push(JSON.parse(data));
       this.onMessage();
     };
-    socket.onclose = ({ code }) => this.reconnect(code === REFUSED_CODE);
+    socket.onclose = () => this.reconnect();
   }
 
-  /** @param {boolean} refused */
-  reconnect(refused) {
+  reconnect() {
     this.socket = null;
     if (this.closed) return;
-    const last = RETRY_SECONDS.length - 1;
-    const seconds = refused
-      ? RETRY_SECONDS[last]
-      : RETRY_SECONDS[Math.min(this.attempts, last)] * (0.8 + 0.4 * Math.random());
+    const delay = RETRY_SECONDS[Math.min(this.attempts, RETRY_SECONDS.length - 1)];
+    const seconds = delay * (0.8 + 0.4 * Math.random());
     this.attempts += 1;
-    if (refused) this.onConnection("refused", seconds);
-    else if (this.attempts > 1) this.onConnection("lost", seconds);
+    if (this.attempts > 1) {
+      this.onConnection("lost", seconds);
+      this.isRefused().then((refused) => refused && this.onConnection("refused", seconds));
+    }
     this.timer = setTimeout(() => this.connect(), 1000 * seconds);
   }
 
@@ -199,4 +197,10 @@ export class LiveClient {
 function openSocket(address) {
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
   return new WebSocket(`${scheme}//${location.host}${address}`);
+}
+
+/** Return whether the studio answers but this browser lacks its cookie, for example after a restart of the studio. */
+async function lacksAccess() {
+  const response = await fetch("/_stcore/health").catch(() => null);
+  return response?.status === 403;
 }

@@ -36,7 +36,6 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {number} slots The number of tiles.
  * @property {boolean} explained Whether the page says why the run does not move.
  * @property {Layout} layout
- * @property {string} ticket
  */
 /** @typedef {"live" | "finished"} Mode */
 
@@ -90,7 +89,6 @@ class LiveRunView {
     });
     this.client = new LiveClient({
       run: data.run,
-      ticket: data.ticket,
       onMessage: () => this.receive(),
       onConnection: (state, seconds) => this.showConnection(state, seconds),
     });

@@ -24,7 +24,6 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string} note
  * @property {string} tone
  * @property {number} height
- * @property {string} ticket
  */
 
 class LiveTranscriptView {
@@ -44,7 +43,7 @@ class LiveTranscriptView {
     this.state = "";
     /** @type {(state: string) => void} */
     this.notify = () => {};
-    this.client = new LiveClient({ run: data.run, ticket: data.ticket, onMessage: () => this.readMessages() });
+    this.client = new LiveClient({ run: data.run, onMessage: () => this.readMessages() });
     this.client.follow(data.document);
     this.client.connect();
   }

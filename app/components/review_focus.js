@@ -42,7 +42,6 @@ import { renderTranscript } from "./transcript.js";
  * @property {string[]} tags Error types.
  * @property {string | null} document The document that the page wants to be shown.
  * @property {string} height A CSS length.
- * @property {string} ticket
  */
 /** @typedef {{ documents: number, submitted: number, urgent: number, seconds: number | null }} Progress */
 /** @typedef {"transcript" | "guideline" | "history"} FoldName */
@@ -95,10 +94,8 @@ class FocusView {
     };
     this.blind = data.settings.blind;
     this.requested = data.document;
-    this.client = new ReviewClient(
-      `${ADDRESS}?ticket=${data.ticket}`,
-      { run: data.run, actor: data.actor },
-      (state, text) => this.showSaveState(state, text),
+    this.client = new ReviewClient(ADDRESS, { run: data.run, actor: data.actor }, (state, text) =>
+      this.showSaveState(state, text),
     );
     /** @type {QueueRow[]} */
     this.rows = [];

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from app import context
 from app.components import component
 from core.codebook import Codebook
 
@@ -58,7 +57,6 @@ def live_run(
             "slots": slots,
             "explained": explained,
             "layout": layout,
-            "ticket": context.access().ticket,
         },
         on_state_change=on_state,
     )

@@ -8,10 +8,10 @@ import socket
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 import webbrowser
 from pathlib import Path
+
+import platformdirs
 
 from core.cli.console import print_message
 from core.errors import ProjectLocked, UsageError
@@ -43,22 +43,40 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
         if locked.url is None:
             raise
         print_message(f"moot: this project is already open at {locked.url}")
-        if browser:
-            webbrowser.open(locked.url)
+        page = _handover_file(locked.pid)
+        if browser and page.exists():
+            webbrowser.open(page.as_uri())
         return
     except BaseException:
         workspace.stop()
         raise
-    entrance = f"{url}{context.access().entrance}"
-    print_message(f"moot: open {entrance}")
+    page = _handover_file(os.getpid())
+    print_message(f"moot: open {url}{context.access().entrance}")
     print_message("moot: stop with Ctrl-C; active runs are saved and can be resumed")
-    if browser:
-        threading.Thread(target=_open_browser, args=(url, entrance), daemon=True).start()
     try:
+        _write_private(page, context.access().handover(url))
+        if browser:
+            threading.Thread(target=_open_browser, args=(port, page), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop the studio
             _serve(port)
     finally:
+        page.unlink(missing_ok=True)
         workspace.stop()
+
+
+def _handover_file(pid: int | None) -> Path:
+    """Return the path of the page through which the user's browser gets access to the studio of a process.
+
+    The browser opens this file, because other users can read the command line that starts a browser.
+    """
+    return platformdirs.user_state_path("moot", appauthor=False) / f"open-{pid}.html"
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _serve(port: int) -> None:
@@ -91,11 +109,11 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _open_browser(url: str, entrance: str) -> None:
+def _open_browser(port: int, page: Path) -> None:
     """Open the browser when the server answers."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(f"{url}/_stcore/health"):
-            webbrowser.open(entrance)
+        with contextlib.suppress(OSError), socket.create_connection((ADDRESS, port)):
+            webbrowser.open(page.as_uri())
             return
         time.sleep(0.1)

@@ -34,19 +34,42 @@ class Connection(BaseModel):
         return not self.base_url or (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE
 
     @property
+    def origin(self) -> str:
+        """Scheme, host and port of the address. A key belongs to one origin."""
+        parts = urlsplit(self.base_url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        return f"{parts.scheme}://{(parts.hostname or '').lower()}:{port}"
+
+    @property
     def environment_variables(self) -> tuple[str, ...]:
-        """Names of the environment variables for the key, in order."""
+        """Names of the environment variables for the key, in order.
+
+        Those of a provider are for the provider's own address. A connection of that name at another address has none.
+        """
         own = f"MOOT_{re.sub(r'[^A-Z0-9]', '_', self.name.upper())}_API_KEY"
-        return (own, *_CUSTOMARY.get(self.name, ()))
+        if self.name not in _CUSTOMARY:
+            return (own,)
+        provider = next(preset for preset in PRESETS if preset.name == self.name)
+        return (own, _CUSTOMARY[self.name]) if provider.origin == self.origin else ()
+
+    @property
+    def key_remedy(self) -> str:
+        """Instruction to provide a key."""
+        if variables := self.environment_variables:
+            return f"Set {variables[-1]} or type a key on the Models page."
+        return (
+            f"{_CUSTOMARY[self.name]} is not sent to this address. Give the connection another name to set its key in "
+            "the environment, or type a key on the Models page."
+        )
 
 
 _THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
-_CUSTOMARY: Mapping[str, tuple[str, ...]] = {
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "gemini": ("GEMINI_API_KEY",),
-    "xai": ("XAI_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY",),
+_CUSTOMARY: Mapping[str, str] = {
+    "openai": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "xai": "XAI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
 }
 
 PRESETS: tuple[Connection, ...] = (
@@ -102,28 +125,33 @@ def find_key(place: Connection) -> str | None:
     for variable in place.environment_variables:
         if value := "".join(os.environ.get(variable, "").split()):
             return value
-    return "".join((_keyring_get(place.name) or "").split()) or None
+    return "".join((_keyring_get(place) or "").split()) or None
 
 
 def remember_key(place: Connection, key: str) -> None:
-    """Store a key in the system keyring. Raises UsageError if the machine has none."""
+    """Store a key for this connection and origin in the system keyring. Raises UsageError if the machine has none."""
     import keyring
     from keyring.errors import KeyringError
 
     try:
-        keyring.set_password(KEYRING_SERVICE, place.name, key.strip())
+        keyring.set_password(KEYRING_SERVICE, f"{place.name} {place.origin}", key.strip())
     except (KeyringError, RuntimeError) as error:
-        raise UsageError(
-            "This machine has no keyring that Moot can use.", f"Set {place.environment_variables[0]} instead."
-        ) from error
+        raise no_keyring(place) from error
 
 
-def _keyring_get(name: str) -> str | None:
+def no_keyring(place: Connection) -> UsageError:
+    """Return the error for a machine without a keyring."""
+    variables = place.environment_variables
+    remedy = f"Set {variables[0]} in the environment and start Moot again." if variables else place.key_remedy
+    return UsageError("This machine has no keyring that Moot can use.", remedy)
+
+
+def _keyring_get(place: Connection) -> str | None:
     import keyring
     from keyring.errors import KeyringError
 
     try:
-        return keyring.get_password(KEYRING_SERVICE, name) or None
+        return keyring.get_password(KEYRING_SERVICE, f"{place.name} {place.origin}") or None
     except (KeyringError, RuntimeError, OSError):
         return None
 

@@ -47,17 +47,16 @@ class ModelLibrary:
         self.classifiers: list[classifier_model.Lookup] = []
         """Lookups of trained classifiers, one for each open project."""
         self._session: aiohttp.ClientSession | None = None
-        self._keys: dict[str, str | None] = {}
+        self._keys: dict[Connection, str | None] = {}
 
     def add(self, place: Connection) -> None:
         """Add or replace a connection; its key is looked up again."""
         self.connections[place.name] = place
-        self._keys.pop(place.name, None)
+        self._keys.clear()
 
     def remove(self, name: str) -> None:
         """Remove a connection."""
         self.connections.pop(name, None)
-        self._keys.pop(name, None)
 
     def place(self, name: str) -> Connection:
         """Return the connection with this name. Raises UsageError, which lists the known ones."""
@@ -247,9 +246,9 @@ class ModelLibrary:
         """Return the key for this address, None without one."""
         if place.base_url != self.connections[place.name].base_url:
             return None  # a resumed run uses an older address of the connection, which must not get the key
-        if place.name not in self._keys:
-            self._keys[place.name] = await asyncio.to_thread(find_key, place)  # a keyring may be slow
-        return self._keys[place.name]
+        if place not in self._keys:
+            self._keys[place] = await asyncio.to_thread(find_key, place)  # a keyring may be slow
+        return self._keys[place]
 
     def forget_keys(self) -> None:
         """Look up keys again, after one was entered."""

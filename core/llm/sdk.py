@@ -87,7 +87,7 @@ def _refused(
     role_model = RoleModel(connection=place.name, model=model, base_url=place.base_url)
     error = from_status(status, body, headers, role_model)
     if isinstance(error, errors.Unauthorised):
-        error.remedy = f"Set {place.environment_variables[-1]} or type a key on the Models page."
+        error.remedy = place.key_remedy
     elif remedy:
         error.remedy = remedy
     return error

@@ -33,8 +33,8 @@ KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "needless"]
 class ConnectionEntry:
     """A connection as shown on the Models page.
 
-    ``key_name`` is the environment variable of the key. A connection with ``own`` can be removed; ``local`` ones are on
-    this machine.
+    ``key_name`` is the environment variable of the key, empty if no variable is for this address. A connection with
+    ``own`` can be removed; ``local`` ones are on this machine.
     """
 
     name: str
@@ -250,8 +250,20 @@ def first_model(workspace: Workspace, name: str) -> str:
 
 
 def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:
-    """Add a connection of the user. UsageError for an invalid name or address."""
-    workspace.add_connection(connections.connection(name.strip(), url, dialect))
+    """Add or replace a connection of the user.
+
+    Raises UsageError for an invalid name or address, and for another address of a connection whose key is in the
+    environment: the key was given for the first address.
+    """
+    place = connections.connection(name.strip(), url, dialect)
+    known = next((own for own in workspace.own_connections() if own.name == place.name), None)
+    held = next((variable for variable in place.environment_variables if os.environ.get(variable, "").strip()), None)
+    if known is not None and known.origin != place.origin and held is not None:
+        raise UsageError(
+            f"{held} is the key for {known.base_url}, so {place.name} keeps this address.",
+            "Choose another name for the new address.",
+        )
+    workspace.add_connection(place)
     forget_listing(name.strip())
 
 
@@ -268,10 +280,7 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
         raise UsageError(f"No key was typed for {name}.", "Paste it into the field.")
     connections.remember_key(place, key)
     if find_key(place) is None:
-        raise UsageError(
-            "This machine has no keyring that Moot can use.",
-            f"Set {place.environment_variables[0]} in the environment and start Moot again.",
-        )
+        raise connections.no_keyring(place)
     workspace.models.forget_keys()
     _keyring.forget(name)
     forget_listing(name)
@@ -286,7 +295,7 @@ def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] |
 
 
 def _place(place: Connection, own: bool) -> ConnectionEntry:
-    name = place.environment_variables[-1]
+    name = next(iter(place.environment_variables[-1:]), "")
     source: KeyFrom = "none"
     if place.dialect == "builtin":
         source = "needless"

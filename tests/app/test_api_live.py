@@ -1,4 +1,4 @@
-"""The live route: who gets in, what is told, and that a reader who comes back gets only what is missing."""
+"""The live route: the events that it sends, and that a reader who comes back gets only what is missing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
-from app.api import live, security
+from app.api import live
+from app.api.security import POLICY_VIOLATION
 from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
 from core.debate.turns import Reply, Turn, Verdict
 from core.runs import RoleModel
@@ -55,31 +53,13 @@ def source() -> Source:
 
 
 @pytest.fixture
-def access() -> security.Access:
-    return security.Access("secret")
-
-
-@pytest.fixture
-def client(source: Source, access: security.Access) -> Iterator[TestClient]:
-    async def page(_request: Any) -> PlainTextResponse:
-        return PlainTextResponse("page")
-
-    routes = [*security.routes(access), *live.routes(lambda name: (source, name), access), Route("/", page)]
-    with TestClient(Starlette(routes=routes, middleware=[Middleware(security.Guard)]), base_url=BASE) as client:
+def inside(source: Source) -> Iterator[TestClient]:
+    with TestClient(Starlette(routes=live.routes(lambda name: (source, name))), base_url=BASE) as client:
         yield client
 
 
-@pytest.fixture
-def inside(client: TestClient, access: security.Access) -> TestClient:
-    assert client.get(access.entrance).text == "page"
-    return client
-
-
-def connect(client: TestClient, origin: str | None = BASE, **headers: str) -> WebSocketTestSession:
-    if origin is not None:
-        headers["origin"] = origin
-    # The test client's own scheme for sockets; the host is what counts.
-    return client.websocket_connect(f"ws://127.0.0.1:8501{live.LIVE}", headers=headers)
+def connect(client: TestClient) -> WebSocketTestSession:
+    return client.websocket_connect(live.LIVE)
 
 
 def watch(socket: WebSocketTestSession, focus: str | None = "d1", **more: Any) -> dict[str, Any]:
@@ -96,73 +76,6 @@ def hear(socket: WebSocketTestSession, kind: str) -> dict[str, Any]:
 
 def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [event for event in message["events"] if event["kind"] == "turn"]
-
-
-# -- who gets in
-
-
-def test_the_token_becomes_a_cookie_that_scripts_cannot_read(client: TestClient, access: security.Access) -> None:
-    answer = client.get(access.entrance, follow_redirects=False)
-    assert answer.status_code == 303
-    assert answer.headers["location"] == "/"
-    cookie = answer.headers["set-cookie"]
-    assert cookie.startswith("moot_token_8501=secret;")
-    assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
-    assert answer.headers["cache-control"] == "no-store"
-
-
-def test_a_wrong_token_gives_no_cookie(client: TestClient) -> None:
-    answer = client.get(f"{security.ENTER}?token=guess")
-    assert answer.status_code == 403
-    assert "set-cookie" not in answer.headers
-
-
-def test_without_a_cookie_the_socket_closes_and_says_why(client: TestClient) -> None:
-    with connect(client) as socket, pytest.raises(WebSocketDisconnect) as closed:
-        socket.receive_text()
-    assert closed.value.code == 4401
-
-
-def test_a_page_that_was_served_here_shows_its_ticket_instead(client: TestClient, access: security.Access) -> None:
-    address = f"ws://127.0.0.1:8501{live.LIVE}?ticket="
-    with client.websocket_connect(address + access.ticket, headers={"origin": BASE}) as socket:
-        assert watch(socket)["type"] == "snapshot"
-    assert access.token not in access.ticket
-    with client.websocket_connect(address + "forged", headers={"origin": BASE}) as socket:
-        with pytest.raises(WebSocketDisconnect) as closed:
-            socket.receive_text()
-        assert closed.value.code == 4401
-
-
-@pytest.mark.parametrize(
-    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:8502", "http://127.0.0.1.evil.example:8501", ""]
-)
-def test_another_origin_is_refused_even_with_the_cookie(inside: TestClient, origin: str | None) -> None:
-    with pytest.raises(WebSocketDisconnect), connect(inside, origin):
-        pass
-
-
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "127.0.0.1.evil.example", ""])
-def test_another_host_is_refused_everywhere(inside: TestClient, host: str) -> None:
-    assert inside.get("/", headers={"host": host}).status_code == 421
-    with pytest.raises(WebSocketDisconnect), connect(inside, f"http://{host}", host=host):
-        pass
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost:8501", "LOCALHOST", "[::1]:8501"])
-def test_hosts_of_this_machine(host: str) -> None:
-    assert security.is_local(host)
-
-
-def test_pages_may_load_nothing_from_elsewhere(client: TestClient) -> None:
-    headers = client.get("/").headers
-    assert "default-src 'self'" in headers["content-security-policy"]
-    assert headers["x-frame-options"] == "SAMEORIGIN"
-    assert headers["referrer-policy"] == "no-referrer"
-
-
-# -- what is told
 
 
 def test_first_a_snapshot_then_batches(inside: TestClient, source: Source) -> None:
@@ -241,4 +154,4 @@ def test_what_is_not_the_protocol_closes_the_socket(inside: TestClient, message:
         socket.send_text(message)
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_text()
-        assert closed.value.code == security.POLICY_VIOLATION
+        assert closed.value.code == POLICY_VIOLATION

@@ -49,10 +49,11 @@ def session(project):
 @pytest.fixture
 def client(session):
     access = security.Access("secret")
-    routes = review.routes(lambda name: (session, name) if name == RUN else (None, name), access)
-    with TestClient(Starlette(routes=routes, middleware=[Middleware(security.Guard)]), base_url=BASE) as client:
+    routes = review.routes(lambda name: (session, name) if name == RUN else (None, name))
+    guard = Middleware(security.Guard, access=access)
+    with TestClient(Starlette(routes=routes, middleware=[guard]), base_url=BASE) as client:
         client.headers["origin"] = BASE
-        client.params = {"ticket": access.ticket}
+        client.cookies["moot_session_8501"] = access.cookie
         yield client
 
 
@@ -80,13 +81,17 @@ def events(project):
 
 
 @pytest.mark.parametrize(
-    "change", [{"ticket": "forged"}, {"origin": "http://evil.example"}, {"origin": ""}, {"host": "evil.example"}]
+    "change",
+    [
+        {"cookie": "moot_session_8501=forged"},
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:8502"},
+        {"origin": ""},
+        {"host": "evil.example"},
+    ],
 )
 def test_only_a_page_of_this_studio_may_ask(client, change):
-    if "ticket" in change:
-        client.params = change
-    else:
-        client.headers.update(change)
+    client.headers.update(change)
     answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "query": "progress"})
     assert answer.status_code in (403, 421)
 

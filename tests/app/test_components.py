@@ -18,8 +18,10 @@ MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    app = Starlette(routes=components.routes(), middleware=[Middleware(security.Guard)])
+    access = security.Access()
+    app = Starlette(routes=components.routes(), middleware=[Middleware(security.Guard, access=access)])
     with TestClient(app, base_url="http://127.0.0.1:8501") as client:
+        client.cookies["moot_session_8501"] = access.cookie
         yield client
 
 

@@ -357,14 +357,13 @@ def main() -> None:
     asgi = st.App(
         Path(__file__).with_name("fake_navigation.py"),
         routes=[
-            *security.routes(access),
-            *live.routes(context.find_run, access),
+            *live.routes(context.find_run),
             *components.routes(),
             Route("/play/{what}", play),
             # Streamlit looks beside the script, and this script is not in app/
             Mount("/app/static", StaticFiles(directory=folder / "static")),
         ],
-        middleware=[Middleware(security.Guard)],
+        middleware=[Middleware(security.Guard, access=access)],
     )
     session.start()
     print(f"http://127.0.0.1:{chosen.port}{access.entrance}", flush=True)

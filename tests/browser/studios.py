@@ -20,9 +20,10 @@ ROOT = Path(__file__).parents[2]
 class Studio:
     """``moot`` under way; ``entrance`` is the address that it printed, ``address`` the one without the token."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, browser: str = "") -> None:
         self._folder = folder
-        self._options = options
+        self._options = options if browser else ("--no-browser", *options)
+        self._browser = browser
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.entrance = ""
@@ -30,9 +31,9 @@ class Studio:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        environment = {**os.environ, **own_settings(self._folder)}
+        environment = {**os.environ, **own_settings(self._folder), "BROWSER": self._browser}
         said = self._folder / "said.txt"
-        command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(self.port)]
+        command = [sys.executable, "-c", "from core.cli import main; main()", "--port", str(self.port)]
         with said.open("wb") as file:
             self._process = subprocess.Popen(
                 [*command, *self._options], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT

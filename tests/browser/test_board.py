@@ -228,27 +228,13 @@ def test_a_finished_debate_plays_again(page: Page) -> None:
     assert words(page) == whole
 
 
-def test_the_plain_address_watches_by_the_ticket_of_its_page(browser: Browser, studio: str) -> None:
-    plain = browser.new_context()
-    page = plain.new_page()
-    page.goto(studio.partition("/moot")[0])
-    page.wait_for_selector(".tile .id")
-    assert not any("moot" in cookie["name"] for cookie in plain.cookies())
-    plain.close()
-
-
-def test_a_page_with_a_stale_ticket_is_told_so(browser: Browser, studio: str) -> None:
-    stranger = browser.new_context()
-    page = stranger.new_page()
-
-    def forge(socket: Any) -> None:
-        socket.close(code=4401, reason="open the address that moot printed")
-
-    page.route_web_socket(re.compile("/moot/live"), forge)
-    page.goto(studio)
+def test_a_page_whose_cookie_is_no_longer_valid_says_so(context: BrowserContext, studio: str, page: Page) -> None:
+    page.route_web_socket(re.compile("/moot/live"), lambda socket: socket.close(code=1006))
+    page.reload()
+    page.wait_for_selector(".live-run")
+    context.clear_cookies()
     page.get_by_text("This window has no access to the run.").wait_for()
     assert page.locator(".tile .id").count() == 0
-    stranger.close()
 
 
 def test_the_page_asks_nobody_else_for_anything(context: BrowserContext, studio: str) -> None:

@@ -31,18 +31,20 @@ class FakeSocket {
 let sockets = [];
 let states = [];
 let client;
+let refused;
 
 beforeEach(() => {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout"] });
   sockets = [];
   states = [];
+  refused = false;
   client = new LiveClient({
     run: "r1",
-    ticket: "t",
     onMessage: () => {},
     onConnection: (state) => states.push(state),
     connect: (address) => new FakeSocket(address),
+    isRefused: async () => refused,
   });
   client.follow("d1");
   client.connect();
@@ -59,7 +61,7 @@ function start() {
 }
 
 test("the first message says what to watch", () => {
-  assert.equal(sockets[0].address, "/moot/live?ticket=t");
+  assert.equal(sockets[0].address, "/moot/live");
   sockets[0].open();
   assert.deepEqual(sockets[0].sent, [{ type: "watch", run: "r1", focus: "d1", instance: "", cursors: {} }]);
 });
@@ -145,10 +147,13 @@ test("the client waits longer after each failure, and says so", () => {
   assert.equal(sockets.length, 3);
 });
 
-test("a page without access is told so", () => {
-  sockets[0].open();
-  sockets[0].close(4401);
-  assert.deepEqual(states, ["open", "refused"]);
+test("a page without access is told so", async () => {
+  refused = true;
+  sockets[0].close(1006);
+  mock.timers.tick(400);
+  sockets[1].close(1006);
+  await Promise.resolve();
+  assert.deepEqual(states, ["lost", "refused"]);
 });
 
 test("a closed client does not connect again", () => {

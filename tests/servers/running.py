@@ -27,13 +27,19 @@ def free_port() -> int:
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 30.0) -> None:
-    """Return once the address answers; fail when the process dies or the time is up."""
+    """Return once the address answers, with a refusal too; fail when the process dies or the time is up."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"the server ended with {process.returncode}")
-        with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(url, timeout=2):
-            return
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return
+        except urllib.error.HTTPError as answer:
+            if answer.code == 403:
+                return
+        except OSError:
+            pass
         time.sleep(0.05)
     raise RuntimeError(f"{url} did not answer within {seconds} s")
 

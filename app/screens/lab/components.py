@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from app import context
 from app.components import component
 from app.widgets.live_run import label_data, role_data
 from core.codebook import Codebook, Kind
@@ -189,7 +188,6 @@ def transcript(
             "note": note,
             "tone": tone,
             "height": height,
-            "ticket": context.access().ticket,
         },
         on_ended_change=on_ended,
     )

@@ -122,7 +122,8 @@ def _key_words(place: ConnectionEntry) -> str:
         case "needless":
             return '<span class="q">On this machine, needs no key as a rule</span>'
         case "none":
-            return f'<span class="warn">No key</span> in <code>{escape(place.key_name)}</code>'
+            where = f" in <code>{escape(place.key_name)}</code>" if place.key_name else " for this address"
+            return f'<span class="warn">No key</span>{where}'
 
 
 def _type_key(workspace: Workspace, place: ConnectionEntry) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from app import context
 from app.components import component
 from app.widgets.live_run import label_data, role_data
 from core.codebook import Codebook
@@ -55,7 +54,6 @@ def focus(
             "tags": list(ERROR_TAGS),
             "document": asked,
             "height": height,
-            "ticket": context.access().ticket,
         },
         on_document_change=on_document,
         on_blind_change=lambda: None,

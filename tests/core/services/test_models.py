@@ -86,6 +86,18 @@ def test_places_say_where_the_key_comes_from(workspace: Workspace, monkeypatch: 
     assert "mine" not in {place.name for place in models.places(workspace)}
 
 
+def test_a_connection_with_a_key_keeps_its_address(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_MINE_API_KEY", "s3cret")
+    models.add(workspace, "mine", "https://models.example/v1")
+    models.add(workspace, "mine", "https://models.example/v2")
+    with pytest.raises(UsageError, match=r"MOOT_MINE_API_KEY is the key for https://models\.example/v2"):
+        models.add(workspace, "mine", "https://evil.example/v1")
+    models.add(workspace, "openai", "https://evil.example/v1")
+    assert next(place for place in models.places(workspace) if place.name == "openai").key == "none"
+    models.remove(workspace, "mine")
+    models.remove(workspace, "openai")
+
+
 def test_without_a_keyring_the_variable_is_named(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="MOOT_OPENAI_API_KEY"):
         models.remember_key(workspace, "openai", "s3cret")

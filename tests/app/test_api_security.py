@@ -1,0 +1,166 @@
+"""Attacks on the access control of the studio: other users, other pages, other hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from app.api import security
+
+BASE = "http://127.0.0.1:8501"
+FOREIGN = ["null", "", "http://evil.example", "http://127.0.0.1:8502", "http://localhost:8501", "https://127.0.0.1:8501",
+           "http://127.0.0.1.evil.example:8501", "http://127.0.0.1:8501.evil.example", "https://share.streamlit.io",
+           "http://user@127.0.0.1:8501"]  # fmt: skip
+
+
+@pytest.fixture
+def access() -> security.Access:
+    return security.Access("secret")
+
+
+@pytest.fixture
+def outside(access: security.Access) -> Iterator[TestClient]:
+    """A client without the cookie, at an app of one page and one WebSocket."""
+
+    async def page(_request: Any) -> PlainTextResponse:
+        return PlainTextResponse("page")
+
+    async def echo(socket: WebSocket) -> None:
+        await socket.accept()
+        await socket.send_text("inside")
+        await socket.close()
+
+    methods = ["GET", "POST", "PUT", "DELETE"]
+    routes = [WebSocketRoute("/{path:path}", echo), Route("/{path:path}", page, methods=methods)]
+    app = Starlette(routes=routes, middleware=[Middleware(security.Guard, access=access)])
+    with TestClient(app, base_url=BASE) as client:
+        yield client
+
+
+@pytest.fixture
+def inside(outside: TestClient, access: security.Access) -> TestClient:
+    assert outside.get(access.entrance).text == "page"
+    return outside
+
+
+def connect(client: TestClient, **headers: str) -> str:
+    # The test client has its own host for sockets unless the address names one.
+    with client.websocket_connect("ws://127.0.0.1:8501/_stcore/stream", headers=headers) as socket:
+        return socket.receive_text()
+
+
+def test_exchanges_the_token_for_a_cookie_that_scripts_cannot_read(
+    outside: TestClient, access: security.Access
+) -> None:
+    answer = outside.get(access.entrance, follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/"
+    assert answer.headers["cache-control"] == "no-store"
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"moot_session_8501={access.cookie};")
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert access.token not in cookie
+
+
+def test_exchanges_a_posted_token(outside: TestClient, access: security.Access) -> None:
+    answer = outside.post(
+        security.ENTER, data={"token": access.token}, headers={"origin": "null"}, follow_redirects=False
+    )
+    assert answer.status_code == 303
+    assert outside.get("/").text == "page"
+
+
+@pytest.mark.parametrize("token", ["", "guess", "secre", "secret2", "SECRET", "%00", "é"])
+def test_a_wrong_token_gives_no_cookie(outside: TestClient, token: str) -> None:
+    for answer in (
+        outside.get(f"{security.ENTER}?token={token}"),
+        outside.post(security.ENTER, data={"token": token}),
+        outside.post(security.ENTER, content=b"token=" + b"x" * 1_000_000),
+    ):
+        assert answer.status_code == 403
+        assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/", "/review", "/_stcore/health", "/_stcore/host-config", "/static/x.js", "/moot/x"])
+def test_without_the_cookie_every_path_is_refused(outside: TestClient, path: str) -> None:
+    for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"):
+        assert outside.request(method, path, headers={"origin": BASE}).status_code == 403
+    answer = outside.get(path, headers={"cookie": "moot_session_8501=forged; moot_session_8502=secret"})
+    assert answer.status_code == 403
+    assert "Open the address that moot printed" in answer.text
+
+
+def test_without_the_cookie_every_socket_is_refused(outside: TestClient) -> None:
+    for headers in ({"origin": BASE}, {"origin": BASE, "cookie": "moot_session_8501=forged"}, {}):
+        with pytest.raises(WebSocketDisconnect):
+            connect(outside, **headers)
+
+
+@pytest.mark.parametrize("origin", [None, *FOREIGN])
+def test_a_socket_of_another_origin_is_refused_even_with_the_cookie(inside: TestClient, origin: str | None) -> None:
+    headers = {} if origin is None else {"origin": origin}
+    with pytest.raises(WebSocketDisconnect):
+        connect(inside, **headers)
+
+
+def test_a_socket_of_the_studio_is_accepted(inside: TestClient) -> None:
+    assert connect(inside, origin=BASE) == "inside"
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_another_origin_cannot_ask_or_change(inside: TestClient, origin: str) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        assert inside.request(method, "/", headers={"origin": origin}).status_code == 403
+
+
+def test_a_change_without_an_origin_is_refused(inside: TestClient) -> None:
+    assert inside.get("/").status_code == 200
+    assert inside.post("/").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("site", "dest", "status"),
+    [
+        ("same-origin", "empty", 200),
+        ("none", "document", 200),
+        ("cross-site", "document", 200),
+        ("cross-site", "image", 403),
+        ("same-site", "script", 403),
+        ("same-site", "iframe", 403),
+        ("cross-site", "empty", 403),
+    ],
+)
+def test_another_page_may_link_here_but_not_embed(inside: TestClient, site: str, dest: str, status: int) -> None:
+    answer = inside.get("/", headers={"sec-fetch-site": site, "sec-fetch-dest": dest})
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "127.0.0.1.evil.example", "", "0.0.0.0:8501"])
+def test_another_host_is_refused_everywhere(inside: TestClient, access: security.Access, host: str) -> None:
+    cookie = f"moot_session_8501={access.cookie}; moot_session={access.cookie}"
+    assert inside.get("/", headers={"host": host, "cookie": cookie}).status_code == 421
+    assert inside.get(access.entrance, headers={"host": host}).status_code == 421
+    with pytest.raises(WebSocketDisconnect):
+        connect(inside, origin=f"http://{host}", host=host, cookie=cookie)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost:8501", "LOCALHOST", "[::1]:8501"])
+def test_hosts_of_this_machine(host: str) -> None:
+    assert security.is_local(host)
+
+
+def test_pages_may_load_nothing_from_elsewhere(inside: TestClient) -> None:
+    headers = inside.get("/").headers
+    assert "default-src 'self'" in headers["content-security-policy"]
+    assert headers["x-frame-options"] == "SAMEORIGIN"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == "same-origin"

@@ -1,0 +1,73 @@
+"""A key is sent to the origin that it was given for, and to no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import keyring
+import keyring.backend
+import pytest
+
+from core.llm.connections import PRESETS, Connection, connection, find_key, remember_key
+
+KEY = "sk-secret"
+PROVIDERS = [preset for preset in PRESETS if len(preset.environment_variables) == 2]
+
+
+class MemoryKeyring(keyring.backend.KeyringBackend):
+    """A keyring that exists only in this test."""
+
+    priority = 1  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+
+@pytest.fixture
+def memory() -> Iterator[MemoryKeyring]:
+    before = keyring.get_keyring()
+    made = MemoryKeyring()
+    keyring.set_keyring(made)
+    yield made
+    keyring.set_keyring(before)
+
+
+@pytest.mark.parametrize("preset", PROVIDERS, ids=lambda preset: preset.name)
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_providers_key_is_sent_to_the_provider_only(
+    preset: Connection, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(preset.environment_variables[number], KEY)
+    assert find_key(preset) == KEY
+    host = preset.base_url.removeprefix("https://")
+    for address in (
+        "http://127.0.0.1:9/v1",
+        f"http://{host}",
+        f"https://evil.example/{host}",
+        preset.base_url.replace("https://", "https://evil."),
+        f"{preset.origin.removesuffix(':443')}:8443/v1",
+    ):
+        edited = connection(preset.name, address)
+        assert find_key(edited) is None
+        assert preset.environment_variables[-1] in edited.key_remedy
+
+
+def test_the_key_of_an_own_connection_comes_from_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
+    assert find_key(connection("local", "http://127.0.0.1:9/v1")) == KEY
+    assert find_key(connection("other", "http://127.0.0.1:9/v1")) is None
+
+
+def test_a_key_in_the_keyring_belongs_to_one_origin(memory: MemoryKeyring) -> None:
+    remember_key(connection("mine", "https://models.example/v1"), KEY)
+    assert find_key(connection("mine", "https://models.example:443/v1/other")) == KEY
+    for address in ("http://models.example/v1", "https://models.example:444/v1", "https://evil.example/v1"):
+        assert find_key(connection("mine", address)) is None
+    assert find_key(connection("yours", "https://models.example/v1")) is None
