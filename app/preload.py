@@ -39,4 +39,4 @@ def prefetch_evaluation(session: ProjectSession) -> None:
             roles = role_scores(session, found.run, found.reference)
             charts.preload(found, roles, debate_effect(session, found.run, found.reference))
 
-    session.prefetcher.work(compute)
+    session.prefetcher.submit_latest(compute)

@@ -13,7 +13,7 @@ user would then have to press the back button twice. ``widgets.layout.write_url`
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast, overload
 
@@ -419,6 +419,11 @@ def with_value(key: str, value: Any) -> str:
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     return key
+
+
+def bound(key: str, value: Any, save: Callable[[Any], None]) -> dict[str, Any]:
+    """Return the arguments that bind a widget to a stored value. ``save`` is called with each value that is chosen."""
+    return {"key": with_value(key, value), "on_change": lambda: save(st.session_state[key])}
 
 
 def with_default(key: str, value: Any) -> str:

@@ -92,6 +92,16 @@ def test_app_holds_widgets_and_nothing_else(path: Path) -> None:
         assert not (parts[0] == "core" and len(parts) > 1 and parts[1] in packages), f"{path.name} imports {name}"
 
 
+@pytest.mark.parametrize("path", _modules("app"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_app_asks_services_and_never_the_store_of_a_session(path: Path) -> None:
+    reached = [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "store"
+    ]
+    assert not reached, f"{path.name} reaches into the store in lines {reached}: offer a function in core/services"
+
+
 def test_allowed_imports_go_one_way() -> None:
     TopologicalSorter(MAY_IMPORT).prepare()
 

@@ -68,10 +68,10 @@ async def _read(request: Request) -> Json:
 def _answer(find: Find, message: Json) -> Json:
     session, run_id = find(_text(message["run"]))
     actor = _text(message["actor"]).strip()[:200] or review.default_reviewer()
-    if session is None or session.store.runs.settings(run_id) is None:
+    if session is None or not session.has_run(run_id):
         return {"gone": True}
     if "query" in message:
-        return _run_query(session, session.store.runs.known(run_id), message, actor)
+        return _run_query(session, session.run(run_id), message, actor)
     return {
         "answers": [_apply_action(session, run_id, action, actor) for action in message["actions"]],
         "read": time.time(),

@@ -10,7 +10,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
 /** @typedef {"broken" | "fixed" | "changed" | "wrong" | "same"} Effect */
 /** @typedef {{ item: string, effect: Effect, before: Value, after: Value }} Change */
-/** @typedef {{ id: string, effect: Effect, excerpt: string, cells: Change[] }} Row */
+/** @typedef {{ document_id: string, effect: Effect, excerpt: string, cells: Change[] }} Row */
 /** @typedef {{ name: string, colour: number, value: number | null, low: number | null, high: number | null }} ScoreChange */
 /**
  * @typedef {object} TrialData
@@ -75,7 +75,7 @@ function summary({ counts, sentence, note }) {
  * @param {(id: string) => void} onPick
  */
 function cells({ rows, selected }, onPick) {
-  const nodes = rows.map(({ id, effect }) => {
+  const nodes = rows.map(({ document_id: id, effect }) => {
     const cell = button(effect, () => onPick(id));
     cell.classList.toggle("selected", id === selected);
     cell.title = `${id}: ${TITLES[effect].toLowerCase()}`;
@@ -95,13 +95,13 @@ function documentList(data, onPick) {
   const labels = createLabels(data.labels);
   const list = el("div", "documents");
   list.tabIndex = 0;
-  const longest = Math.max(0, ...data.rows.map(({ id }) => id.length));
+  const longest = Math.max(0, ...data.rows.map((row) => row.document_id.length));
   list.style.setProperty("--id-width", `${Math.min(140, Math.max(44, Math.ceil(CHARACTER_WIDTH * longest)))}px`);
   for (const effect of LISTED) {
     const rows = data.rows.filter((row) => row.effect === effect);
     if (!rows.length) continue;
     list.append(el("h3", effect, `${TITLES[effect]}, ${formatCount(rows.length)}`));
-    list.append(...rows.map((row) => documentRow(row, data, labels, () => onPick(row.id))));
+    list.append(...rows.map((row) => documentRow(row, data, labels, () => onPick(row.document_id))));
   }
   if (!list.hasChildNodes()) list.append(el("h3", "", "No document changed."));
   return list;
@@ -113,7 +113,7 @@ function documentList(data, onPick) {
  * @param {Labels} labels
  * @param {() => void} onClick
  */
-function documentRow({ id, excerpt, cells: changes }, { kind, selected }, labels, onClick) {
+function documentRow({ document_id: id, excerpt, cells: changes }, { kind, selected }, labels, onClick) {
   const shown = changes.slice(0, MOST_CHANGES).map((change) => changeNode(change, kind, labels));
   const more = changes.length - shown.length;
   const text = el("span", "excerpt", excerpt);

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import streamlit as st
 
+from app.state import state
 from core.errors import MootError, NothingChanged
 from core.formatting import join_names, plural
 
@@ -35,6 +38,24 @@ def notice(kind: str, head: str, text: str = "") -> None:
 def error_box(error: MootError) -> None:
     """Draw the message and the remedy of an error. ``NothingChanged`` is drawn as information."""
     notice("info" if isinstance(error, NothingChanged) else "error", error.message, error.remedy)
+
+
+@contextmanager
+def error_boxes() -> Iterator[None]:
+    """Draw the error that ends the block, if it is a MootError."""
+    try:
+        yield
+    except MootError as error:
+        error_box(error)
+
+
+@contextmanager
+def error_notices() -> Iterator[None]:
+    """Show the error that ends the block at the top after the next rerun, if it is a MootError. For callbacks."""
+    try:
+        yield
+    except MootError as error:
+        state.set_notice("error", error.message, error.remedy)
 
 
 def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:

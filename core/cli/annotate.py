@@ -33,9 +33,9 @@ from core.services import engines, examples, personas, pipeline
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity
+from core.services.models import Price
 from core.services.runs import control, planning, preview, rerun
 from core.services.runs.preview import describe_truncation
-from core.services.runs.prices import Price
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 

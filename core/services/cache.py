@@ -13,7 +13,7 @@ from core.services.session import ProjectSession
 
 P = ParamSpec("P")
 T = TypeVar("T")
-KEPT = 100
+MAX_ENTRIES = 100
 
 _guard = threading.Lock()
 _making: dict[Hashable, threading.Lock] = {}
@@ -22,36 +22,12 @@ _known: OrderedDict[Hashable, tuple[Hashable, Any]] = OrderedDict()
 """Key to (version, result). Keys contain the store, so a project opened later never gets another one's results."""
 
 
-def remembered(session: ProjectSession, make: Callable[[], T], *what: Hashable) -> T:
-    """Return the cached result of ``make``, computed again after the project file changed.
+def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis: Hashable = None) -> T:
+    """Return the cached result of ``make`` while ``basis`` is equal, and compute it again once ``basis`` changes.
 
-    ``what`` names the result completely: function and arguments. Thread-safe: of two calls at once, one computes.
+    ``key`` names the result completely: function and arguments. Thread-safe: of two calls at once, one computes.
     """
-    return kept(session, make, *what, basis=session.saved_at())
-
-
-def measured(session: ProjectSession, reference: str, make: Callable[[], T], *what: Hashable) -> T:
-    """Cache scores of runs against a reference.
-
-    Review decisions, drafts and settings do not invalidate scores against gold.
-    """
-    basis = remembered(session, lambda: session.store.evaluations.basis(reference), "basis", reference)
-    return kept(session, make, reference, *what, basis=basis)
-
-
-def known(session: ProjectSession) -> tuple[Any, ...]:
-    """Return a value that changes with gold labels and reviews, but not with new verdicts."""
-
-    def look() -> tuple[Any, ...]:
-        latest = session.store.events.all(limit=1)
-        return (*session.store.documents.state(), latest[0].seq if latest else 0)
-
-    return remembered(session, look, "what is known")
-
-
-def kept(session: ProjectSession, make: Callable[[], T], *what: Hashable, basis: Hashable = None) -> T:
-    """Return the cached result of ``make`` as long as ``basis`` is equal, whatever else is written."""
-    key = (session.store, *what)
+    key = (session.store, *key)
     with _guard:
         if (found := _known.get(key)) is not None and found[0] == basis:
             _known.move_to_end(key)
@@ -66,12 +42,22 @@ def kept(session: ProjectSession, make: Callable[[], T], *what: Hashable, basis:
             with _guard:
                 _known[key] = basis, made
                 _known.move_to_end(key)
-                while len(_known) > KEPT:
+                while len(_known) > MAX_ENTRIES:
                     _known.popitem(last=False)
         finally:
             with _guard:
                 _making.pop(key, None)
     return made
+
+
+def review_revision(session: ProjectSession) -> tuple[Any, ...]:
+    """Return a value that changes with gold labels and reviews, but not with new verdicts."""
+
+    def look() -> tuple[Any, ...]:
+        latest = session.store.events.all(limit=1)
+        return (*session.store.documents.state(), latest[0].seq if latest else 0)
+
+    return cached(session, look, "review revision", basis=session.saved_at())
 
 
 def cached_scores(
@@ -81,35 +67,39 @@ def cached_scores(
 
     Decisions in Review leave scores against gold as they are. Other arguments must be hashable; a run counts by its id.
     """
-    return _cached(function, lambda session, make, key, of: measured(session, of, make, *key))
+
+    def basis(session: ProjectSession, arguments: dict[str, Any]) -> Hashable:
+        of = arguments.get("reference", "gold")
+        return cached(session, lambda: session.store.evaluations.basis(of), "basis", of, basis=session.saved_at())
+
+    return _cached(function, basis)
 
 
 def cached_until_commit(
     function: Callable[Concatenate[ProjectSession, P], T],
 ) -> Callable[Concatenate[ProjectSession, P], T]:
     """Cache a function until something is committed to the project. Arguments as of ``cached_scores``."""
-    return _cached(function, lambda session, make, key, _: remembered(session, make, *key))
+    return _cached(function, lambda session, _: session.saved_at())
 
 
 def _cached(
-    function: Callable[Concatenate[ProjectSession, P], T], look_up: Callable[..., T]
+    function: Callable[Concatenate[ProjectSession, P], T], basis: Callable[[ProjectSession, dict[str, Any]], Hashable]
 ) -> Callable[Concatenate[ProjectSession, P], T]:
     parameters = signature(function)
 
     @wraps(function)
-    def cached(session: ProjectSession, /, *args: P.args, **options: P.kwargs) -> T:
+    def look_up(session: ProjectSession, /, *args: P.args, **options: P.kwargs) -> T:
         bound = parameters.bind(session, *args, **options)
         bound.apply_defaults()
         _, *values = bound.arguments.values()
         key = (function.__module__, function.__qualname__, *map(_identity, values))
-        of = bound.arguments.get("reference", "gold")
-        return look_up(session, lambda: function(session, *args, **options), key, of)
+        return cached(session, lambda: function(session, *args, **options), *key, basis=basis(session, bound.arguments))
 
-    return cached
+    return look_up
 
 
 def _identity(value: Any) -> Hashable:
     """Return a hashable argument; of a run its id."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return tuple(map(_identity, value))
     return cast(Hashable, getattr(value, "run_id", value))

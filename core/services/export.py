@@ -15,7 +15,6 @@ from typing import Any
 
 from core.annotations import VERDICT, Evidence
 from core.debate.turns import Turn
-from core.errors import NoSuchRun
 from core.export import FORMATS, AnnotatorValues, ExportRow, Format, find_format, write
 from core.runs import RunRow
 from core.services.session import ProjectSession, check_output_path
@@ -64,7 +63,7 @@ def export(
     apart. Raises UsageError for an unknown run or format, and ExportError if the file cannot be written; an existing
     file is then unchanged.
     """
-    run = _known(session, run_id)
+    run = session.run(run_id)
     with closing(_items(session, run, find_format(format))) as items:
         check_output_path(session.path, path)
         return write(format, items, run.settings.codebook, path, progress=progress).path
@@ -103,7 +102,7 @@ def media_type(format: str) -> str:
 
 def preview(session: ProjectSession, run_id: str, format: str, rows: int = 5) -> ExportPreview:
     """Return the beginning of the file, written by the format's own writer from the first documents (or turns)."""
-    run = _known(session, run_id)
+    run = session.run(run_id)
     chosen = find_format(format)
     file = io.BytesIO()
     with closing(_items(session, run, chosen, batch=rows)) as items:
@@ -133,7 +132,7 @@ def duckdb_example(session: ProjectSession) -> str:
 
 def export_contents(session: ProjectSession, run_id: str) -> ExportContents:
     """Return the contents of an export of a run in numbers."""
-    run = _known(session, run_id)
+    run = session.run(run_id)
     ended = run.verdicts + run.unresolved + run.failed
     return ExportContents(
         documents=run.documents,
@@ -270,10 +269,3 @@ def _table_of_parquet(file: io.BytesIO) -> ExportPreview:
     file.seek(0)
     table = pq.read_table(file)
     return ExportPreview(tuple(table.column_names), tuple(tuple(row.values()) for row in table.to_pylist()))
-
-
-def _known(session: ProjectSession, run_id: str) -> RunRow:
-    run = session.store.runs.get(run_id)
-    if run is None:
-        raise NoSuchRun(run_id)
-    return run

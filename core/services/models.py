@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook, Label
-from core.engine.preflight import Probe as Probe  # the screens have it from here
+from core.engine.preflight import Probe as Probe
 from core.errors import ModelError, UsageError
 from core.llm import connections
 from core.llm.capabilities import ModelCapabilities as ModelCapabilities
 from core.llm.catalogue import ModelCard, list_models
 from core.llm.connections import Connection, find_key
+from core.llm.connections import Limits as Limits
+from core.llm.connections import Price as Price
 from core.llm.models import BUILTIN_MODELS
+from core.llm.prices import ANY_MODEL
 from core.runs import BUILTIN, RoleModel, RunSettings
-from core.services import capability_cache
+from core.services import capability_cache, preferences
+from core.services.preferences import RoleModels
 from core.services.runs import planning
 from core.services.workspace import Workspace
 
@@ -362,3 +366,85 @@ class _Keyring:
 
 _lists = _Lists()
 _keyring = _Keyring()
+
+
+def own_prices(workspace: Workspace) -> dict[str, Price]:
+    """Return all of the user's own prices by ``connection/model``."""
+    return dict(sorted(workspace.models.prices.own.items()))
+
+
+def set_price(workspace: Workspace, connection: str, model: str, price: Price | None) -> None:
+    """Store a price for a model; ``*`` sets it for all models of a connection, None removes it.
+
+    Raises UsageError without a model.
+    """
+    if not model.strip():
+        raise UsageError("A price needs a model.", f"Enter a name, or {ANY_MODEL} for all models of the connection.")
+    spec = f"{connection}/{model.strip()}"
+    own = {other: known for other, known in workspace.models.prices.own.items() if other != spec}
+    workspace.models.prices.own = own if price is None else {**own, spec: price}
+    preferences.save(preferences.load().model_copy(update={"prices": workspace.models.prices.own}))
+
+
+def connection_limits(workspace: Workspace, connection: str) -> Limits:
+    """Return the rate limits of a connection."""
+    return workspace.models.own_limits.get(connection, Limits())
+
+
+def set_connection_limits(workspace: Workspace, connection: str, limits: Limits) -> None:
+    """Store the rate limits of a connection for runs that start from now on."""
+    own = {name: known for name, known in workspace.models.own_limits.items() if name != connection}
+    workspace.models.own_limits = own if limits.empty else {**own, connection: limits}
+    preferences.save(preferences.load().model_copy(update={"limits": workspace.models.own_limits}))
+
+
+def price_ceiling() -> float | None:
+    """Return the maximum price of offered models in dollars per million reply tokens; None offers all models."""
+    return preferences.load().ceiling
+
+
+def set_price_ceiling(dollars: float | None) -> None:
+    """Offer only models up to this price."""
+    preferences.save(preferences.load().model_copy(update={"ceiling": dollars}))
+
+
+def affordable_models(
+    workspace: Workspace, connection: str, names: Iterable[str], ceiling: float | None
+) -> tuple[str, ...]:
+    """Return the models with a known reply price up to the ceiling; all models without a ceiling."""
+    place = workspace.models.connections.get(connection)
+    if ceiling is None or place is None:
+        return tuple(names)
+    priced = ((name, workspace.models.prices.rates(place, name)) for name in names)
+    return tuple(name for name, rates in priced if rates is not None and rates[2] * 1e6 <= ceiling + 1e-9)
+
+
+def model_presets() -> dict[str, RoleModels]:
+    """Return the saved model presets by name, in alphabetical order."""
+    return dict(sorted(preferences.load().presets.items()))
+
+
+def save_preset(name: str, plan: planning.Plan) -> str:
+    """Save the plan's role models under a name, replacing a preset with that name, and return the cleaned name.
+
+    Raises UsageError without a name.
+    """
+    name = " ".join(name.split())[:60]
+    if not name:
+        raise UsageError("A preset needs a name.", "Enter one, for example: cheap, local or final.")
+    kept = preferences.load()
+    role_models = RoleModels(default_model=plan.default_model, role_models=dict(plan.role_models))
+    preferences.save(kept.model_copy(update={"presets": {**kept.presets, name: role_models}}))
+    return name
+
+
+def delete_preset(name: str) -> None:
+    """Delete a preset."""
+    kept = preferences.load()
+    left = {other: role_models for other, role_models in kept.presets.items() if other != name}
+    preferences.save(kept.model_copy(update={"presets": left}))
+
+
+def apply_preset(plan: planning.Plan, role_models: RoleModels) -> planning.Plan:
+    """Return the plan with the role models of a preset."""
+    return replace(plan, default_model=role_models.default_model, role_models=dict(role_models.role_models))

@@ -22,35 +22,9 @@ from core.ingest.text_files import read_text_file
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services.runs.planning import PANEL, Plan
 from core.services.session import ProjectSession
-from core.store.personas import PersonaSetVersion
+from core.store.personas import PersonaSetVersion as PersonaSetVersion
 
 LIMITS = ("groups", "dimensions")
-__all__ = [
-    "GroupCost",
-    "Job",
-    "Making",
-    "PersonaSetVersion",
-    "add_persona",
-    "add_sources",
-    "change",
-    "change_persona",
-    "costs",
-    "current",
-    "from_yaml",
-    "given",
-    "keep",
-    "last_panel",
-    "make",
-    "on_the_panel",
-    "read_cast",
-    "read_sources",
-    "save",
-    "start",
-    "task_of",
-    "to_yaml",
-    "with_personas",
-]  # fmt: skip
-
 ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.AUTHOR)
 
 Tell = Callable[[int, int], None]
@@ -261,23 +235,57 @@ def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> 
 # -- versions
 
 
-def current(session: ProjectSession) -> tuple[PersonaSet, PersonaSetVersion | None]:
-    """Return the persona set on the page and the latest saved version (None before the first).
+@dataclass(frozen=True, slots=True)
+class PersonaStatus:
+    """Personas in the editor: the draft, otherwise the saved version, otherwise the default pair."""
 
-    The persona set is the draft, otherwise the saved version, otherwise the default pair.
-    """
+    personas: PersonaSet
+    saved: PersonaSetVersion | None
+    """Latest saved version, None before the first."""
+    dirty: bool
+    """True if there is an unsaved draft."""
+
+    @property
+    def next_version(self) -> int:
+        """Version number of the next save."""
+        return self.saved.version + 1 if self.saved else 1
+
+
+def persona_status(session: ProjectSession) -> PersonaStatus:
+    """Return the personas in the editor. A draft that cannot be read is ignored."""
     saved = session.store.personas.latest()
     try:
         draft = session.store.personas.draft()
     except UsageError:
         draft = None
-    return draft or (saved.cast if saved else DEFAULT_PERSONAS), saved
+    shown = draft or (saved.personas if saved else DEFAULT_PERSONAS)
+    return PersonaStatus(shown, saved, shown != saved.personas if saved else draft is not None)
+
+
+def discard(session: ProjectSession) -> None:
+    """Delete the draft."""
+    session.store.personas.drop_draft()
+
+
+def history(session: ProjectSession) -> list[PersonaSetVersion]:
+    """Return all saved versions, newest first."""
+    return session.store.personas.history()
+
+
+def sources(session: ProjectSession) -> dict[str, str]:
+    """Return the texts of the source documents by name."""
+    return session.store.personas.sources()
+
+
+def remove_source(session: ProjectSession, name: str) -> None:
+    """Delete a source document; personas made from it keep their quotations."""
+    session.store.personas.drop_source(name)
 
 
 def keep(session: ProjectSession, cast: PersonaSet) -> None:
     """Save a persona set as the draft, or drop the draft if the set equals the saved version."""
     saved = session.store.personas.latest()
-    if saved is not None and saved.cast == cast:
+    if saved is not None and saved.personas == cast:
         session.store.personas.drop_draft()
     else:
         session.store.personas.save_draft(cast)

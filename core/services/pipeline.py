@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from core.codebook import Codebook
-from core.errors import NoSuchRun, UsageError
+from core.errors import UsageError
 from core.formatting import format_count, plural
 from core.runs import RunRow
-from core.services import templates
 from core.services.data.importing import ImportPreview, store_documents
 from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
@@ -39,10 +38,8 @@ def start_runs(
             f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
             f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
         )
-    version = session.store.codebooks.save(codebook, note=f"from {preview.draft.name}")
-    settings = planning.build_settings(
-        plan, codebook, version, session.models, own=templates.promoted_templates(session)
-    )
+    session.store.codebooks.save(codebook, note=f"from {preview.draft.name}")
+    settings = planning.project_settings(session, plan)
     chosen = ambiguity.chosen(session, plan, _ids(preview))
     return planning.create_runs(
         session, settings, chosen, iterations=plan.iterations, rejected=len(preview.built.rejected)
@@ -117,17 +114,10 @@ def listing(row: RunRow) -> dict[str, Any]:
 
 def known_run(session: ProjectSession, run_id: str | None) -> RunRow:
     """Return a run by id, or the latest. UsageError if there is none."""
-    rows = session.store.runs.all()
-    if not rows:
+    latest = session.latest_run()
+    if latest is None:
         raise UsageError(f"{session.path.name} has no runs yet.", "Start one with moot annotate or on the Run page.")
-    if run_id is None:
-        return rows[-1]
-    return next((row for row in rows if row.run_id == run_id), None) or _no_run(run_id, rows)
-
-
-def _no_run(run_id: str, rows: Sequence[RunRow]) -> RunRow:
-    names = ", ".join(row.run_id for row in rows[-5:])
-    raise NoSuchRun(run_id, f"The latest are: {names}.")
+    return session.run(run_id or latest)
 
 
 def parse_pairs(pairs: Sequence[str], option: str) -> Mapping[str, str]:

@@ -19,18 +19,18 @@ class Prefetcher:
 
     def __init__(self) -> None:
         self._gate = threading.Lock()
-        self._workers = ThreadPoolExecutor(1, thread_name_prefix="moot-ahead")
+        self._workers = ThreadPoolExecutor(1, thread_name_prefix="moot-prefetch")
         self._next: Future[None] | None = None
         self._closed = False
 
-    def work(self, what: Callable[[], object]) -> None:
-        """Run a function after the current one, replacing the one that waits. Ignored after ``close``."""
+    def submit_latest(self, compute: Callable[[], object]) -> None:
+        """Run a function after the current one, replacing a waiting one. Ignored after ``close``."""
         with self._gate:
             if self._closed:
                 return
             if self._next is not None:
                 self._next.cancel()
-            self._next = self._workers.submit(_tried, what)
+            self._next = self._workers.submit(_run, compute)
 
     def close(self) -> None:
         """Drop the waiting function and wait for the current one."""
@@ -39,8 +39,8 @@ class Prefetcher:
         self._workers.shutdown(cancel_futures=True)
 
 
-def _tried(what: Callable[[], object]) -> None:
+def _run(compute: Callable[[], object]) -> None:
     try:
-        what()
+        compute()
     except Exception:
-        log.exception("what was worked out ahead failed")
+        log.exception("prefetching failed")

@@ -13,9 +13,9 @@ from core.debate.events import Event, RunStatus
 from core.documents import Document
 from core.engine.engine import Engine
 from core.engine.thread import EngineThread
-from core.errors import ExportError, NoSuchRun
+from core.errors import ExportError
 from core.llm.models import ModelLibrary
-from core.runs import State, StopReason
+from core.runs import RunRow, State, StopReason
 from core.services import engines, run_view
 from core.services.classifier_training import ClassifierTrainer
 from core.services.live_run import DocumentText, LiveRunState, Replay
@@ -128,10 +128,7 @@ class ProjectSession:
             status = self._live_runs[run_id].status
             if status is not None:
                 return status.state
-        row = self.store.runs.get(run_id)
-        if row is None:
-            raise NoSuchRun(run_id)
-        return row.state
+        return self.run(run_id).state
 
     def pending_state(self, run_id: str) -> State | None:
         """Return the state in which an active run was requested to end, None without a request."""
@@ -198,7 +195,19 @@ class ProjectSession:
         """
         return run_view.finished(self.store, run_id, query=query, status=status, offset=offset, limit=limit)
 
-    # -- for the frame
+    # -- stored runs
+
+    def runs(self) -> list[RunRow]:
+        """Return all runs with their counts, oldest first, without runs of the Lab."""
+        return self.store.runs.all()
+
+    def run(self, run_id: str) -> RunRow:
+        """Return a run with its counts. Raises NoSuchRun."""
+        return self.store.runs.known(run_id)
+
+    def has_run(self, run_id: str) -> bool:
+        """Return True if the project has this run, without counting its documents."""
+        return self.store.runs.settings(run_id) is not None
 
     def latest_run(self) -> str | None:
         """Return the id of the newest run, None before the first."""

@@ -24,7 +24,7 @@ class PersonaSetVersion:
     """One saved version, numbered from 1."""
 
     version: int
-    cast: PersonaSet
+    personas: PersonaSet
     note: str
     at: float
     actor: str

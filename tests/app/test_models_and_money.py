@@ -16,7 +16,7 @@ from core.llm import streaming
 from core.llm.catalogue import ModelCard
 from core.runs import RoleModel
 from core.services import models, preferences
-from core.services.runs import comparison, planning, prices
+from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import fill, make
@@ -104,13 +104,13 @@ def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     at = screen()
     at.text_input(key="preset-name").set_value("final")
     submit(at, "Save preset")
-    assert "final" in planning.model_presets()
+    assert "final" in models.model_presets()
     planning.save_plan(session, planning.Plan())
     at = screen()
     at.button(key="preset-final").click().run()
     assert planning.load_plan(session).role_model("judge").spec == "openai/gpt-4.1"
     at.button(key="unpreset-final").click().run()
-    assert planning.model_presets() == {}
+    assert models.model_presets() == {}
 
 
 def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
@@ -200,15 +200,15 @@ def test_a_price_that_nobody_knows_asks_first(
     assert "The price of far/m is unknown" in html(at)
     assert session.store.runs.all() == []
     assert at.button(key="start-unpriced").label == "Start anyway"
-    prices.set_price(workspace, "far", "*", prices.Price(prompt=1, completion=1))
+    models.set_price(workspace, "far", "*", models.Price(prompt=1, completion=1))
     at.button(key="start-all").click().run()  # priced, it is asked at once, and is not there
     assert "unreachable" in html(at)
 
 
 def test_a_comparison_with_an_unknown_price_asks_first_too(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.invalid/v1")
-    comparison.add(session, planning.Plan())
-    comparison.add(session, planning.Plan().with_same_model(FAR))
+    planning.add_to_comparison(session, planning.Plan())
+    planning.add_to_comparison(session, planning.Plan().with_same_model(FAR))
     at = screen("run")
     at.button(key="compare-all").click().run()
     assert "The price of far/m is unknown" in html(at)

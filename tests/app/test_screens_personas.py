@@ -44,19 +44,19 @@ def test_out_of_documents_to_a_saved_panel(session: ProjectSession) -> None:
         at.run()
     shown = html(at)
     assert "v1 draft" in shown
-    cast, saved = personas.current(session)
-    assert saved is None
-    assert {"Parents", "Teachers"} <= {group.name for group in cast.groups}
-    first = cast.members[0].persona
+    status = personas.persona_status(session)
+    assert status.saved is None
+    assert {"Parents", "Teachers"} <= {group.name for group in status.personas.groups}
+    first = status.personas.members[0].persona
     at.text_area(key=f"persona-traits-of-{first.name}").set_value("patient").run()
     at.text_input(key=f"persona-name-of-{first.name}").set_value("Nuria").run()
-    assert personas.current(session)[0].members[0].persona.model_dump()["traits"] == "patient"
+    assert personas.persona_status(session).personas.members[0].persona.model_dump()["traits"] == "patient"
     assert "Nuria" in html(at)
     at.text_input(key="personas-note").set_value("first panel")
     at.button(key="personas-save").click().run()
     assert "Saved as v1" in html(at)
     (version,) = session.store.personas.history()
-    assert (version.note, version.cast.members[0].persona.name) == ("first panel", "Nuria")
+    assert (version.note, version.personas.members[0].persona.name) == ("first panel", "Nuria")
     button(at, "Use in a run")
     plan = planning.load_plan(session)
     card = protocols.find(plan.protocol)

@@ -259,7 +259,7 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
             if f"'{label.name}'" in warning:
                 notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
-        if session.store.documents.count():
+        if overview.count_documents(session):
             label_editor.in_data(
                 keyword_matches.in_your_data(
                     session, book, label.id, codebooks.suggestions(book, label.id, label_editor.OFFERED)
@@ -280,7 +280,7 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
 def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
     """Draw the prompts that each role gets for a document."""
     book = standing.codebook
-    total = session.store.documents.count()
+    total = overview.count_documents(session)
     saved = standing.saved.codebook if standing.saved is not None and standing.dirty else None
     marked = (
         f" Lines changed since v{standing.saved.version} are marked." if saved is not None and standing.saved else ""
@@ -348,7 +348,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
             "</div>"
         )
         bring(session, None)
-        if session.store.documents.count():
+        if overview.count_documents(session):
             st.html(
                 '<div class="moot-strong">Or from gold columns<small>If the file has some, Data makes a codebook of '
                 "them.</small></div>"

@@ -17,7 +17,6 @@ from app.widgets.run_picker import run_words
 from core import csv_text
 from core.annotations import Reference
 from core.runs import RunRow
-from core.services.cache import remembered
 from core.services.evaluation import compare, coverage, drift, run_diff
 from core.services.evaluation.compare import Comparison, Pair
 from core.services.evaluation.reference import available_references, default_reference, reference_names
@@ -53,7 +52,7 @@ def main() -> None:
         return
     ids = tuple(run.run_id for run in chosen)
     reference = _reference(session, chosen[0])
-    found = remembered(session, lambda: compare.comparison(session, ids, reference), "comparison", ids, reference)
+    found = compare.comparison(session, ids, reference)
     with st.container(horizontal=True, vertical_alignment="center", key="compare-told"):
         with st.container(width="stretch"):
             sections.sentences(found)
@@ -165,8 +164,8 @@ def _pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison, 
 def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Reference) -> None:
     """Differences per label, and the documents behind them; a click on a label filters these."""
     one, two = pair.first, pair.second
-    each = remembered(session, lambda: run_diff.outcomes(session, one, two, reference), "outcomes", one, two, reference)
-    runs = [row for id in (one, two) if (row := session.store.runs.get(id)) is not None]
+    each = run_diff.outcomes(session, one, two, reference)
+    runs = [session.run(id) for id in (one, two)]
     on = coverage.describe(coverage.shared(session, runs, reference), reference)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
@@ -176,13 +175,11 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
         _documents(session, each, label, on)
     shown = state.evaluate.document
     if shown is not None:
-        run = session.store.runs.get(pair.second)
-        if run is not None:
-            before, after = st.columns(2, gap="small")
-            with before:
-                confusion_drilldown.case(session, first, shown, key="compare-before", stacked=True)
-            with after:
-                confusion_drilldown.case(session, run, shown, key="compare-after", stacked=True)
+        before, after = st.columns(2, gap="small")
+        with before:
+            confusion_drilldown.case(session, first, shown, key="compare-before", stacked=True)
+        with after:
+            confusion_drilldown.case(session, runs[1], shown, key="compare-after", stacked=True)
 
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:

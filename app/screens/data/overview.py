@@ -20,7 +20,6 @@ from app.widgets.layout import panel
 from core.codebook import Codebook
 from core.documents import Document
 from core.formatting import format_count, plural
-from core.services.cache import remembered
 from core.services.data import overview as service
 from core.services.data.importing import Profile
 from core.services.data.overview import GoldCount, ImportSummary, format_gold
@@ -108,7 +107,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
     """Draw how often two labels are gold for the same document."""
     if codebook is None:
         return
-    pairs = remembered(session, lambda: service.cooccurrence(session, codebook), "cooccurrence")
+    pairs = service.cooccurrence(session, codebook)
     if not pairs:
         return
     with panel("Label co-occurrence", "share of the row's documents that also have the column's label", key="together"):
@@ -128,7 +127,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
 
 def _languages(session: ProjectSession) -> None:
     """Draw the languages of the texts, if there are several."""
-    counts = remembered(session, lambda: service.count_languages(session), "languages")
+    counts = service.count_languages(session)
     if len(counts) < 2:
         return
     total = sum(counts.values())

@@ -86,7 +86,7 @@ def main() -> None:
             ratings.draw(session, found)
         case _:
             _scores(session, found)
-    session.prefetcher.work(lambda: prefetch_tabs(session, run, reference))
+    session.prefetcher.submit_latest(lambda: prefetch_tabs(session, run, reference))
 
 
 def _select_reference(known: dict[Reference, int]) -> Reference:

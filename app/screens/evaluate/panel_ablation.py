@@ -12,7 +12,6 @@ from app.widgets.charts import Spec, draw, finished, kept, table
 from app.widgets.labels import pick
 from core.annotations import Reference
 from core.runs import RunRow
-from core.services.cache import measured
 from core.services.evaluation import coverage, panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.session import ProjectSession
@@ -39,14 +38,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
                 key="styles-measure",
             )
         chosen = pick(run.settings.codebook, key="styles-dimension")
-        told = measured(
-            session,
-            reference,
-            lambda: panel_ablation.styles(session, run, chosen, reference),
-            "styles",
-            run.run_id,
-            chosen,
-        )
+        told = panel_ablation.styles(session, run, chosen, reference)
         if told is None:
             return
         layout.counted(coverage.describe(told.counted, reference))

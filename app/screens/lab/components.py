@@ -58,7 +58,6 @@ def text_diff(lines: Sequence[Line], *, key: str) -> None:
 def trial_results(
     found: TrialResult,
     codebook: Codebook,
-    words: Mapping[str, str],
     *,
     scores: str,
     measure: str,
@@ -68,25 +67,12 @@ def trial_results(
     key: str,
     on_document: Callback = _ignore,
 ) -> None:
-    """Draw the results of a trial.
-
-    ``words`` are the first words of each document. Without ``rows``, only the scores are shown.
-    """
+    """Draw the results of a trial. Without ``rows``, only the scores are shown."""
     _TRIAL_RESULTS(
         key=key,
         data={
             "counts": {effect: found.count(effect) for effect in EFFECT_ORDER},
-            "rows": [
-                {
-                    "id": one.document_id,
-                    "effect": one.effect,
-                    "excerpt": words.get(one.document_id, ""),
-                    "cells": [asdict(cell) for cell in one.cells],
-                }
-                for one in found.documents
-            ]
-            if rows
-            else [],
+            "rows": [asdict(one) for one in found.documents] if rows else [],
             "sentence": found.sentence,
             "note": scores,
             "warning": few,

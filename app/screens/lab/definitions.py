@@ -14,12 +14,12 @@ from app.widgets.codebook_versions import changes
 from app.widgets.highlighted_text import highlighted_text
 from app.widgets.label_editor import Fields
 from app.widgets.layout import panel
-from core.codebook import Codebook
 from core.documents import Document
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import CodebookStatus
+from core.services.data.overview import format_gold
 from core.services.lab import history
 from core.services.review import review
 from core.services.runs.planning import Plan
@@ -136,21 +136,6 @@ def document(session: ProjectSession, before: RunRow, after: RunRow, shown: Docu
     known = review.load_record(session, run, shown.id)
     evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
     highlighted_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
-    reference = _reference(run.settings.codebook, shown)
-    if reference:
-        st.html(f'<div class="moot-line">Gold: <b>{escape(reference)}</b></div>')
-
-
-def _reference(codebook: Codebook, shown: Document) -> str:
-    said = next(iter(shown.gold.values()), {})
-    if not said:
-        return ""
-    names = {label.id: label.name for label in codebook.labels}
-    match codebook.kind:
-        case "multilabel":
-            present = [names[item] for item, value in said.items() if value is True and item in names]
-            return ", ".join(present) or "none"
-        case "choice":
-            return ", ".join(names.get(str(value), str(value)) for value in said.values())
-        case "rating":
-            return ", ".join(f"{names[item]} {value}" for item, value in said.items() if item in names)
+    if shown.gold:
+        gold = ", ".join(format_gold(shown, run.settings.codebook)) or "none"
+        st.html(f'<div class="moot-line">Gold: <b>{escape(gold)}</b></div>')

@@ -22,6 +22,7 @@ from core.runs import BUILTIN
 from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
+from core.services.data.overview import count_documents
 from core.services.lab import samples, trials
 from core.services.runs import planning
 from core.services.runs.planning import Plan
@@ -58,7 +59,7 @@ def main() -> None:
 
 def begun(session: ProjectSession) -> bool:
     """Return True if changes can be tested. Otherwise draw the missing step."""
-    if not session.store.documents.count():
+    if not count_documents(session):
         missing = (
             "No documents yet",
             "A change is tested on documents, preferably with gold or reviewed labels.",
@@ -138,7 +139,7 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         with st.popover("Test one document"):
             one(session, plan, slot)
         st.button(
-            "Test again" if session.store.lab.trials(trials.DEFINITIONS if slot is None else slot.slot) else "Test",
+            "Test again" if trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.slot) else "Test",
             type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", key="lab-try",
             on_click=attempt, args=(session, plan, slot),
         )  # fmt: skip
@@ -153,26 +154,26 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         return
     number = st.number_input("Document", 1, count, key=with_default(LabState.single_position.key, 1))
     chosen = samples.visible_document(session, int(number))
-    st.html(f'<div class="moot-line q">{prompt.document_words(session, chosen)}</div>')
+    st.html(f'<div class="moot-line q">{prompt.document_words(chosen)}</div>')
     if st.button("Test this document", type="primary", key="lab-one"):
         LabState.problem.reset()
         try:
             change = (
                 trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
             )
-            trial = trials.start_trial(session, change, samples.single_document(session, chosen), pace=plan.pace)
+            trial = trials.start_trial(session, change, samples.single_document(session, chosen.id), pace=plan.pace)
         except MootError as error:
             error_box(error)
         else:
             state.lab.show_trial(change.subject, trial.trial)
             state.lab.toggle_document(None)
-            state.lab.toggle_document(chosen)
+            state.lab.toggle_document(chosen.id)
             st.rerun()
 
 
 def open_run(session: ProjectSession) -> None:
     """Draw the form that loads the prompts of a run into the editor."""
-    known = {row.run_id: row for row in reversed(session.store.runs.all())}
+    known = {row.run_id: row for row in reversed(session.runs())}
     if not known:
         st.html('<div class="moot-line q">No runs yet.</div>')
         return

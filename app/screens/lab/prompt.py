@@ -13,6 +13,7 @@ from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box, notice
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import prompt_preview
+from core.documents import Document
 from core.errors import MootError
 from core.services import templates
 from core.services.codebooks import codebook as codebooks
@@ -56,11 +57,9 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         _foot(session, plan, now)
 
 
-def document_words(session: ProjectSession, document_id: str) -> str:
+def document_words(document: Document) -> str:
     """Return a document's id and beginning as one line, escaped."""
-    document = session.store.documents.get(document_id)
-    words = " ".join(document.text[:300].split())[:120] if document else ""
-    return f"{escape(document_id)}: {escape(words)}"
+    return f"{escape(document.id)}: {escape(' '.join(document.text[:300].split())[:120])}"
 
 
 def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callable[[], None]) -> None:
@@ -112,9 +111,7 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
         return
     key = with_default(LabState.preview_position.key, 1)
     number = st.number_input("Document", 1, count, key=key, width=140)
-    document = session.store.documents.get(samples.visible_document(session, int(number)))
-    if document is None:
-        return
+    document = samples.visible_document(session, int(number))
     try:
         asks = preview.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
     except MootError as error:

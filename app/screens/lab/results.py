@@ -17,6 +17,7 @@ from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.runs import BUILTIN, RunRow
 from core.services import templates
+from core.services.data.overview import find_document
 from core.services.lab import samples
 from core.services.lab import trials as trying
 from core.services.lab.results import FEW_DOCUMENTS, TrialResult
@@ -29,7 +30,6 @@ from core.services.templates import Slot
 TRIED = "lab-outcome"
 USUAL = 20
 """Default number of documents in a test sample."""
-WORDS = 200
 
 
 def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: bool) -> None:
@@ -38,7 +38,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
     Unless tests are ``instant``, also draw the estimated cost of the next test.
     """
     subject = trying.DEFINITIONS if slot is None else slot.slot
-    trial = _shown(session, subject)
+    trial = trying.find_trial(session, subject, state.lab.trials.get(subject))
     price = None if instant else _forecast(session, plan, slot)
     with panel("Results", _summary(trial), key="lab-did") as head:
         if price:
@@ -75,12 +75,6 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     except MootError:
         return ""  # the editor shows the error
     return f"at most {told.calls:,} calls, {format_price(told.cost_usd)}; {told.reused:,} replies reused"
-
-
-def _shown(session: ProjectSession, subject: str) -> Trial | None:
-    trials = session.store.lab.trials(subject)
-    wanted = state.lab.trials.get(subject)
-    return next((trial for trial in trials if trial.trial == wanted), trials[-1] if trials else None)
 
 
 def _summary(trial: Trial | None) -> str:
@@ -129,10 +123,8 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "info", "The built-in model does not read prompts",
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
         )  # fmt: skip
-    documents = session.store.documents.load([one.document_id for one in found.documents], gold=False)
-    words = {one.id: " ".join(one.text[: 2 * WORDS].split())[:WORDS] for one in documents}
     components.trial_results(
-        found, codebook, words,
+        found, codebook,
         scores=_scores(found), measure="Change in the share of correct values" if codebook.kind == "rating" else
         "Change in F1, points", few=_few(found), picked=state.lab.document, rows=not trial.held_out, key=TRIED,
         on_document=_picked,
@@ -186,10 +178,10 @@ def _debates(session: ProjectSession, trial: Trial) -> None:
     document_id = state.lab.document
     if trial.held_out or document_id is None or document_id not in trial.sample["strata"]:
         return
-    document = session.store.documents.get(document_id)
-    before, after = (session.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run))
-    if document is None or before is None or after is None:
+    document = find_document(session, document_id)
+    if document is None:
         return
+    before, after = session.run(trial.before_run), session.run(trial.after_run)
     with st.container(key="lab-case", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f'<div class="moot-panel"><h2>{escape(document_id)}</h2></div>', width="stretch")

@@ -46,7 +46,7 @@ def suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> Non
 
 def _errors_of(session: ProjectSession) -> str | None:
     """Draw the choice of the run whose errors are used. Returns None for the latest trial or run."""
-    known = {row.run_id: row for row in reversed(session.store.runs.all()) if row.verdicts}
+    known = {row.run_id: row for row in reversed(session.runs()) if row.verdicts}
     if not known:
         return None
     if state.lab.errors_run not in known:

@@ -19,6 +19,7 @@ from core.services.lab.sweeps import (
     RankedCell,
     SweepRow,
     SweepSpec,
+    all_sweeps,
     count_debates,
     find_sweep,
     grid_cells,
@@ -38,7 +39,7 @@ TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres
 
 def sweeps(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     """Draw the sweeps, below the results of trials."""
-    rows = session.store.lab.sweeps()
+    rows = all_sweeps(session)
     moving = any(is_sweep_active(session, row.sweep) for row in rows)
     with st.expander("Sweep: compare many versions, models or parameters", expanded=moving):
         left, right = st.columns([1, 1.6], gap="medium")

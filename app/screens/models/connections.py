@@ -17,10 +17,8 @@ from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count
 from core.runs import BUILTIN, RoleModel
 from core.services import models
-from core.services.models import ConnectionEntry, Listing, Probe
-from core.services.runs import prices
+from core.services.models import ConnectionEntry, Limits, Listing, Probe
 from core.services.runs.planning import Plan
-from core.services.runs.prices import Limits
 from core.services.workspace import Workspace
 
 FIELDS = (
@@ -32,7 +30,7 @@ FIELDS = (
 
 def limits(workspace: Workspace, place: ConnectionEntry) -> None:
     """Draw the form for the limits of a connection."""
-    holds = prices.connection_limits(workspace, place.name)
+    holds = models.connection_limits(workspace, place.name)
     with st.form(f"limitsform-{place.name}", border=False):
         typed = {
             field: st.number_input(
@@ -42,7 +40,7 @@ def limits(workspace: Workspace, place: ConnectionEntry) -> None:
             for field, label in FIELDS
         }  # fmt: skip
         if st.form_submit_button("Keep the limits", type="primary"):
-            prices.set_connection_limits(workspace, place.name, Limits(**typed))
+            models.set_connection_limits(workspace, place.name, Limits(**typed))
             st.rerun()
     line(
         "Runs that begin from now on keep to them. When a server says too many, Moot asks less at once by itself.",
@@ -52,7 +50,7 @@ def limits(workspace: Workspace, place: ConnectionEntry) -> None:
 
 def limit_words(workspace: Workspace, place: ConnectionEntry) -> str:
     """Return the limits of a connection on one line; empty without any."""
-    holds = prices.connection_limits(workspace, place.name)
+    holds = models.connection_limits(workspace, place.name)
     parts = [
         f"{holds.requests_per_minute:,} requests a minute" if holds.requests_per_minute else "",
         f"{holds.tokens_per_minute:,} tokens a minute" if holds.tokens_per_minute else "",

@@ -16,7 +16,7 @@ from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
 from core.services.evaluation import model_recommendations
-from core.services.runs import planning, prices
+from core.services.runs import planning
 
 workspace, session = context.workspace(), context.require_project()
 plan = planning.load_plan(session)
@@ -57,7 +57,7 @@ with st.container(border=True, key="role_models"):
         line(card.summary, "q")
         st.space("stretch")
         highest = price_list.ceiling()
-        presets(plan, planning.model_presets(), save)
+        presets(plan, models.model_presets(), save)
         st.button("Refresh", icon=":material/refresh:", on_click=refresh, help="Ask the servers for their models anew")
     seating(
         plan,
@@ -65,7 +65,7 @@ with st.container(border=True, key="role_models"):
         places,
         Offers(
             listing=lambda name: models.listing(workspace, name),
-            affordable=lambda name, names: prices.affordable_models(workspace, name, names, highest),
+            affordable=lambda name, names: models.affordable_models(workspace, name, names, highest),
             price=lambda role_model: models.priced(workspace, role_model),
             first=lambda name: models.first_model(workspace, name),
             known=lambda role_model: models.known(workspace, role_model),

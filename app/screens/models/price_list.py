@@ -12,9 +12,8 @@ from app.state import state, with_value
 from app.widgets.common import line
 from core.errors import UsageError
 from core.runs import BUILTIN
-from core.services.models import ConnectionEntry
-from core.services.runs import prices
-from core.services.runs.prices import Price
+from core.services import models
+from core.services.models import ConnectionEntry, Price
 from core.services.workspace import Workspace
 
 
@@ -22,9 +21,9 @@ def ceiling() -> float | None:
     """Draw the field for the price limit and return the limit."""
 
     def changed() -> None:
-        prices.set_price_ceiling(st.session_state["price-ceiling"])
+        models.set_price_ceiling(st.session_state["price-ceiling"])
 
-    holds = prices.price_ceiling()
+    holds = models.price_ceiling()
     st.html('<div class="moot-line q xs">Up to $ a million out</div>', width="content")
     st.number_input(
         "Highest price in dollars for a million tokens of reply",
@@ -45,14 +44,14 @@ def ceiling() -> float | None:
 
 def own_prices(workspace: Workspace, places: Sequence[ConnectionEntry]) -> None:
     """Draw the user's own prices, each with a delete button, and the form that adds one."""
-    for spec, price in prices.own_prices(workspace).items():
+    for spec, price in models.own_prices(workspace).items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(f'<div class="moot-line"><code>{escape(spec)}</code><br>{_words(price)}</div>', width="stretch")
             connection, _, model = spec.partition("/")
             if st.button(
                 "", icon=":material/delete:", key=f"unprice-{spec}", type="tertiary", help=f"Forget the price of {spec}"
             ):
-                prices.set_price(workspace, connection, model, None)
+                models.set_price(workspace, connection, model, None)
                 st.rerun()
     with st.form("add-price", border=False, clear_on_submit=True):
         name = st.selectbox(
@@ -67,7 +66,7 @@ def own_prices(workspace: Workspace, places: Sequence[ConnectionEntry]) -> None:
             try:
                 if prompt is None or reply is None:
                     raise UsageError("A price has two numbers.", "Type dollars for a million tokens, in and out.")
-                prices.set_price(workspace, name, model, Price(prompt=prompt, completion=reply))
+                models.set_price(workspace, name, model, Price(prompt=prompt, completion=reply))
             except UsageError as error:
                 state.set_notice("error", error.message, error.remedy)
             else:

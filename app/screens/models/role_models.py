@@ -15,11 +15,11 @@ from app.widgets.labels import role_html
 from core.debate.turns import Role
 from core.errors import UsageError
 from core.runs import BUILTIN, RoleModel, Sampling
+from core.services import models
 from core.services.evaluation import model_recommendations
 from core.services.evaluation.model_recommendations import Criterion, ModelRecord, RoleRecommendation
 from core.services.models import ConnectionEntry, Listing, ModelCapabilities
 from core.services.preferences import RoleModels
-from core.services.runs import planning
 from core.services.runs.planning import Plan
 
 _DID: Mapping[Criterion, tuple[str, str]] = {
@@ -92,19 +92,19 @@ def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], Non
         for name, kept in known.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 if st.button(name, key=f"preset-{name}", help=f"Use the models of {name}", width="stretch"):
-                    save(planning.apply_preset(plan, kept))
+                    save(models.apply_preset(plan, kept))
                     state.set_notice("ok", f"Preset {name} is in use", _who(kept))
                     st.rerun()
                 if st.button(
                     "", icon=":material/delete:", key=f"unpreset-{name}", help=f"Delete {name}", type="tertiary"
                 ):
-                    planning.delete_preset(name)
+                    models.delete_preset(name)
                     st.rerun()
         with st.form("save-preset", border=False, clear_on_submit=True):
             name = st.text_input("Name", placeholder="cheap, local, final, …", key="preset-name", width=260)
             if st.form_submit_button("Save preset", type="primary"):
                 try:
-                    kept_as = planning.save_preset(name, plan)
+                    kept_as = models.save_preset(name, plan)
                 except UsageError as error:
                     state.set_notice("error", error.message, error.remedy)
                 else:

@@ -2,275 +2,338 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
+from functools import partial
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from app import context
 from app.pages import open_page
-from app.screens.personas import editor as views
-from app.state import PersonasState, reset_widgets, state, with_value
-from app.widgets.alerts import error_box, notice
+from app.state import PersonasState, bound, reset_widgets, state, with_default
+from app.widgets.alerts import error_boxes, error_notices, notice
+from app.widgets.codebook_versions import when
+from app.widgets.common import saved
 from app.widgets.layout import header, panel
-from core.debate.personas import PersonaSet
+from core.debate.personas import Persona, PersonaSet, Quote
 from core.errors import MootError
+from core.formatting import format_count, format_price
 from core.runs import RoleModel
 from core.services import personas
 from core.services.codebooks import codebook as codebooks
+from core.services.personas import PersonaStatus
 from core.services.runs import planning
 from core.services.session import ProjectSession
 
-NOTE, FIRST = "personas-note", "personas-first"
-NO_SOURCES = (
-    "Reports, interviews or papers in which people say what they expect of such texts (txt, md, pdf). Whoever has a "
-    "stake is found in them, with what they look for and the words that say so."
+NOTE, NEW_GROUP, GROUPS, PER_GROUP = "personas-note", "personas-first", "persona-groups", "persona-each"
+FIELDS = (
+    ("name", "Name", ""),
+    ("dimension", "Evaluation dimension", "The one aspect that the persona judges."),
+    ("demographics", "Demographics", "Age, profession and relevant background."),
+    ("specialty", "Specialty", ""),
+    ("traits", "Traits", "Psychological traits."),
+    ("relationships", "Relationships", "Relationships with other stakeholders."),
 )
-AT_ONCE = 0.4
-"""Seconds that the page waits for personas that are nearly ready."""
+NO_SOURCES = (
+    "Add reports, interviews or papers in which stakeholders say what they expect of such texts (txt, md, pdf). The "
+    "personas are generated from their statements."
+)
+JOB_WAIT = 0.4
+"""Seconds that the page waits for personas before it shows a progress bar."""
+CONTEXT_CHARACTERS = 160
+"""Number of characters of the source shown on either side of a quotation."""
+MAX_VERSIONS = 6
 
 
 def main() -> None:
     """Draw the page."""
     session = context.require_project()
     job = state.personas.job
-    if job is not None and job.wait(AT_ONCE):
-        ended(session, job)
-    current, saved = personas.current(session)
-    top(session, current, saved)
+    if job is not None and job.wait(JOB_WAIT):
+        _finish(session, job)
+    status = personas.persona_status(session)
+    _top(session, status)
     left, middle, right = st.columns((1.05, 1.1, 1.5), gap="small")
     with left:
-        sources(session, job)
-        whole(session, current)
+        _sources(session, job)
+        _task(session, status.personas)
     with middle:
-        chosen = groups(session, current)
+        chosen = _groups(session, status.personas)
     with right:
-        editor(session, current, chosen)
-        history(session, current, saved)
+        _editor(session, status.personas, chosen)
+        _history(session, status)
 
 
-def top(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSetVersion | None) -> None:
+def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> None:
+    """Apply an edit to the personas and save them as the draft."""
+    with error_notices():
+        personas.keep(session, edit(personas.persona_status(session).personas))
+        state.codebook.note_draft_saved()
+
+
+def _top(session: ProjectSession, status: PersonaStatus) -> None:
     """Draw the page header: draft status, save, discard, files, and the link to a run."""
-    dirty = (saved is not None and saved.cast != current) or (
-        saved is None and session.store.personas.draft() is not None
-    )
-    number = (saved.version if saved else 0) + 1
-    badge, tone = (f"v{number} draft", "unres") if dirty else (f"v{saved.version}" if saved else "", "")
-    with header("Personas", f"{views.counted(current)} on the panel", badge=badge, tone=tone):  # type: ignore[arg-type]
-        if dirty and (at := state.codebook.draft_saved_at) is not None:
-            st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
+    number = status.next_version
+    badge = f"v{number} draft" if status.dirty else f"v{status.saved.version}" if status.saved else ""
+    with header("Personas", f"{_size(status.personas)} on the panel", badge=badge, tone="unres" * status.dirty):  # type: ignore[arg-type]
+        if status.dirty:
+            saved(state.codebook.draft_saved_at, "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             st.download_button(
-                "Export YAML",
-                personas.to_yaml(current),
-                "personas.yaml",
-                "application/yaml",
-                on_click="ignore",
-                icon=":material/download:",
-            )
-            bring(session)
-        if dirty:
-            st.button("Discard", on_click=session.store.personas.drop_draft, help="Restore the saved version")
-        if dirty and st.button(f"Save as v{number}", type="primary", key="personas-save"):
-            version = personas.save(session, current, st.session_state.get(NOTE, ""))
-            reset_widgets(NOTE)
-            state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
-            st.rerun()
-        if not dirty and saved is not None and st.button("Use in a run", icon=":material/forum:"):
+                "Export YAML", personas.to_yaml(status.personas), "personas.yaml", "application/yaml",
+                on_click="ignore", icon=":material/download:",
+            )  # fmt: skip
+            _import_file(session)
+        if status.dirty:
+            st.button("Discard", on_click=personas.discard, args=(session,), help="Restore the saved version")
+            if st.button(f"Save as v{number}", type="primary", key="personas-save"):
+                version = personas.save(session, status.personas, st.session_state.get(NOTE, ""))
+                reset_widgets(NOTE)
+                state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
+                st.rerun()
+        elif status.saved is not None and st.button("Use in a run", icon=":material/forum:"):
             planning.save_plan(session, personas.on_the_panel(planning.load_plan(session)))
             state.run.show_setup(True)
             open_page("run")
 
 
-def bring(session: ProjectSession) -> None:
-    """Import a YAML file into the draft."""
+def _size(found: PersonaSet) -> str:
+    return f"{format_count(len(found.members), 'persona')} in {format_count(len(found.groups), 'group')}"
+
+
+def _import_file(session: ProjectSession) -> None:
     upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=state.data.uploader("personas-file"))
     if upload is None:
         return
-    try:
+    with error_boxes():
         personas.keep(session, personas.from_yaml(upload.getvalue(), upload.name))
-    except MootError as error:
-        error_box(error)
-        return
-    state.codebook.note_draft_saved()
-    state.data.clear_uploaders()
-    state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
-    st.rerun()
+        state.codebook.note_draft_saved()
+        state.data.clear_uploaders()
+        state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
+        st.rerun()
 
 
-# -- sources
+# -- sources and generation
 
 
-def sources(session: ProjectSession, job: personas.Job | None) -> None:
+def _sources(session: ProjectSession, job: personas.Job | None) -> None:
     """Draw the source documents and the form that generates personas from them."""
-    kept = session.store.personas.sources()
+    stored = personas.sources(session)
     with panel("Sources", "statements of your stakeholders", key="persona-sources"):
         uploads = st.file_uploader(
             "Documents", type=["txt", "md", "pdf"], accept_multiple_files=True, label_visibility="collapsed",
             key=state.data.uploader("persona-sources-files"),
         )  # fmt: skip
         if uploads:
-            try:
+            with error_boxes():
                 personas.add_sources(session, [(upload.name, upload.getvalue()) for upload in uploads])
-            except MootError as error:
-                error_box(error)
-            else:
                 state.data.clear_uploaders()
                 st.rerun()
-        for number, (name, text) in enumerate(kept.items()):
+        for number, (name, text) in enumerate(stored.items()):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.html(
-                    f'<div class="moot-cell"><b>{escape(name)}</b> {len(text.split()):,} words</div>', width="stretch"
-                )
+                words = format_count(len(text.split()), "word")
+                st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {words}</div>', width="stretch")
                 st.button(
                     "", icon=":material/close:", key=f"source-remove-{number}", type="tertiary",
-                    help="Remove this document", on_click=session.store.personas.drop_source, args=(name,),
+                    help="Remove this document", on_click=personas.remove_source, args=(session, name),
                 )  # fmt: skip
-        if not kept:
+        if not stored:
             st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
-            return
-        if job is not None:
-            follow(job)
-            return
-        making(session)
+        elif job is not None:
+            _progress(job)
+        else:
+            _generation(session)
 
 
-def making(session: ProjectSession) -> None:
+def _generation(session: ProjectSession) -> None:
     """Draw the form that generates personas: model, number of groups, and the button."""
-    book = codebooks.current(session)
+    codebook = codebooks.current(session)
     plan = planning.load_plan(session)
     role_models = (plan.default_model, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
-    specs = list(dict.fromkeys(role_model.spec for role_model in role_models))
     left, right = st.columns(2, wrap=False)
-    left.number_input("Groups", 1, 12, key=with_value("persona-groups", st.session_state.get("persona-groups", 4)),
-                      help="Maximum number of groups.")  # fmt: skip
-    right.number_input(
-        "Personas per group", 1, 12, key=with_value("persona-each", st.session_state.get("persona-each", 3)),
-                       help="Maximum number of personas in a group.")  # fmt: skip
+    groups = left.number_input("Groups", 1, 12, key=with_default(GROUPS, 4), help="Maximum number of groups.")
+    each = right.number_input(
+        "Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help="Maximum number of personas in a group."
+    )
     spec = st.selectbox(
-        "Model", specs, key="persona-maker", accept_new_options=True,
-        help="connection/model. The built-in copies sentences.",
+        "Model", list(dict.fromkeys(one.spec for one in role_models)), key="persona-maker", accept_new_options=True,
+        help="connection/model. The built-in model copies sentences.",
     )  # fmt: skip
-    if book is None:
+    if codebook is None:
         notice("info", "No codebook yet", "Personas are generated for a codebook. Save one first.")
-        return
-    if st.button("Generate personas", type="primary", icon=":material/groups:", width="stretch"):
-        try:
-            job = personas.start(
-                session,
-                book,
-                RoleModel.parse(str(spec), sampling=plan.default_model.sampling),
-                groups=int(st.session_state["persona-groups"]),
-                dimensions=int(st.session_state["persona-each"]),
-            )
-        except MootError as error:
-            error_box(error)
-            return
-        state.personas.job = job
-        st.rerun()
+    elif st.button("Generate personas", type="primary", icon=":material/groups:", width="stretch"):
+        with error_boxes():
+            role_model = RoleModel.parse(str(spec), sampling=plan.default_model.sampling)
+            state.personas.job = personas.start(
+                session, codebook, role_model, groups=int(groups), dimensions=int(each)
+            )  # fmt: skip
+            st.rerun()
 
 
 @st.fragment(run_every=0.7)
-def follow(job: personas.Job) -> None:
+def _progress(job: personas.Job) -> None:
     """Draw the progress of the generation. Leaving the page does not stop it."""
     if job.wait(0.0):
         st.rerun()
     st.progress(min(1.0, job.share), job.words)
 
 
-def ended(session: ProjectSession, job: personas.Job) -> None:
+def _finish(session: ProjectSession, job: personas.Job) -> None:
     """Save the generated personas as the draft, or set an error notice, and rerun the page."""
     state.personas.job = None
     try:
         made = job.result()
     except MootError as error:
         state.set_notice("error", error.message, error.remedy)
-        st.rerun()
-    personas.keep(session, made.made.persona_set)
-    state.codebook.note_draft_saved()
-    state.set_notice("ok", made.words, " ".join(made.made.notes) or "Check the draft, then save it.")
+    else:
+        personas.keep(session, made.made.persona_set)
+        state.codebook.note_draft_saved()
+        state.set_notice("ok", made.words, " ".join(made.made.notes) or "Check the draft, then save it.")
     st.rerun()
 
 
-def whole(session: ProjectSession, current: PersonaSet) -> None:
+def _task(session: ProjectSession, current: PersonaSet) -> None:
     """Draw the task, which all personas share."""
+    codebook = codebooks.current(session)
     with panel("Task", "what the personas judge, and for whom", key="persona-task"):
-        book = codebooks.current(session)
-
-        def taken() -> None:
-            views.keep(session, lambda now: personas.change(now, task=st.session_state["persona-task-text"]))
-
         st.text_area(
-            "Task", key=with_value("persona-task-text", current.task), on_change=taken, height=120,
-            label_visibility="collapsed",
-            placeholder=personas.task_of(book)[:300] if book else "What the personas judge",
+            "Task", height=120, label_visibility="collapsed",
+            placeholder=personas.task_of(codebook)[:300] if codebook else "What the personas judge",
+            **bound(
+                "persona-task-text", current.task,
+                lambda task: _edit(session, lambda now: personas.change(now, task=task)),
+            ),
         )  # fmt: skip
 
 
 # -- personas
 
 
-def groups(session: ProjectSession, current: PersonaSet) -> str:
+def _groups(session: ProjectSession, current: PersonaSet) -> str:
     """Draw the groups with their personas and return the name of the edited persona."""
     names = [member.persona.name for member in current.members]
     chosen = state.personas.persona if state.personas.persona in names else names[0]
+
+    def add(group: str) -> None:
+        _edit(session, lambda now: personas.add_persona(now, group))
+
     for place, group in enumerate(current.groups):
-        sub = f"{len(group.personas)} persona{'' if len(group.personas) == 1 else 's'}"
-        with panel(group.name, sub, key=f"persona-group-{place}") as head:
+        size = format_count(len(group.personas), "persona")
+        with panel(group.name, size, key=f"persona-group-{place}") as head:
             with head:
                 st.button(
                     "", icon=":material/add:", key=f"persona-add-{place}", type="tertiary", help="Add a persona",
-                    on_click=views.keep, args=(session, lambda now, name=group.name: personas.add_persona(now, name)),
+                    on_click=add, args=(group.name,),
                 )  # fmt: skip
             if group.characteristics:
                 st.html(f'<div class="moot-why">{escape(group.characteristics)}</div>')
             for persona in group.personas:
                 st.button(
-                    persona.name,
-                    key=f"persona-{persona.name}",
+                    persona.name, key=f"persona-{persona.name}", width="stretch",
                     type="primary" if persona.name == chosen else "secondary",
-                    width="stretch",
-                    on_click=PersonasState.persona.set,
-                    args=(persona.name,),
-                )
-                st.html(f'<div class="moot-why">{escape(persona.dimension or "has nothing to look for yet")}</div>')
+                    on_click=PersonasState.persona.set, args=(persona.name,),
+                )  # fmt: skip
+                st.html(f'<div class="moot-why">{escape(persona.dimension or "No evaluation dimension yet")}</div>')
 
-    def another() -> None:
-        name = " ".join(str(st.session_state[FIRST]).split())
-        st.session_state[FIRST] = ""
+    def add_group() -> None:
+        name = " ".join(str(st.session_state[NEW_GROUP]).split())
+        st.session_state[NEW_GROUP] = ""
         if name:
-            views.keep(session, lambda now: personas.add_persona(now, name))
+            add(name)
 
-    st.text_input("Add a group", key=FIRST, on_change=another, placeholder="Group name, such as Patients")
+    st.text_input("Add a group", key=NEW_GROUP, on_change=add_group, placeholder="Group name, such as Patients")
     return str(chosen)
 
 
-def editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
+def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
     """Draw the edited persona and its evidence."""
     member = next(member for member in current.members if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
         with head, st.popover("", icon=":material/delete:", type="tertiary", help="Delete the persona"):
-            st.html('<div class="moot-line">Runs that were made with it keep it.</div>')
+            st.html('<div class="moot-line">Existing runs keep the persona.</div>')
             st.button(
                 "Delete persona", key="persona-delete", type="primary",
-                on_click=views.keep, args=(session, lambda now: personas.change_persona(now, name)),
+                on_click=_edit, args=(session, lambda now: personas.change_persona(now, name)),
             )  # fmt: skip
-        views.fields(session, member.persona)
-        views.evidence(member.persona, session.store.personas.sources())
+        for part, title, help in FIELDS:
+            options = bound(
+                f"persona-{part}-of-{name}", getattr(member.persona, part), partial(_change, session, name, part)
+            )
+            if part == "name":
+                st.text_input(title, **options)
+            else:
+                st.text_area(title, height=80 if part == "dimension" else 68, placeholder=help, **options)
+        _evidence(member.persona, personas.sources(session))
 
 
-def history(session: ProjectSession, current: PersonaSet, saved: personas.PersonaSetVersion | None) -> None:
+def _change(session: ProjectSession, name: str, part: str, value: Any) -> None:
+    """Change one attribute of a persona."""
+    text = " ".join(str(value).split())
+    _edit(session, lambda now: personas.change_persona(now, name, **{part: text}))
+    if part == "name" and text:
+        state.personas.persona = text
+
+
+def _evidence(persona: Persona, sources: dict[str, str]) -> None:
+    """Draw the quotations behind a persona, each in its context in the source."""
+    if not persona.evidence:
+        st.html('<div class="moot-why">No quotations: the persona was written by hand.</div>')
+        return
+    st.html('<div class="moot-fieldname">Evidence <small>quotations from the sources</small></div>')
+    for quote in persona.evidence:
+        st.html(_quote_html(quote, sources.get(quote.source, "")))
+
+
+def _quote_html(quote: Quote, text: str) -> str:
+    """Return a quotation as escaped HTML. A quotation that is not in its source is marked."""
+    where = escape(quote.source or "no source")
+    if not quote.supported:
+        return f'<div class="moot-line"><span class="bad">not in {where}</span> "{escape(quote.words)}"</div>'
+    if not text:
+        return f'<div class="moot-line">{where}: "{escape(quote.words)}"</div>'
+    before = text[max(0, quote.start - CONTEXT_CHARACTERS) : quote.start]
+    after = text[quote.end : quote.end + CONTEXT_CHARACTERS]
+    return (
+        f'<div class="moot-line q">{where}: … {escape(before)}<b>{escape(text[quote.start : quote.end])}</b>'
+        f"{escape(after)} …</div>"
+    )
+
+
+# -- versions and costs
+
+
+def _row_html(head: str, text: str, right: str) -> str:
+    return f'<div class="moot-version"><b>{head}</b><span>{escape(text)}</span><time>{escape(right)}</time></div>'
+
+
+def _history(session: ProjectSession, status: PersonaStatus) -> None:
     """Draw the versions, a note for the next version, and the cost of the last panel run."""
-    versions = session.store.personas.history()
-    if versions or saved is None:
-        with panel("Versions", key="persona-versions"):
-            views.version_rows(versions)
-            if saved is None or saved.cast != current:
-                st.text_input(f"Note for v{(saved.version if saved else 0) + 1}", key=NOTE)
+    with panel("Versions", key="persona-versions"):
+        versions = personas.history(session)
+        rows = [
+            _row_html(f"v{one.version}", one.note or _size(one.personas), when(one.at))
+            for one in versions[:MAX_VERSIONS]
+        ]
+        if not versions:
+            rows.append('<div class="moot-why">No version yet. Panel runs use the default personas.</div>')
+        if (more := len(versions) - MAX_VERSIONS) > 0:
+            rows.append(f'<div class="moot-why">and {more:,} earlier</div>')
+        st.html("".join(rows))
+        if status.dirty or status.saved is None:
+            st.text_input(f"Note for v{status.next_version}", key=NOTE)
     run = personas.last_panel(session)
     if run is not None:
         with panel("Cost per group", run.run_id, key="persona-costs"):
-            views.cost_table(personas.costs(session, run))
+            st.html(
+                "".join(
+                    _row_html(
+                        f"{one.turns:,}", f"{one.name}, {one.per_document:,.0f} tokens per document",
+                        f"{one.tokens:,} tokens, {format_price(one.cost_usd)}",
+                    )
+                    for one in personas.costs(session, run)
+                )
+            )  # fmt: skip
 
 
 main()

@@ -1,100 +1,206 @@
-"""Run setup: settings, engine, error handling, estimate, prompts, warnings and comparison."""
+"""Run setup: settings and parameters, estimate, prompts, warnings, comparison and start."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Any
 
 import streamlit as st
 
 from app.pages import open_page, page_link
-from app.screens.run.protocol_params import parameters
-from app.state import with_value
-from app.widgets.alerts import notice, raw_text
+from app.state import bound, state
+from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice, raw_text
 from app.widgets.common import heading, line
+from app.widgets.empty_state import empty
 from app.widgets.labels import tags, tile_html
+from core import resources
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.spec import Params, ProtocolSpec
-from core.formatting import format_count, format_price, format_tokens
-from core.runs import BUILTIN, EngineSettings, RunSettings
-from core.services.runs.comparison import Comparison, Member
+from core.debate.protocols import custom
+from core.debate.spec import PRESET, Param, Params, ProtocolSpec
+from core.errors import MootError
+from core.formatting import format_count, format_price, format_tokens, join_names
+from core.runs import BUILTIN, EngineSettings, RunRow, RunSettings
+from core.services.codebooks import codebook as codebooks
+from core.services.data.overview import count_documents
+from core.services.evaluation import ambiguity
+from core.services.models import Probe
+from core.services.runs import control, costs, planning, preview
 from core.services.runs.costs import Estimate
-from core.services.runs.planning import Plan
-from core.services.runs.preview import ContextOverflow, RequestPreview
-
-NAMES = {
-    "live": "Live, streamed",
-    "batch": "Batch, within a day",
-    "ray": "Ray cluster",
-}
-
-
-def driver(plan: Plan, save: Callable[[Plan], None]) -> None:
-    """Draw the choice of the engine, and the folder for request files. Each change calls ``save``."""
-
-    def change() -> None:
-        save(replace(plan, engine=EngineSettings(name=st.session_state["run-engine"])))
-
-    def change_folder() -> None:
-        folder = st.session_state["run-batch-dir"].strip()
-        save(replace(plan, engine=plan.engine.model_copy(update={"batch_dir": folder})))
-
-    st.selectbox(
-        "Engine",
-        list(NAMES),
-        format_func=NAMES.__getitem__,
-        key=with_value("run-engine", plan.engine.name),
-        on_change=change,
-        help="Batch sends each stage of all debates through the provider's Batch API, at OpenAI for half the list "
-        "price. You can close the studio meanwhile.",
-    )
-    if plan.engine.name == "batch":
-        st.text_input(
-            "Folder for request files",
-            key=with_value("run-batch-dir", plan.engine.batch_dir),
-            on_change=change_folder,
-            placeholder="none: the provider's Batch API",
-            help="Write requests there as JSONL. Answer each file, for example with vllm run-batch, then resume.",
-        )
-
+from core.services.runs.planning import ComparedPlan, Plan, PlannedComparison
+from core.services.session import ProjectSession
 
 PILOT = 10
+"""Default number of documents of a pilot."""
+ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
+ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
+
+Save = Callable[[Plan], None]
 
 
-def ready(plan: Plan, codebook: Codebook, documents: int, pilot: Estimate, *, first: bool) -> int | None:
-    """Draw the summary, the pilot's cost and the start buttons.
+def draw(session: ProjectSession, *, first: bool) -> None:
+    """Draw the setup of a run. ``first`` is True if the project has no runs."""
+    version = codebooks.standing(session).saved
+    if not count_documents(session):
+        if empty("No documents yet", "A run needs documents: import a file with one text per row.", ("Open Data",),
+                 sign="lines", key="no-documents"):  # fmt: skip
+            open_page("data")
+        return
+    if version is None or not version.codebook.labels:
+        if empty("No labels yet", "Add at least one label to the codebook.", ("Open Codebook",), key="no-labels"):
+            open_page("codebook")
+        return
+    plan = planning.load_plan(session)
 
-    Returns the number of documents of the button that was pressed, else None.
-    """
-    few = min(plan.limit or PILOT, documents)
-    ready_for = f"{format_count(documents, 'document')}, {format_count(len(codebook.labels), 'label')} and "
-    ready_for += format_count(len(pilot.roles), "role")
+    def save(changed: Plan) -> None:
+        planning.save_plan(session, changed)
+        state.models.note_plan_saved()
+
+    left, right = st.columns((1.75, 1), gap="medium")
+    with right, st.container(border=True, key="settings"):
+        heading("Settings")
+        with error_boxes():
+            _settings(plan, version.codebook, count_documents(session), save, ambiguity.prepasses(session))
+        line(f"Codebook v{version.version}: {version.codebook.name}")
+        tags(version.codebook.labels)
+        page_link("models", "Models")
+        page_link("codebook", "Codebook")
+        if plan.protocol == planning.PANEL:
+            page_link("personas", "Personas")
+    with left:
+        try:
+            ids = ambiguity.chosen(session, replace(plan, limit=None))
+            settings = planning.project_settings(session, plan)
+        except MootError as error:
+            error_box(error)
+            page_link("models", "Models")
+            return
+        few = min(plan.limit or PILOT, len(ids))
+        with st.container(border=True, key="ready"):
+            _start_buttons(session, settings, plan, ids, few, first=first)
+        if planning.compared_plans(session):
+            with st.container(border=True, key="comparison"):
+                _comparison(session, ids, few)
+        warnings_slot = st.container()  # filled last: the first check of the labels takes a second
+        with st.container(border=True, key="estimate"):
+            _estimate_table(costs.estimate_run(session, settings, len(ids), iterations=plan.iterations))
+        with st.expander("Prompt of each role"):
+            _prompts(*preview.preview_first_document(session, settings))
+        with warnings_slot:
+            if found := planning.run_warnings(session, settings, ids[: plan.limit]):
+                notice("warn", format_count(len(found), "warning"), "\n".join(found))
+                page_link("codebook", "Codebook")
+
+
+# -- start
+
+
+def _start_buttons(
+    session: ProjectSession, settings: RunSettings, plan: Plan, ids: Sequence[str], few: int, *, first: bool
+) -> None:
+    """Draw the summary, the pilot's cost, the start buttons and the results of the last preflight."""
+    pilot = costs.estimate_run(session, settings, few)
+    contents = join_names(
+        [
+            format_count(len(ids), "document"),
+            format_count(len(settings.codebook.labels), "label"),
+            format_count(len(pilot.roles), "role"),
+        ]
+    )
     st.html(
         f'<div class="moot-empty"><i class="rings"></i><b>{"No verdicts yet" if first else "New run"}</b>'
-        f"<p>Ready: {ready_for}. "
-        f"{escape(_pilot_words(plan, pilot, few))}</p></div>"
+        f"<p>Ready: {contents}. {escape(_pilot_cost(plan, pilot, few))}</p></div>"
     )
+    pressed = _size_buttons("start", "Start with {few}", "Start all {all}", few, len(ids))
+    if pressed is not None and state.run.is_first_click():
+        make = partial(planning.create_runs, session, settings, ids[:pressed], iterations=plan.iterations)
+        _confirm_prices(session, [settings], make)
+    roles = protocols.roles_of(settings)
+    for probe in state.run.probes:
+        probe_notice(probe, join_names([role.title for role in roles if role.name in probe.roles]))
+    if any(probe.stops for probe in state.run.probes):
+        page_link("models", "No cost incurred. Fix it on the Models page.")
+    st.button(
+        "Add to comparison", icon=":material/playlist_add:", key="compare-add", type="tertiary",
+        on_click=_add_to_comparison, args=(session, plan),
+        help="Start several protocols or models on the same documents with one click",
+    )  # fmt: skip
+
+
+def _size_buttons(key: str, some: str, whole: str, few: int, count: int, *, disabled: bool = False) -> int | None:
+    """Draw the buttons for a pilot and for all documents. Returns the number of documents of the pressed button."""
     pressed = None
     with st.container(horizontal=True, gap="small"):
-        if few < documents and st.button(f"Start with {few:,}", type="primary", key="start-few"):
+        if few < count and st.button(
+            some.format(few=f"{few:,}"), type="primary", key=f"{key}-few", disabled=disabled
+        ):  # fmt: skip
             pressed = few
-        if st.button(f"Start all {documents:,}", type="secondary" if few < documents else "primary", key="start-all"):
-            pressed = documents
+        kind = "secondary" if few < count else "primary"
+        if st.button(whole.format(all=f"{count:,}"), type=kind, key=f"{key}-all", disabled=disabled):  # type: ignore[arg-type]
+            pressed = count
     return pressed
 
 
-def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
-    builtin = any(role.role_model.connection == BUILTIN for role in pilot.roles)
+def _confirm_prices(
+    session: ProjectSession, settings: Sequence[RunSettings], make: Callable[[], Sequence[RunRow]]
+) -> None:
+    """Start runs. If the price of a model is unknown, ask for confirmation first."""
+    unpriced = dict.fromkeys(spec for one in settings for spec in planning.unpriced_models(session.models, one))
+    if unpriced:
+        _ask_about_prices(list(unpriced), partial(_start, session, settings, make))
+    else:
+        _start(session, settings, make)
+
+
+@st.dialog("Price unknown")
+def _ask_about_prices(specs: Sequence[str], start: Callable[[], None]) -> None:
+    line(f"The price of {', '.join(specs)} is unknown, so the cost cannot be estimated or limited.")
+    line("You can enter a price on the Models page, under Your prices.", "q")
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Start anyway", type="primary", key="start-unpriced"):
+            start()
+        if st.button("Enter a price", key="type-price"):
+            open_page("models")
+        if st.button("Cancel", key="cancel-unpriced", type="tertiary"):
+            st.rerun()
+
+
+def _start(session: ProjectSession, settings: Sequence[RunSettings], make: Callable[[], Sequence[RunRow]]) -> None:
+    """Test each model. If no test stops the start, create the runs, queue them and show the first one."""
+    with st.spinner("Testing each model …"):
+        probes = tuple(probe for one in settings for probe in planning.probe_all(one, session.models, session.engine))
+    state.run.probes = probes
+    if any(probe.stops for probe in probes):
+        st.rerun()
+    runs = make()
+    control.start_runs(session, runs)
+    state.run.show_setup(False)
+    state.select_run(runs[0].run_id)
+    _report_probes(probes)
+    st.rerun()
+
+
+def _report_probes(probes: Sequence[Probe]) -> None:
+    failed = [f"{probe.error.message} {probe.error.remedy}".strip() for probe in probes if probe.error is not None]
+    unexpected = [probe.role_model.spec for probe in probes if probe.error is None and not probe.in_format]
+    if failed:
+        state.set_notice("warn", "Started, although not every model answered", "\n".join(dict.fromkeys(failed)))
+    elif unexpected:
+        models = join_names(list(dict.fromkeys(unexpected)))
+        state.set_notice("warn", f"{models} did not answer in the expected format", "The run was started anyway.")
+
+
+def _pilot_cost(plan: Plan, pilot: Estimate, few: int) -> str:
     if pilot.cost_usd is None:
         return "Price unknown. A pilot measures how many tokens the run needs."
     if pilot.cost_usd > 0:
         cost = format_price(pilot.cost_usd)
         about = cost if cost.startswith("under") else f"about {cost}"
         return f"A pilot of {format_count(few, 'document')} costs {about} and gives a better estimate for the rest."
-    if builtin and plan.pace > 0:
+    if plan.pace > 0 and any(role.role_model.connection == BUILTIN for role in pilot.roles):
         return (
             f"No cost. The built-in baseline writes {plan.pace:g} words per second so that you can follow. For full "
             "speed, set its pace to 0 on the Models page."
@@ -102,45 +208,87 @@ def _pilot_words(plan: Plan, pilot: Estimate, few: int) -> str:
     return "No cost."
 
 
-def settings(
-    plan: Plan, codebook: Codebook, documents: int, save: Callable[[Plan], None], prepasses: Sequence[str] = ()
-) -> None:
+# -- comparison
+
+
+def _add_to_comparison(session: ProjectSession, plan: Plan) -> None:
+    with error_notices():
+        planning.add_to_comparison(session, plan)
+
+
+def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
+    """Draw the members of the comparison and its buttons."""
+    shown = planning.prepare_comparison(session, len(ids))
+    heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
+    for place, member in enumerate(shown.members):
+        words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
+        words.html(_member_html(member))
+        cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
+        button.button(
+            "", icon=":material/close:", key=f"out-{place}", help=f"Remove {member.title}", type="tertiary",
+            on_click=planning.remove_from_comparison, args=(session, place),
+        )  # fmt: skip
+    if len(shown.members) < 2:
+        line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
+        return
+    shared = f", about {shown.shared:,} of them shared and paid once" if shown.shared else ""
+    documents = format_count(shown.documents, "document")
+    line(f"{documents}: at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}.", "q")
+    pressed = _size_buttons(
+        "compare", "Compare on {few}", "Compare on all {all}", few, shown.documents, disabled=not shown.ready
+    )
+    st.button("Clear", key="compare-clear", on_click=planning.clear_comparison, args=(session,), type="tertiary")
+    if pressed is not None and state.run.is_first_click():
+        _start_comparison(session, shown, ids[:pressed])
+
+
+def _start_comparison(session: ProjectSession, shown: PlannedComparison, ids: Sequence[str]) -> None:
+    settings = [member.settings for member in shown.members if member.settings is not None]
+    _confirm_prices(session, settings, lambda: planning.create_compared_runs(session, shown, ids))
+
+
+def _member_html(member: ComparedPlan) -> str:
+    plan = member.plan
+    if member.settings is None:
+        return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.problem)}</div>'
+    params = [f"{name} {value}" for name, value in plan.params.items() if name != custom.SCRIPT]
+    specs = dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values())
+    times = [f"{plan.iterations} times"] if plan.iterations > 1 else []
+    details = ", ".join([*params, *times, " and ".join(specs)])
+    return f'<div class="moot-line"><b>{escape(member.title)}</b> <span class="q">{escape(details)}</span></div>'
+
+
+def _member_cost(member: ComparedPlan) -> str:
+    if member.estimate is None or member.settings is None:
+        return ""
+    requests = protocols.of(member.settings).total_requests(member.settings.params, member.settings.codebook)
+    return f"{requests} per document, {format_price(member.estimate.cost_usd)}"
+
+
+# -- settings
+
+
+def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepasses: Sequence[str]) -> None:
     """Draw the form of the run settings. Each change calls ``save``.
 
     Changing the protocol drops the parameters that the user set. Raises UsageError, after drawing the form, if the
     parameters of the plan are invalid.
     """
 
-    def keep(field: str, empty: Any) -> None:
-        value = st.session_state[f"run-{field}"]
-        save(replace(plan, **{field: empty if value is None else value}))
+    def number(column: Any, label: str, field: str, *, empty: Any, **options: Any) -> None:
+        def keep(value: Any) -> None:
+            save(replace(plan, **{field: empty if value is None else value}))
 
-    def number(column: Any, label: str, field: str, *, empty: Any, help: str, **bounds: Any) -> None:
-        column.number_input(
-            label,
-            value=None,
-            key=with_value(f"run-{field}", getattr(plan, field)),
-            on_change=keep,
-            args=(field, empty),
-            help=help,
-            **bounds,
-        )
+        column.number_input(label, value=None, **bound(f"run-{field}", getattr(plan, field), keep), **options)
 
-    def change_protocol() -> None:
-        save(replace(plan, protocol=st.session_state["run-protocol"], params={}))
-
-    names = list(protocols.PROTOCOLS)
     st.selectbox(
-        "Protocol",
-        names,
-        format_func=lambda name: protocols.find(name).title,
-        key=with_value("run-protocol", plan.protocol),
-        on_change=change_protocol,
-    )
-    card = protocols.find(plan.protocol, plan.params)
-    params = card.parse_params(plan.for_protocol().params)
-    line(_protocol_words(card, params, codebook), "q")
-    parameters(plan, card, params, codebook, save)
+        "Protocol", list(protocols.PROTOCOLS), format_func=lambda name: protocols.find(name).title,
+        **bound("run-protocol", plan.protocol, lambda name: save(replace(plan, protocol=name, params={}))),
+    )  # fmt: skip
+    spec = protocols.find(plan.protocol, plan.params)
+    params = spec.parse_params(plan.for_protocol().params)
+    line(_protocol_summary(spec, params, codebook), "q")
+    _parameters(plan, spec, params, codebook, save)
     left, right = st.columns(2, wrap=False)
     number(
         left, "Pilot", "limit", empty=None, min_value=1, max_value=max(documents, 1), step=10,
@@ -161,55 +309,177 @@ def settings(
     if prepasses or plan.ambiguous:
         _ambiguous(plan, prepasses, save)
     number(left, "Seed", "seed", empty=0, min_value=0, step=1, help="Seed of all random choices of the protocol.")
-    driver(plan, save)
-    handling(plan, save)
+    _engine(plan, save)
+    _error_handling(plan, save)
 
 
-def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Callable[[Plan], None]) -> None:
+def _protocol_summary(spec: ProtocolSpec, params: Params, codebook: Codebook) -> str:
+    if codebook.kind not in spec.kinds:
+        return spec.summary
+    requests = spec.total_requests(params, codebook)
+    calls = "1 call per document" if requests.maximum == 1 else f"{requests} calls per document: {spec.breakdown}"
+    return f"{spec.summary} {calls}."
+
+
+def _ambiguous(plan: Plan, prepasses: Sequence[str], save: Save) -> None:
     """Draw the choice between all documents and those that were ambiguous in a prepass run."""
-    known = [*prepasses, *([plan.ambiguous] if plan.ambiguous and plan.ambiguous not in prepasses else [])]
-
-    def keep() -> None:
-        save(replace(plan, ambiguous=st.session_state["run-ambiguous"], theta=st.session_state["run-theta"]))
-
+    known = dict.fromkeys([*prepasses, *filter(None, [plan.ambiguous])])
     left, right = st.columns(2, wrap=False)
     left.selectbox(
         "Documents", ["", *known], format_func=lambda run: f"Ambiguous in {run}" if run else "All",
-        key=with_value("run-ambiguous", plan.ambiguous), on_change=keep,
         help="All documents, or only those with inconsistent answers of one model in a prepass run.",
+        **bound("run-ambiguous", plan.ambiguous, lambda run_id: save(replace(plan, ambiguous=run_id))),
     )  # fmt: skip
     right.number_input(
-        "Ambiguity threshold", min_value=0.0, max_value=1.0, step=0.1,
-        key=with_value("run-theta", plan.theta), on_change=keep,
-        disabled=not plan.ambiguous,
+        "Ambiguity threshold", min_value=0.0, max_value=1.0, step=0.1, disabled=not plan.ambiguous,
         help="A document is ambiguous if the shares of its two most common answers differ by at most this much.",
+        **bound("run-theta", plan.theta, lambda theta: save(replace(plan, theta=theta))),
     )  # fmt: skip
 
 
-def _protocol_words(card: ProtocolSpec, params: Params, codebook: Codebook) -> str:
-    if codebook.kind not in card.kinds:
-        return card.summary
-    asks = card.total_requests(params, codebook)
-    calls = "1 call per document" if asks.maximum == 1 else f"{asks} calls per document: {card.breakdown}"
-    return f"{card.summary} {calls}."
+def _engine(plan: Plan, save: Save) -> None:
+    """Draw the choice of the engine, and the folder for request files."""
+    st.selectbox(
+        "Engine", list(ENGINES), format_func=ENGINES.__getitem__,
+        help="Batch sends each stage of all debates through the provider's Batch API, at OpenAI for half the list "
+        "price. You can close the studio meanwhile.",
+        **bound("run-engine", plan.engine.name, lambda name: save(replace(plan, engine=EngineSettings(name=name)))),
+    )  # fmt: skip
+    if plan.engine.name == "batch":
+
+        def set_folder(folder: str) -> None:
+            save(replace(plan, engine=plan.engine.model_copy(update={"batch_dir": folder.strip()})))
+
+        st.text_input(
+            "Folder for request files", placeholder="none: the provider's Batch API",
+            help="Write requests there as JSONL. Answer each file, for example with vllm run-batch, then resume.",
+            **bound("run-batch-dir", plan.engine.batch_dir, set_folder),
+        )  # fmt: skip
 
 
-def estimate_table(estimate: Estimate) -> None:
+def _error_handling(plan: Plan, save: Save) -> None:
+    """Draw the error handling, unless all roles use the built-in model.
+
+    The built-in model accepts any length and never times out.
+    """
+    if all(one.connection == BUILTIN for one in (plan.default_model, *plan.for_protocol().role_models.values())):
+        return
+
+    def keep(field: str) -> Callable[[Any], None]:
+        return lambda value: save(replace(plan, handling=plan.handling.model_copy(update={field: value})))
+
+    left, right = st.columns(2, wrap=False)
+    left.selectbox(
+        "Documents that are too long", list(ON_LONG), format_func=ON_LONG.__getitem__,
+        help="For documents that exceed a model's context. A truncated document keeps its beginning, and its verdict "
+        "is marked.",
+        **bound("handling-on_long", plan.handling.on_long, keep("on_long")),
+    )  # fmt: skip
+    right.number_input(
+        "Timeout (s)", min_value=1.0, max_value=86_400.0, value=None, step=30.0, format="%.0f", placeholder="180",
+        help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
+        **bound("handling-silence", plan.handling.silence, keep("silence")),
+    )  # fmt: skip
+
+
+# -- parameters of the protocol
+
+
+def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebook, save: Save) -> None:
+    """Draw the presets and a widget for each relevant parameter.
+
+    ``params`` are the parsed parameters. Selecting a preset replaces parameters that the user set.
+    """
+    if spec.name == custom.NAME:
+        _protocol_file(plan, save)
+        return
+    if not spec.params and not spec.presets:
+        return
+    with st.container(key="protocol-params", gap="small"):
+        if spec.presets:
+            st.selectbox(
+                "Preset", ["", *spec.presets],
+                format_func=lambda name: spec.presets[name].title if name else "Custom",
+                help="Rounds, repetitions and temperatures as published. A role's own temperature takes precedence.",
+                **bound(
+                    f"param-{spec.name}-{PRESET}", plan.params.get(PRESET, ""),
+                    lambda name: save(replace(plan, params={PRESET: name} if name else {})),
+                ),
+            )  # fmt: skip
+        shown = [param for param in spec.params if not param.hidden and param.is_relevant(params)]
+        for start in range(0, len(shown), 2):
+            for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
+                _parameter(column, param, params[param.name], plan, spec.name, save)
+    treatment = spec.kinds.get(codebook.kind)
+    if treatment is not None:
+        line(f"Vote: {treatment.vote}. Tie: {treatment.tie}.", "q xs")
+    if params and (temperatures := sorted(set(spec.temperatures(params).values()))):
+        line(f"Temperature {', '.join(f'{one:g}' for one in temperatures)} for roles without their own.", "q xs")
+
+
+def _parameter(column: Any, param: Param, value: Any, plan: Plan, protocol: str, save: Save) -> None:
+    def keep(value: Any) -> None:
+        save(replace(plan, params={**plan.params, param.name: param.default if value is None else value}))
+
+    options = {**bound(f"param-{protocol}-{param.name}", value, keep), "help": param.help}
+    if isinstance(param.default, bool):
+        column.toggle(param.title, **options)
+    elif param.choices:
+        column.selectbox(param.title, list(param.choices), format_func=param.choices.__getitem__, **options)
+    elif isinstance(param.default, str):
+        column.text_input(param.title, **options)
+    else:
+        number = type(param.default)
+        column.number_input(
+            param.title, value=None, step=number(1) if number is int else 0.05,
+            min_value=None if param.minimum is None else number(param.minimum),
+            max_value=None if param.maximum is None else number(param.maximum), **options,
+        )  # fmt: skip
+
+
+def _protocol_file(plan: Plan, save: Save) -> None:
+    """Draw the upload of a custom protocol (YAML). The plan and the run store its text."""
+
+    def load() -> None:
+        file = st.session_state["protocol-file"]
+        if file is not None:
+            with error_notices():
+                text = file.getvalue().decode("utf-8-sig", "replace")
+                save(replace(plan, params=planning.parse_protocol(text, file.name)[1]))
+
+    st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)
+    if not plan.params.get(custom.SCRIPT):
+        line("Defines roles, prompts, speaking order, shared context and the deciding role.", "q")
+    example = resources.folder("sample_data") / "protocols" / "second_reading.yaml"
+    st.download_button(
+        "Download an example", example.read_bytes(), file_name=example.name, mime="application/yaml",
+        on_click="ignore", type="tertiary", icon=":material/download:",
+    )  # fmt: skip
+
+
+# -- estimate and prompts
+
+
+def _estimate_table(estimate: Estimate) -> None:
     """Draw calls, tokens and cost of each role, and the basis of the estimate."""
-    rows = [
-        f'<tr><td><span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span></td>'
-        f'<td class="l">{escape(role.role_model.spec)}</td><td>{role.calls:,}</td>'
-        f"<td>{format_tokens(role.prompt_tokens)}</td><td>{format_tokens(role.completion_tokens)}</td>"
-        f"<td>{escape(format_price(role.cost_usd))}</td></tr>"
-        for role in estimate.roles
-    ]
-    if len(estimate.roles) > 1:
-        rows.append(
-            f'<tr class="total"><td>Total</td><td></td><td>{estimate.calls:,}</td>'
-            f"<td>{format_tokens(sum(role.prompt_tokens for role in estimate.roles))}</td>"
-            f"<td>{format_tokens(sum(role.completion_tokens for role in estimate.roles))}</td>"
-            f"<td>{escape(format_price(estimate.cost_usd))}</td></tr>"
+
+    def row(name: str, model: str, calls: int, prompt: int, completion: int, cost: float | None, kind: str = "") -> str:
+        return (
+            f'<tr class="{kind}"><td>{name}</td><td class="l">{escape(model)}</td><td>{calls:,}</td>'
+            f"<td>{format_tokens(prompt)}</td><td>{format_tokens(completion)}</td><td>{format_price(cost)}</td></tr>"
         )
+
+    rows = [
+        row(
+            f'<span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span>',
+            role.role_model.spec, role.calls, role.prompt_tokens, role.completion_tokens, role.cost_usd,
+        )
+        for role in estimate.roles
+    ]  # fmt: skip
+    if len(rows) > 1:
+        prompt = sum(role.prompt_tokens for role in estimate.roles)
+        completion = sum(role.completion_tokens for role in estimate.roles)
+        rows.append(row("Total", "", estimate.calls, prompt, completion, estimate.cost_usd, "total"))
     times = f", {estimate.iterations} times" if estimate.iterations > 1 else ""
     heading(f"Estimate for all {format_count(estimate.documents, 'document')}{times}")
     st.html(
@@ -219,13 +489,7 @@ def estimate_table(estimate: Estimate) -> None:
     line(f"{estimate.basis} Unreadable replies are asked for once more.", "q xs")
 
 
-def codebook_words(codebook: Codebook, version: int) -> None:
-    """Draw the version, name and labels of the codebook."""
-    line(f"Codebook v{version}: {codebook.name}", "")
-    tags(codebook.labels)
-
-
-def prompts(shown: Sequence[RequestPreview], document_id: str) -> None:
+def _prompts(document_id: str, shown: Sequence[preview.RequestPreview]) -> None:
     """Draw the exact messages that each role gets for a document."""
     line(f"Document {document_id}. Brackets mark replies of other roles.", "q")
     for tab, sent in zip(st.tabs([sent.title for sent in shown]), shown, strict=True):
@@ -233,136 +497,3 @@ def prompts(shown: Sequence[RequestPreview], document_id: str) -> None:
             for message in sent.messages:
                 line(message.role, "q xs")
                 raw_text(message.content)
-
-
-def usable_warnings(found: Sequence[str]) -> None:
-    """Draw the warnings before the start, if there are any."""
-    if found:
-        head = format_count(len(found), "warning")
-        notice("warn", head, "\n".join(found))
-        page_link("codebook", "Codebook")
-
-
-def comparison_panel(
-    shown: Comparison, few: int, remove: Callable[[int], None], clear: Callable[[], None]
-) -> int | None:
-    """Draw the members of the comparison and its buttons.
-
-    Returns the number of documents of the button that was pressed, else None.
-    """
-    heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
-    for place, member in enumerate(shown.members):
-        words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
-        words.html(_words(member))
-        cost.html(f'<div class="moot-line num">{escape(_cost(member))}</div>')
-        button.button(
-            "", icon=":material/close:", key=f"out-{place}", help=f"Remove {member.title}", on_click=remove,
-            args=(place,), type="tertiary",
-        )  # fmt: skip
-    if len(shown.members) < 2:
-        line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
-        return None
-    shared = f", about {shown.shared:,} of them shared and paid once" if shown.shared else ""
-    documents = format_count(shown.documents, "document")
-    line(
-        f"{documents}: at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}.",
-        "q",
-    )
-    pressed = None
-    with st.container(horizontal=True, gap="small"):
-        ready = shown.ready
-        if few < shown.documents and st.button(
-            f"Compare on {few:,}", key="compare-few", type="primary", disabled=not ready
-        ):
-            pressed = few
-        if st.button(f"Compare on all {shown.documents:,}", key="compare-all", disabled=not ready):
-            pressed = shown.documents
-        st.button("Clear", key="compare-clear", on_click=clear, type="tertiary")
-    return pressed
-
-
-def _words(member: Member) -> str:
-    plan = member.plan
-    if member.problem:
-        return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.problem)}</div>'
-    chosen = [f"{name} {value}" for name, value in plan.params.items() if name != "script"]
-    role_models = (
-        list(dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values()))
-        if member.settings
-        else []
-    )
-    times = [f"{plan.iterations} times"] if plan.iterations > 1 else []
-    details = ", ".join([*chosen, *times, " and ".join(role_models)])
-    return f'<div class="moot-line"><b>{escape(member.title)}</b> <span class="q">{escape(details)}</span></div>'
-
-
-def _cost(member: Member) -> str:
-    if member.estimate is None or member.settings is None:
-        return ""
-    asks = protocols.of(member.settings).total_requests(member.settings.params, member.settings.codebook)
-    return f"{asks} per document, {format_price(member.estimate.cost_usd)}"
-
-
-ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
-
-
-def handling(plan: Plan, save: Callable[[Plan], None]) -> None:
-    """Draw the error handling. Draws nothing if all roles use the built-in model.
-
-    The built-in model accepts any length and never times out.
-    """
-    if all(
-        role_model.connection == BUILTIN
-        for role_model in (plan.default_model, *plan.for_protocol().role_models.values())
-    ):
-        return
-
-    def keep(field: str) -> None:
-        value: Any = st.session_state[f"handling-{field}"]
-        save(replace(plan, handling=plan.handling.model_copy(update={field: value})))
-
-    left, right = st.columns(2, wrap=False)
-    left.selectbox(
-        "Documents that are too long",
-        list(ON_LONG),
-        format_func=ON_LONG.__getitem__,
-        key=with_value("handling-on_long", plan.handling.on_long),
-        on_change=keep,
-        args=("on_long",),
-        help="For documents that exceed a model's context. A truncated document keeps its beginning, and its verdict "
-        "is marked.",
-    )
-    right.number_input(
-        "Timeout (s)",
-        min_value=1.0,
-        max_value=86_400.0,
-        value=None,
-        step=30.0,
-        format="%.0f",
-        placeholder="180",
-        key=with_value("handling-silence", plan.handling.silence),
-        on_change=keep,
-        args=("silence",),
-        help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
-    )
-
-
-def long_documents(settings: RunSettings, found: Sequence[ContextOverflow]) -> None:
-    """Draw a warning for roles whose context the longest document may exceed."""
-    if found:
-        notice("warn", "Some documents may not fit", "\n".join(one.sentence(settings) for one in found))
-
-
-@st.dialog("Price unknown")
-def ask_first(specs: Sequence[str], start: Callable[[], None]) -> None:
-    """Ask for confirmation if the price of a model is unknown, and call ``start`` after it."""
-    names = ", ".join(specs)
-    line(f"The price of {names} is unknown, so the cost cannot be estimated or limited.", "")
-    line("You can enter a price on the Models page, under Your prices.", "q")
-    with st.container(horizontal=True, gap="small"):
-        if st.button("Start anyway", type="primary", key="start-unpriced"):
-            start()
-        if st.button("Enter a price", key="type-price"):
-            open_page("models")
-        if st.button("Cancel", key="cancel-unpriced", type="tertiary"):
-            st.rerun()

@@ -1,32 +1,88 @@
-"""Status of a run: title, badge, stop notice, queue and savings."""
+"""A run: header with its controls, stop notice, queue, savings and live board."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 
 import streamlit as st
 
-from app.widgets.alerts import Tone, error_box, notice
+from app import context
+from app.state import state
+from app.widgets.alerts import Tone, error_box, error_notices, notice
+from app.widgets.layout import header
+from app.widgets.live_run import live_run
 from core.debate import protocols
 from core.errors import MootError
-from core.formatting import format_count, format_money, plural
+from core.formatting import format_clock, format_count, format_interval, format_money, format_percent, plural
 from core.runs import RunRow, State
 from core.services import templates
-from core.services.runs.control import RunOverview, suggest_budget
+from core.services.data.overview import source_name
+from core.services.runs import control, costs, planning, rerun
+from core.services.runs.control import RunOverview
 from core.services.runs.costs import AdaptiveSavings, FromStore
+from core.services.session import ProjectSession
 
 TONES: dict[State, Tone] = {
     "queued": "", "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
 }  # fmt: skip
 PENDING = {"paused": "pausing", "stopped": "stopping"}
 
-Act = Callable[[], None]
+Act = Callable[..., None]
+"""Apply a control action (first argument) to the shown run."""
 
 
-def badge(overview: RunOverview) -> tuple[str, Tone]:
-    """Return the text and the tone of the status badge."""
+def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -> None:
+    """Draw a run with its buttons and its live board."""
+    overview = control.run_overview(session, run_id)
+    run, active = overview.run, overview.state in ("running", "queued")
+
+    def act(action: Callable[..., None], *args: float, **options: bool) -> None:
+        """Apply a control action to the run and report errors."""
+        with error_notices():
+            action(session, run_id, *args, **options)
+
+    explained = overview.pending_state is None and (
+        overview.stop_code not in ("", "user") or (overview.state == "failed" and overview.error is not None)
+    )
+    word, tone = _badge(overview)
+    with header(session.run_name(run_id), _subtitle(overview, source_name(session)), badge=word, tone=tone,
+                dot=overview.state == "running", key="run-header"):  # fmt: skip
+        run_picker()
+        _buttons(session, overview, act, explained=explained)
+        st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
+    if explained:
+        _stop_notice(overview, act)
+    if overview.truncation:
+        notice("warn", "Replies reached their output limit", overview.truncation)
+    _queue(session, overview)
+    if not active:
+        _savings(run, costs.reused_replies(session, run_id), costs.adaptive_savings(session, run))
+
+    def follow() -> None:
+        """Show the next active run when the shown run is done."""
+        others = [other for other in session.active_runs() if other != run_id]
+        if others and session.state(run_id) == "done":
+            state.select_run(others[0])
+
+    roles = protocols.roles_of(run.settings)
+    live_run(
+        context.live_name(session, run_id),
+        run.settings.codebook,
+        {role.name: role.title for role in roles},
+        state=overview.state,
+        budget=run.budget_usd,
+        slots=max(8, min(20, 2 * run.settings.concurrency)),
+        explained=explained,
+        groups={role.name: role.group for role in roles},
+        layout=protocols.of(run.settings).layout,
+        key="live-run",
+        on_state=follow,
+    )
+
+
+def _badge(overview: RunOverview) -> tuple[str, Tone]:
     if overview.pending_state is not None:
         return PENDING.get(overview.pending_state, overview.pending_state), "unres"
     if overview.stop_code == "interrupted":
@@ -34,173 +90,176 @@ def badge(overview: RunOverview) -> tuple[str, Tone]:
     return overview.state, TONES[overview.state]
 
 
-def sub_line(overview: RunOverview, file_name: str) -> str:
+def _subtitle(overview: RunOverview, file_name: str) -> str:
     """Return the subtitle of a run, such as "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
     settings = overview.run.settings
-    card = protocols.of(settings)
-    title = card.name.upper() if len(card.name) <= 4 else card.title
+    spec = protocols.of(settings)
+    title = spec.name.upper() if len(spec.name) <= 4 else spec.title
     parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
-    own = templates.cited_versions(settings)
-    if own:
+    if own := templates.cited_versions(settings):
         parts.append(f"custom prompts: {', '.join(own)}")
     if overview.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
     return ", ".join(parts)
 
 
-def stop_notice(
-    overview: RunOverview,
-    last_reply: float | None,
-    open_debates: int,
-    *,
-    resume: Act,
-    stop: Act,
-    raise_to: Callable[[float], None],
-) -> bool:
-    """Draw the reason why the run is not running, with the possible actions.
+def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explained: bool) -> None:
+    """Draw the buttons that control a run, depending on its state."""
+    run, now = overview.run, overview.state
 
-    Returns True if a notice was drawn. A run that the user paused has no notice, because the board shows the pause.
-    """
+    def button(label: str, key: str, action: Callable[..., None], **options: object) -> None:
+        st.button(label, key=key, on_click=act, args=(action,), **options)  # type: ignore[arg-type]
+
+    if now == "running":
+        button(
+            "Pause", "pause", control.pause, icon=":material/pause:", disabled=overview.pending_state is not None,
+            help="Finish the calls in flight, then pause",
+        )  # fmt: skip
+        button(
+            "Stop", "stop", control.stop, icon=":material/stop:", disabled=overview.pending_state == "stopped",
+            help="Cancel the calls in flight; all replies so far are kept",
+        )  # fmt: skip
+    elif now == "queued":
+        button("Remove from queue", "unqueue", control.stop)
+    elif not explained and overview.left and now in ("paused", "stopped", "failed"):
+        button("Resume", "resume", control.resume, icon=":material/play_arrow:", type="primary")
+        if now == "paused":
+            button("End run", "end-run", control.stop, help="Keep the results so far; the run can be resumed later")
+    if now in ("running", "queued"):
+        return
+
+    def set_up_rerun() -> None:
+        planning.save_plan(session, rerun.plan_from_run(run))
+        state.run.show_setup(True)
+
+    st.button(
+        "Run again", icon=":material/redo:", key="again", on_click=set_up_rerun,
+        help="Set up another run with these settings. Replies to unchanged requests are reused: if you change only "
+        "the judge, only the judge is paid",
+    )  # fmt: skip
+    if run.failed:
+        button(
+            f"Retry {run.failed:,} failed", "retry-failed", control.resume, icon=":material/replay:",
+            kwargs={"retry_failed": True},
+        )  # fmt: skip
+    if run.unresolved:
+        button(
+            f"Retry {run.unresolved:,} unresolved", "retry-unresolved", control.resume, icon=":material/replay:",
+            kwargs={"retry_unresolved": True},
+            help="Ask again for decisions that could not be read; the others are kept",
+        )  # fmt: skip
+
+
+def _stop_notice(overview: RunOverview, act: Act) -> None:
+    """Draw the reason why the run is not running, with the possible actions."""
     run = overview.run
-    name = f"Run {run.run_id}"
+    name, at = f"Run {run.run_id}", f"{overview.ended:,} of {run.documents:,}"
     if overview.error is not None and overview.state == "failed":
         if isinstance(overview.error, MootError):
             error_box(overview.error)
         else:
             notice("error", f"{name} failed: internal error", f"{type(overview.error).__name__}: {overview.error}")
-        _choices(resume, None)
-        return True
-    at = f"{overview.ended:,} of {run.documents:,}"
-    match overview.stop_code:
-        case "interrupted":
-            until = time.strftime(" until %H:%M:%S", time.localtime(last_reply)) if last_reply else ""
-            more = f" {format_count(open_debates, 'open debate')} will continue." if open_debates else ""
-            notice(
-                "warn",
-                f"{name} was interrupted at {at}",
-                f"All replies{until} are saved and will not be paid for again.{more}",
-            )
-        case "budget":
-            budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
-            rest = spent / overview.ended * overview.left if overview.ended else None
-            cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
-            notice("warn", f"Paused at ${spent:,.2f} of ${budget:,.2f}", f"{at} done.{cost}")
-            _raise(run, raise_to, stop)
-            return True
-        case "errors":
-            notice(
-                "error",
-                f"{name} is {overview.state} at {at}",
-                f"{run.message}\nFix the problem and resume; no reply is paid for twice.",
-            )
-        case "batch":
-            notice(
-                "info", f"{name} waits for its batch at {at}", f"{run.message}. Resume to collect the finished replies."
-            )
-        case "on_hold":
-            notice("info", f"{name} is on hold", f"It was {run.message}. Resume to queue it again.")
-        case _:
-            return False
-    _choices(resume, stop if overview.state == "paused" else None)
-    return True
-
-
-def _choices(resume: Act, stop: Act | None) -> None:
+    elif overview.stop_code == "budget":
+        spent = run.cost_usd or 0.0
+        rest = spent / overview.ended * overview.left if overview.ended else None
+        cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
+        notice("warn", f"Paused at ${spent:,.2f} of ${run.budget_usd or 0.0:,.2f}", f"{at} done.{cost}")
+        _budget(run, act)
+        return
+    else:
+        match overview.stop_code:
+            case "interrupted":
+                until = f" until {format_clock(overview.last_reply)}" if overview.last_reply else ""
+                left = overview.open_debates
+                more = f" {format_count(left, 'open debate')} will continue." if left else ""
+                text = f"All replies{until} are saved and will not be paid for again.{more}"
+                notice("warn", f"{name} was interrupted at {at}", text)
+            case "errors":
+                text = f"{run.message}\nFix the problem and resume; no reply is paid for twice."
+                notice("error", f"{name} is {overview.state} at {at}", text)
+            case "batch":
+                text = f"{run.message}. Resume to collect the finished replies."
+                notice("info", f"{name} waits for its batch at {at}", text)
+            case "on_hold":
+                notice("info", f"{name} is on hold", f"It was {run.message}. Resume to queue it again.")
     with st.container(horizontal=True, gap="small"):
-        st.button("Resume", type="primary", key="box-resume", on_click=resume)
-        if stop is not None:
-            st.button("Stop", key="box-stop", on_click=stop)
+        st.button("Resume", type="primary", key="box-resume", on_click=act, args=(control.resume,))
+        if overview.state == "paused":
+            st.button("End run", key="box-stop", on_click=act, args=(control.stop,))
 
 
-def _raise(run: RunRow, raise_to: Callable[[float], None], stop: Act) -> None:
-    offer = suggest_budget(run)
+def _budget(run: RunRow, act: Act) -> None:
+    """Draw the buttons that raise the budget of a run."""
+    offer = control.suggest_budget(run)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.button(f"Raise to ${offer:,.2f}", type="primary", key="box-raise", on_click=raise_to, args=(offer,))
         other = st.number_input(
             "New budget in dollars", min_value=0.01, value=offer, format="%.2f", width=150,
             label_visibility="collapsed", key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
         )  # fmt: skip
-        if other != offer:
-            st.button(f"Raise to ${other:,.2f}", key="box-raise-other", on_click=raise_to, args=(other,))
-        st.button("Stop", key="box-stop", on_click=stop)
+        st.button(
+            f"Raise to ${other:,.2f}", type="primary", key="box-raise", on_click=act,
+            args=(control.raise_budget, other),
+        )  # fmt: skip
+        st.button("End run", key="box-stop", on_click=act, args=(control.stop,))
 
 
-def queue_strip(
-    rows: Sequence[RunRow],
-    held: Sequence[RunRow],
-    *,
-    remove: Callable[[str], None],
-    resume_all: Act,
-    moving: str | None,
-    watch: Callable[[str], None],
-) -> None:
-    """Draw the active run (``moving``) if another run is shown, the queued runs, and the runs on hold."""
-    if not rows and not held and moving is None:
+def _queue(session: ProjectSession, overview: RunOverview) -> None:
+    """Draw the active run if another run is shown, the queued runs, and the runs on hold."""
+    run_id = overview.run.run_id
+    active = next((other for other in session.active_runs() if session.state(other) == "running"), run_id)
+    queued = [row for row in control.queued_runs(session) if row.run_id != run_id]
+    held: Sequence[RunRow] = ()
+    if overview.state in ("done", "stopped"):
+        held = [row for row in control.runs_on_hold(session) if row.run_id != run_id]
+    if not queued and not held and active == run_id:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
-        if moving is not None:
+        if active != run_id:
             st.html('<div class="moot-line q">Active:</div>', width="content")
-            st.button(f"Watch {moving}", icon=":material/visibility:", key="watch", on_click=watch, args=(moving,))
-        if rows:
+            st.button(
+                f"Watch {active}", icon=":material/visibility:", key="watch", on_click=state.select_run, args=(active,)
+            )
+        if queued:
             st.html('<div class="moot-line q">Queue:</div>', width="content")
-        for row in rows:
+        for row in queued:
             iteration = row.settings.iteration + 1
             st.button(
                 f"{row.run_id}, iteration {iteration}" if iteration > 1 else f"{row.run_id}, {row.settings.protocol}",
-                icon=":material/close:",
-                icon_position="right",
-                key=f"unqueue-{row.run_id}",
-                help=f"Remove run {row.run_id} from the queue",
-                on_click=remove,
-                args=(row.run_id,),
-            )
+                icon=":material/close:", icon_position="right", key=f"unqueue-{row.run_id}",
+                help=f"Remove run {row.run_id} from the queue", on_click=session.stop, args=(row.run_id,),
+            )  # fmt: skip
         if held:
             names = ", ".join(row.run_id for row in held)
             st.html(f'<div class="moot-line q">On hold: {escape(names)}</div>', width="content")
-            st.button("Resume all" if len(held) > 1 else "Resume", key="resume-on-hold", on_click=resume_all)
+            resume = partial(control.start_runs, session, held)
+            st.button("Resume all" if len(held) > 1 else "Resume", key="resume-on-hold", on_click=resume)
 
 
-def run_words(run: RunRow) -> str:
-    """Return a run's option in the picker, without counts that would be out of date while the run is active."""
-    return f"{run.run_id}, {run.settings.protocol}, {run.documents:,}"
-
-
-def saved_strip(run: RunRow, store: FromStore, adaptive: AdaptiveSavings | None) -> None:
+def _savings(run: RunRow, reused: FromStore, adaptive: AdaptiveSavings | None) -> None:
     """Draw one line for each kind of saving. Draws nothing if there are no savings."""
-    lines = [line for line in (_adaptive(adaptive), _from_store(store), _cached(run)) if line]
+    lines = []
+    if adaptive is not None and adaptive.ended:
+        lines.append(_adaptive_savings(adaptive))
+    if reused.replies:
+        cost = f", saving {format_money(reused.cost_usd)}" if reused.cost_usd else ""
+        replies = plural(reused.replies, "reply was", "replies were")
+        lines.append(f"<b>{reused.replies:,}</b> {replies} reused ({reused.tokens:,} tokens{cost}).")
+    if run.cached_tokens and run.prompt_tokens:
+        share = format_percent(run.cached_tokens / run.prompt_tokens)
+        lines.append(f"<b>{share}</b> of the prompt tokens came from the servers' prompt caches.")
     if lines:
         st.html("".join(f'<div class="moot-line q">{line}</div>' for line in lines))
 
 
-def _from_store(store: FromStore) -> str:
-    if not store.replies:
-        return ""
-    worth = f", saving {escape(format_money(store.cost_usd))}" if store.cost_usd else ""
+def _adaptive_savings(adaptive: AdaptiveSavings) -> str:
+    text = f"<b>{format_percent(adaptive.share)}</b> of the documents were decided early, without a full debate."
+    if adaptive.calls_saved:
+        cost = f", {format_money(adaptive.cost_saved_usd)}" if adaptive.cost_saved_usd else ""
+        text += f" This saved about <b>{adaptive.calls_saved:,}</b> calls{cost}."
+    if not adaptive.audited or adaptive.interval is None:
+        return f"{text} No audits yet."
+    interval = format_interval(adaptive.interval.low, adaptive.interval.high, style="percent", level=0.95)
     return (
-        f"<b>{store.replies:,}</b> {plural(store.replies, 'reply was', 'replies were')} reused "
-        f"({store.tokens:,} tokens{worth})."
+        f"{text} Of {adaptive.audited:,} audited by a full debate, <b>{adaptive.changed:,}</b> changed "
+        f"({interval} of early decisions)."
     )
-
-
-def _cached(run: RunRow) -> str:
-    if not run.cached_tokens or not run.prompt_tokens:
-        return ""
-    share = run.cached_tokens / run.prompt_tokens
-    return f"<b>{share:.0%}</b> of the prompt tokens came from the servers' prompt caches."
-
-
-def _adaptive(left_out: AdaptiveSavings | None) -> str:
-    if left_out is None or not (left_out.short + left_out.audited + left_out.full):
-        return ""
-    spared = f" This saved about <b>{left_out.calls_saved:,}</b> calls" if left_out.calls_saved else ""
-    if spared and left_out.cost_saved_usd:
-        spared += f", {escape(format_money(left_out.cost_saved_usd))}"
-    lost = " No audits yet."
-    if left_out.audited and left_out.interval is not None:
-        low, high = left_out.interval.low, left_out.interval.high
-        lost = (
-            f" Of {left_out.audited:,} audited by a full debate, <b>{left_out.changed:,}</b> changed "
-            f"(95% interval {low:.0%} to {high:.0%} of early decisions)."
-        )
-    head = f"<b>{left_out.share:.0%}</b> of the documents were decided early, without a full debate."
-    return f"{head}{spared}{'.' if spared else ''}{lost}"

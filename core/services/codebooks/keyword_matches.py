@@ -136,7 +136,7 @@ def _sample(session: ProjectSession) -> tuple[_Looked, ...]:
             ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
         return tuple(_Looked(one.id, one.text, _present(one)) for one in session.store.documents.load(ids))
 
-    return cache.kept(session, draw, "sample for words", basis=session.store.documents.state())
+    return cache.cached(session, draw, "sample for words", basis=session.store.documents.state())
 
 
 def _present(document: Document) -> dict[str, bool]:
@@ -163,7 +163,7 @@ def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[i
             for one in _sample(session)
         )
 
-    return cache.kept(session, look, "words found", words, basis=session.store.documents.state())
+    return cache.cached(session, look, "words found", words, basis=session.store.documents.state())
 
 
 @lru_cache(maxsize=16)

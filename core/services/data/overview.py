@@ -11,6 +11,7 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 from core.ingest import Profile, Rejected, rejected_csv
 from core.ingest.table import as_text
+from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
 from core.store.documents import Import
 
@@ -110,6 +111,17 @@ def count_documents(session: ProjectSession) -> int:
     return session.store.documents.count()
 
 
+def source_name(session: ProjectSession) -> str:
+    """Return the name of the imported file or the number of files; empty without an import."""
+    names = list(dict.fromkeys(one.file_name for one in session.store.documents.imports() if one.file_name))
+    return names[0] if len(names) == 1 else f"{len(names)} files" if names else ""
+
+
+def find_document(session: ProjectSession, document_id: str) -> Document | None:
+    """Return a document with its gold, None for an unknown id."""
+    return session.store.documents.get(document_id)
+
+
 def document_page(
     session: ProjectSession, *, search: str = "", offset: int = 0, limit: int = 50
 ) -> tuple[int, list[Document]]:
@@ -172,6 +184,7 @@ class Cooccurrence:
     """Of the documents that have ``label``."""
 
 
+@cached_until_commit
 def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurrence, ...]:
     """Return all pairs of labels of a multilabel codebook; nothing for other kinds and without gold."""
     if codebook.kind != "multilabel" or len(codebook.labels) < 2:
@@ -233,6 +246,7 @@ def guess_language(text: str) -> str:
     return found[0][1] if found[0][0] >= 2 and found[0][0] > found[1][0] else UNKNOWN
 
 
+@cached_until_commit
 def count_languages(session: ProjectSession) -> dict[str, int]:
     """Return the number of texts by language, the most frequent first, from up to ``LANGUAGE_SAMPLE`` documents."""
     ids = session.store.documents.ids()

@@ -56,12 +56,13 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
     }
 
 
-def chosen(session: ProjectSession, plan: Plan, document_ids: Sequence[str]) -> list[str]:
-    """Return the ids of the documents that a run of the plan uses.
+def chosen(session: ProjectSession, plan: Plan, document_ids: Sequence[str] | None = None) -> list[str]:
+    """Return the ids of the documents that a run of the plan uses, by default out of all documents of the project.
 
     If the plan is limited to ambiguous documents, only these are kept. Then the first ``limit`` documents are taken.
     Raises UsageError like ``limited``.
     """
+    document_ids = session.store.documents.ids() if document_ids is None else document_ids
     ids = limited(session, document_ids, plan.ambiguous, plan.theta) if plan.ambiguous else list(document_ids)
     return ids if plan.limit is None else ids[: plan.limit]
 

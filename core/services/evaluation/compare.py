@@ -14,6 +14,7 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_points
 from core.runs import RunRow
+from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, repeated_runs, stages
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.reference import check_reference
@@ -97,6 +98,7 @@ class Comparison:
     """None with two runs: then McNemar's test says it"""
 
 
+@cached_until_commit
 def comparison(session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold") -> Comparison:
     """Two or more runs of one codebook side by side.
 

@@ -18,6 +18,7 @@ from core.annotations import VERDICT, Reference
 from core.debate import personas, protocols
 from core.errors import MootError
 from core.runs import RunRow
+from core.services.cache import cached_scores
 from core.services.evaluation import arrays, coverage, stages
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
@@ -82,6 +83,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     return max(found, key=lambda row: (_role_models(row) == _role_models(run), row.run_id)) if found else None
 
 
+@cached_scores
 def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Reference = "gold") -> Styles | None:
     """Return the groups of a panel run on a dimension (its id), with the run of the other style if there is one.
 

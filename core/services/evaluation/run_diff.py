@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from core.annotations import Reference
+from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, compare, stages
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.compare import Column, Comparison, Pair
@@ -59,6 +60,7 @@ class Outcomes:
         return {name: self.kinds.count(name) for name in OUTCOMES}
 
 
+@cached_until_commit
 def outcomes(session: ProjectSession, first: str, second: str, reference: Reference = "gold") -> Outcomes:
     """Return the changes from ``first`` to ``second``. Raises UsageError like ``comparison``."""
     runs = [arrays.get_run(session, id) for id in (first, second)]

@@ -14,7 +14,7 @@ from core.annotations import VERDICT
 from core.debate import protocols
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import kept
+from core.services.cache import cached
 from core.services.evaluation import arrays
 from core.services.evaluation.arrays import Grid
 from core.services.session import ProjectSession
@@ -41,7 +41,7 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     Cached until the run has new turns: reviews do not change its steps.
     """
     status = (run.state, run.turns, run.verdicts, run.unresolved, run.failed)
-    return kept(session, lambda: _load_stages(session, run), "stages", run.run_id, basis=status)
+    return cached(session, lambda: _load_stages(session, run), "stages", run.run_id, basis=status)
 
 
 def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:

@@ -166,8 +166,8 @@ def _latest_score(
 
 def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     """Return the score of a finished run, cached until gold or reviews change."""
-    scored: dict[tuple[str, int], RunScore] = cache.kept(
-        session, dict, "scores of versions", basis=cache.known(session)
+    scored: dict[tuple[str, int], RunScore] = cache.cached(
+        session, dict, "scores of versions", basis=cache.review_revision(session)
     )
     name = (run.run_id, run.verdicts)
     if name not in scored:

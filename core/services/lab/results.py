@@ -41,6 +41,8 @@ class DocumentResult:
     document_id: str
     effect: Effect
     cells: tuple[CellChange, ...]
+    excerpt: str = ""
+    """Beginning of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,3 @@ def _value(cell: np.float64, codebook: Codebook) -> Value | None:
             return codebook.labels[int(cell)].id
         case "rating":
             return float(cell) if cell % 1 else int(cell)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

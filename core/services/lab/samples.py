@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
+from core.documents import Document
 from core.errors import UsageError
 from core.services import cache
 from core.services.session import ProjectSession
@@ -178,15 +179,17 @@ def count_visible(session: ProjectSession) -> int:
     return now.development or len(session.store.lab.unknown(now.seed, now.share, MAX_VISIBLE))
 
 
-def visible_document(session: ProjectSession, number: int) -> str:
-    """Return the id of one of the visible documents, counted from 1. Raises IndexError past the last."""
-    now = holdout_split(session)
+def visible_document(session: ProjectSession, number: int) -> Document:
+    """Return one of the visible documents, counted from 1. Raises IndexError past the last."""
+    now, lab = holdout_split(session), session.store.lab
     if now.development:
-        return session.store.lab.known(now.seed, now.share, held_out=False, offset=number - 1, most=1)[0]
-    return session.store.lab.unknown(now.seed, now.share, MAX_VISIBLE)[number - 1]
+        ids = lab.known(now.seed, now.share, held_out=False, offset=number - 1, most=1)
+    else:
+        ids = lab.unknown(now.seed, now.share, MAX_VISIBLE)[number - 1 :]
+    return session.store.documents.load(ids[:1], gold=False)[0]
 
 
 def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int, int]:
     """Return the sizes of both sides, cached until documents, gold or reviews change."""
-    known = cache.known(session)
-    return cache.kept(session, lambda: session.store.lab.sizes(seed, share), "held-out sizes", seed, share, basis=known)
+    basis = cache.review_revision(session)
+    return cache.cached(session, lambda: session.store.lab.sizes(seed, share), "split", seed, share, basis=basis)

@@ -109,9 +109,14 @@ def is_sweep_active(session: ProjectSession, sweep: int) -> bool:
         return (str(session.path), sweep) in _active
 
 
+def all_sweeps(session: ProjectSession) -> list[SweepRow]:
+    """Return all sweeps, oldest first."""
+    return session.store.lab.sweeps()
+
+
 def find_sweep(session: ProjectSession, sweep: int) -> SweepRow:
     """Return a sweep by number. Raises UsageError if it does not exist."""
-    row = next((row for row in session.store.lab.sweeps() if row.sweep == sweep), None)
+    row = next((row for row in all_sweeps(session) if row.sweep == sweep), None)
     if row is None:
         raise UsageError(f"Sweep {sweep} does not exist.", "Choose another one.")
     return row

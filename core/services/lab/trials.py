@@ -31,10 +31,11 @@ from core.services.runs.costs import estimate_run
 from core.services.session import ProjectSession
 from core.store.lab import Trial as Trial
 
-# the screens have it from here
-
 DEFINITIONS = "definitions"
 """Subject of a trial that changes the codebook; other subjects are template slots."""
+
+EXCERPT = 200
+"""Characters of the beginning of a document."""
 
 TrialState: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"]
 
@@ -110,17 +111,9 @@ class TrialStatus:
 
 
 def base_settings(session: ProjectSession, plan: planning.Plan | None = None) -> RunSettings:
-    """Return the settings of new runs: the last plan, the latest saved codebook and the default prompts.
-
-    Raises CodebookError before a codebook is saved, and the errors of ``planning.build_settings``.
-    """
-    saved = session.store.codebooks.latest()
-    if saved is None:
-        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
-    plan = replace((plan or planning.load_plan(session)).for_protocol(), pace=0.0, budget_usd=None)
-    return planning.build_settings(
-        plan, saved.codebook, saved.version, session.models, own=templates.promoted_templates(session)
-    )
+    """Return ``planning.project_settings`` of a plan (default: the last plan), without pace and budget."""
+    plan = plan or planning.load_plan(session)
+    return planning.project_settings(session, replace(plan, pace=0.0, budget_usd=None))
 
 
 def prompt_change(
@@ -216,8 +209,8 @@ def start_trial(
             before_asks=asks[0], after_asks=asks[1], held_out=sample.held_out,
         )  # fmt: skip
     for run_id in (before, after):
-        row = session.store.runs.get(run_id)
-        if row is not None and (row.state != "done" or row.failed):
+        row = session.run(run_id)
+        if row.state != "done" or row.failed:
             session.start_or_resume(run_id, retry_failed=True)
     return trial
 
@@ -245,6 +238,12 @@ def _ask_hash(settings: RunSettings) -> str:
     apart = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
     plain = settings.model_dump(mode="json", exclude=apart)
     return digest(plain | {"templates": {key: each.text for key, each in settings.templates.items()}})
+
+
+def find_trial(session: ProjectSession, subject: str, number: int | None = None) -> Trial | None:
+    """Return the trial of a subject with this number, else its latest trial; None before the first."""
+    found = session.store.lab.trials(subject)
+    return next((trial for trial in found if trial.trial == number), found[-1] if found else None)
 
 
 def is_trial_active(session: ProjectSession, trial: Trial) -> bool:
@@ -276,10 +275,7 @@ def wait_for_trial(session: ProjectSession, trial: Trial, seconds: float) -> boo
 
 
 def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:
-    rows = [session.store.runs.get(run_id) for run_id in (trial.before_run, trial.after_run)]
-    if rows[0] is None or rows[1] is None:
-        raise UsageError(f"The runs of trial {trial.trial} no longer exist.", "Run the test again.")
-    return rows[0], rows[1]
+    return session.run(trial.before_run), session.run(trial.after_run)
 
 
 def was_tried(session: ProjectSession, change: PromptChange, sample: Sample) -> bool:
@@ -306,13 +302,13 @@ def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
     reference = np.where(np.isnan(reviewed), loaded[1].reference, reviewed)
     ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
     rows = [row for row, id in enumerate(loaded[0].documents) if id in ended[0] and id in ended[1]]
-    return results.compare_grids(
-        [loaded[0].documents[row] for row in rows],
-        reference[rows],
-        loaded[0].of(VERDICT)[rows],
-        loaded[1].of(VERDICT)[rows],
-        codebook,
-    )
+    ids = [loaded[0].documents[row] for row in rows]
+    was, now = (side.of(VERDICT)[rows] for side in loaded)
+    found = results.compare_grids(ids, reference[rows], was, now, codebook)
+    texts = session.store.documents.load([one.document_id for one in found.documents], gold=False)
+    excerpts = {one.id: " ".join(one.text[: 2 * EXCERPT].split())[:EXCERPT] for one in texts}
+    documents = tuple(replace(one, excerpt=excerpts.get(one.document_id, "")) for one in found.documents)
+    return replace(found, documents=documents)
 
 
 def shared_labels(before: Codebook, after: Codebook) -> Codebook:
@@ -351,7 +347,7 @@ def forecast_trial(session: ProjectSession, change: PromptChange, sample: Sample
         after = forecast_run(session, change.after, documents)
         return before + (_without_shared(after, change) if before.calls else after)
 
-    return cache.remembered(session, look, "forecast", change.key, tuple(sample.ids))
+    return cache.cached(session, look, "forecast", change.key, tuple(sample.ids), basis=session.saved_at())
 
 
 def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequence[Document]) -> CostForecast:

@@ -138,7 +138,7 @@ def _verdicts(session: ProjectSession, run: RunRow) -> _Verdicts:
         whole = np.flatnonzero((values == values).all(axis=1))  # NaN is unlike itself
         return _Verdicts({documents[place]: row for row, place in enumerate(whole)}, values[whole])
 
-    return cache.kept(session, look, "verdicts", run.run_id, basis=(run.documents, run.verdicts, run.turns))
+    return cache.cached(session, look, "verdicts", run.run_id, basis=(run.documents, run.verdicts, run.turns))
 
 
 def _reviewed(

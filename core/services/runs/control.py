@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.errors import NoSuchRun, UsageError
+from core.errors import UsageError
 from core.formatting import format_money
 from core.runs import RunRow, State, StopCode, StopReason
 from core.services.runs import planning
+from core.services.runs.preview import describe_truncation
 from core.services.session import ProjectSession
 
 
@@ -17,7 +18,9 @@ class RunOverview:
     """A run as the Run page shows it.
 
     ``state`` is the current state. ``pending_state`` is the state that was requested while calls are still in
-    flight. ``siblings`` counts the runs of its experiment.
+    flight. ``siblings`` counts the runs of its experiment. For a run that is not active, ``last_reply`` is the time of
+    its last reply, ``open_debates`` counts unfinished debates with replies, and ``truncation`` is a warning about
+    replies that reached their output limit.
     """
 
     run: RunRow
@@ -26,6 +29,9 @@ class RunOverview:
     stop_code: StopCode
     siblings: int
     error: BaseException | None
+    last_reply: float | None = None
+    open_debates: int = 0
+    truncation: str = ""
 
     @property
     def ended(self) -> int:
@@ -40,13 +46,17 @@ class RunOverview:
 
 def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     """Return the current overview of a run. Raises NoSuchRun."""
-    row = session.store.runs.get(run_id)
-    if row is None:
-        raise NoSuchRun(run_id)
-    state = session.state(run_id)
-    siblings = sum(other.experiment_id == row.experiment_id for other in session.store.runs.all())
-    error = session.last_error(run_id)
-    return RunOverview(row, state, session.pending_state(run_id), stop_code(row, state), siblings, error)
+    row, state = session.run(run_id), session.state(run_id)
+    siblings = sum(other.experiment_id == row.experiment_id for other in session.runs())
+    overview = RunOverview(
+        row, state, session.pending_state(run_id), stop_code(row, state), siblings, session.last_error(run_id)
+    )
+    if state in ("running", "queued"):
+        return overview
+    debates = session.store.finished_debates
+    last_reply, open_debates = debates.last_reply(run_id)
+    truncation = describe_truncation(row, debates.truncated_replies(run_id))
+    return replace(overview, last_reply=last_reply, open_debates=open_debates, truncation=truncation)
 
 
 def stop_code(run: RunRow, state: State) -> StopCode:
@@ -62,12 +72,7 @@ def queued_runs(session: ProjectSession) -> tuple[RunRow, ...]:
 
 def runs_on_hold(session: ProjectSession) -> tuple[RunRow, ...]:
     """Return the runs that were queued behind a paused or stopped run and have to be resumed by the user."""
-    return tuple(row for row in session.store.runs.all() if stop_code(row, row.state) == "on_hold")
-
-
-def resume_runs_on_hold(session: ProjectSession) -> None:
-    """Queue all runs on hold again."""
-    start_runs(session, runs_on_hold(session))
+    return tuple(row for row in session.runs() if stop_code(row, row.state) == "on_hold")
 
 
 def start_runs(session: ProjectSession, runs: Sequence[RunRow]) -> None:
@@ -91,14 +96,9 @@ def stop(session: ProjectSession, run_id: str) -> None:
 def resume(session: ProjectSession, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> None:
     """Resume a run, then the runs that were put on hold with it."""
     session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
-    for row in session.store.runs.all():
+    for row in session.runs():
         if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_behind(run_id):
             session.start_or_resume(row.run_id)
-
-
-def remove_from_queue(session: ProjectSession, run_id: str) -> None:
-    """Remove a waiting run from the queue; it is kept as stopped."""
-    session.stop(run_id)
 
 
 def raise_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
@@ -112,10 +112,9 @@ def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
 
     Raises UsageError for a budget that is already spent, and for a model without a known price.
     """
-    row = session.store.runs.get(run_id)
-    if row is not None:
-        planning.require_prices(row.settings.role_models, session.models)
-    if row is not None and row.cost_usd is not None and budget_usd <= row.cost_usd:
+    row = session.run(run_id)
+    planning.require_prices(row.settings.role_models, session.models)
+    if row.cost_usd is not None and budget_usd <= row.cost_usd:
         raise UsageError(f"The run has already cost {format_money(row.cost_usd)}.", "Enter a higher budget.")
     session.store.runs.raise_budget(run_id, budget_usd)
 

@@ -14,7 +14,7 @@ from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN, estimate_usage
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings
-from core.services.cache import remembered
+from core.services.cache import cached_until_commit
 from core.services.runs.preview import first_messages
 from core.services.session import ProjectSession
 from core.stats.intervals import Interval, ends, wilson
@@ -60,11 +60,6 @@ class Estimate:
         """Total cost in dollars, None if one price is unknown."""
         costs = [role.cost_usd for role in self.roles]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-    @property
-    def is_free(self) -> bool:
-        """True if the run costs nothing."""
-        return self.cost_usd == 0.0
 
 
 def estimate_run(session: ProjectSession, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
@@ -113,8 +108,9 @@ def _largest_usage(tokens: Mapping[str, Usage]) -> Usage:
     return max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
 
 
+@cached_until_commit
 def _mean_length(session: ProjectSession, run_id: str | None = None) -> float:
-    return remembered(session, lambda: session.store.documents.mean_length(run_id), "mean length", run_id)
+    return session.store.documents.mean_length(run_id)
 
 
 def _length(document: Document) -> int:
@@ -153,7 +149,7 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
 
 def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str, Mapping[str, Usage]] | None:
     """Return the latest run with the same role models, and the mean tokens of one turn for each role."""
-    for row in reversed(session.store.runs.all()):
+    for row in reversed(session.runs()):
         if not row.turns or not _same_role_models(row, settings):
             continue
         turns = session.store.finished_debates.usage(row.run_id)
@@ -203,10 +199,14 @@ class AdaptiveSavings:
     interval: Interval | None
 
     @property
+    def ended(self) -> int:
+        """Number of finished debates."""
+        return self.short + self.audited + self.full
+
+    @property
     def share(self) -> float:
         """Share of finished debates that were decided early."""
-        ended = self.short + self.audited + self.full
-        return self.short / ended if ended else 0.0
+        return self.short / self.ended if self.ended else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures for ``--json``."""

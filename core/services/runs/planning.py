@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,13 +18,15 @@ from core.debate.protocols import custom
 from core.debate.protocols.custom import read
 from core.debate.spec import PRESET
 from core.debate.turns import Role
+from core.engine.debate import request_hash
 from core.engine.preflight import Probe, probe_role_models
 from core.engine.thread import EngineThread
-from core.errors import CodebookError, InputError, UsageError
+from core.errors import CodebookError, InputError, MootError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
-from core.services import capability_cache, preferences
-from core.services.preferences import RoleModels
+from core.services import capability_cache, examples, templates
+from core.services.runs.costs import Estimate, estimate_run
+from core.services.runs.preview import context_overflows, simulate_asks
 from core.services.session import ProjectSession
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -199,6 +202,29 @@ def build_settings(
     )
 
 
+def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, ...]:
+    """Return the remote models of a run without a known price: the user has to confirm before it starts."""
+    unpriced = (
+        role_model.spec
+        for role_model in settings.role_models.values()
+        if not models.place(role_model.connection).local and not models.priced(role_model)
+    )
+    return tuple(dict.fromkeys(unpriced))
+
+
+def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
+    """Return the settings of a new run with the latest saved codebook and the project's own prompts.
+
+    Role models and parameters that the protocol does not have are ignored. Raises CodebookError before a codebook is
+    saved, and the errors of ``build_settings``.
+    """
+    saved = session.store.codebooks.latest()
+    if saved is None:
+        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
+    own = templates.promoted_templates(session)
+    return build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, own)
+
+
 def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -> None:
     """Raise UsageError if a role's model has no known price: a budget could not be enforced."""
     for role, role_model in role_models.items():
@@ -302,39 +328,8 @@ def load_plan(session: ProjectSession) -> Plan:
     except (TypeError, ValueError, KeyError, UsageError):
         return Plan(pace=DEFAULT_STUDIO_PACE)
     if plan.protocol == PANEL and (saved := session.store.personas.latest()) is not None:
-        plan = replace(plan, params={**plan.params, "personas": saved.cast.text})
+        plan = replace(plan, params={**plan.params, "personas": saved.personas.text})
     return plan
-
-
-def model_presets() -> dict[str, RoleModels]:
-    """Return the saved model presets by name, in alphabetical order."""
-    return dict(sorted(preferences.load().presets.items()))
-
-
-def save_preset(name: str, plan: Plan) -> str:
-    """Save the plan's role models under a name, replacing a preset with that name, and return the cleaned name.
-
-    Raises UsageError without a name.
-    """
-    name = " ".join(name.split())[:60]
-    if not name:
-        raise UsageError("A preset needs a name.", "Enter one, for example: cheap, local or final.")
-    kept = preferences.load()
-    role_models = RoleModels(default_model=plan.default_model, role_models=dict(plan.role_models))
-    preferences.save(kept.model_copy(update={"presets": {**kept.presets, name: role_models}}))
-    return name
-
-
-def delete_preset(name: str) -> None:
-    """Delete a preset."""
-    kept = preferences.load()
-    left = {other: role_models for other, role_models in kept.presets.items() if other != name}
-    preferences.save(kept.model_copy(update={"presets": left}))
-
-
-def apply_preset(plan: Plan, role_models: RoleModels) -> Plan:
-    """Return the plan with the role models of a preset."""
-    return replace(plan, default_model=role_models.default_model, role_models=dict(role_models.role_models))
 
 
 def baseline_warnings(settings: RunSettings) -> list[str]:
@@ -342,6 +337,16 @@ def baseline_warnings(settings: RunSettings) -> list[str]:
     if not any(role_model.connection == BUILTIN for role_model in settings.role_models.values()):
         return []
     return baseline.describe(settings.codebook)
+
+
+def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
+    """Return warnings about a run before it starts: labels, missing examples, and documents that are too long."""
+    overflows = context_overflows(settings, session.models, session.store.documents.longest)
+    return [
+        *baseline_warnings(settings),
+        *examples.example_warnings(session.store, settings, document_ids),
+        *(one.sentence(settings) for one in overflows),
+    ]
 
 
 PROTOCOL_SUFFIXES = (".yaml", ".yml")
@@ -372,3 +377,144 @@ def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
     """
     read(text, where)
     return custom.NAME, {custom.SCRIPT: text}
+
+
+MEMBERS_SETTING = "comparison"
+"""Project setting that stores the plans of the comparison in preparation."""
+MAX_MEMBERS = 12
+SHARED_SAMPLE = 3
+"""Number of documents whose requests are compared to estimate how many are shared."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPlan:
+    """One plan of a comparison: title, settings and estimate, or the ``problem`` that prevents it from running."""
+
+    plan: Plan
+    title: str
+    settings: RunSettings | None
+    estimate: Estimate | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedComparison:
+    """All members on ``documents`` documents; about ``shared`` requests are common and paid for once."""
+
+    members: tuple[ComparedPlan, ...]
+    documents: int
+    shared: int
+
+    @property
+    def calls(self) -> int:
+        """Maximum number of calls, counting each shared call once."""
+        return sum(member.estimate.calls for member in self.members if member.estimate) - self.shared
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Maximum cost in dollars without sharing; None if a price is unknown."""
+        costs = [member.estimate.cost_usd for member in self.members if member.estimate]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
+    def ready(self) -> bool:
+        """True if there are at least two members and all of them can run."""
+        return len(self.members) > 1 and all(member.settings is not None for member in self.members)
+
+
+def compared_plans(session: ProjectSession) -> tuple[Plan, ...]:
+    """Return the plans of the comparison in the order in which they were added, without those that cannot be read."""
+    plans = []
+    for data in session.store.settings.get(MEMBERS_SETTING) or []:
+        try:
+            plans.append(Plan.from_json(data))
+        except (TypeError, ValueError, KeyError):
+            continue
+    return tuple(plans)
+
+
+def add_to_comparison(session: ProjectSession, plan: Plan) -> None:
+    """Add a plan to the comparison. Raises UsageError if it is already there or the comparison is full."""
+    plans = compared_plans(session)
+    if plan.for_protocol().to_json() in [one.to_json() for one in plans]:
+        raise UsageError("This protocol with these models is already in the comparison.", "Change a setting first.")
+    if len(plans) >= MAX_MEMBERS:
+        raise UsageError(
+            f"A comparison has at most {MAX_MEMBERS} members.", "Start the comparison, or remove a member."
+        )
+    _save_plans(session, (*plans, plan.for_protocol()))
+
+
+def remove_from_comparison(session: ProjectSession, place: int) -> None:
+    """Remove the plan at this position, if there is one."""
+    _save_plans(session, tuple(plan for index, plan in enumerate(compared_plans(session)) if index != place))
+
+
+def clear_comparison(session: ProjectSession) -> None:
+    """Remove all plans."""
+    _save_plans(session, ())
+
+
+def prepare_comparison(session: ProjectSession, documents: int) -> PlannedComparison:
+    """Return the comparison on this number of documents, with an estimate for each member and of the shared calls."""
+    members = tuple(_prepare_member(session, plan, documents) for plan in compared_plans(session))
+    return PlannedComparison(
+        members, documents, _count_shared_calls(session, [one.settings for one in members if one.settings], documents)
+    )
+
+
+def create_compared_runs(
+    session: ProjectSession, comparison: PlannedComparison, document_ids: Sequence[str]
+) -> list[RunRow]:
+    """Create and queue the runs of all members on these documents, then clear the comparison.
+
+    Raises UsageError if the comparison is not ready.
+    """
+    if not comparison.ready:
+        raise UsageError(
+            "A comparison needs at least two members that can run.", "Fix or remove the members with problems."
+        )
+    made = []
+    for member in comparison.members:
+        if member.settings is not None:
+            made += create_runs(session, member.settings, document_ids, iterations=member.plan.iterations)
+    clear_comparison(session)
+    return made
+
+
+def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> ComparedPlan:
+    try:
+        title = protocols.find(plan.protocol, plan.params).title
+        settings = project_settings(session, plan)
+        return ComparedPlan(
+            plan, title, settings, estimate_run(session, settings, documents, iterations=plan.iterations)
+        )
+    except MootError as error:
+        return ComparedPlan(plan, plan.protocol, None, None, f"{error.message} {error.remedy}".strip())
+
+
+def _count_shared_calls(session: ProjectSession, settings: Sequence[RunSettings], documents: int) -> int:
+    """Return about how many calls are shared, counted on a few documents with placeholder replies."""
+    sample = session.store.documents.page(0, SHARED_SAMPLE)
+    if len(settings) < 2 or not sample:
+        return 0
+    repeated = 0
+    for document in sample:
+        seen: Counter[str] = Counter()
+        for one in settings:
+            own = Counter(
+                request_hash(
+                    one.role_models[ask.role],
+                    ask,
+                    session.models.salt(one.role_models[ask.role], ask, one),
+                    one.iteration,
+                )
+                for ask in simulate_asks(one, document)
+            )
+            repeated += sum((own & seen).values())
+            seen |= own
+    return round(repeated / len(sample) * documents)
+
+
+def _save_plans(session: ProjectSession, members: Sequence[Plan]) -> None:
+    session.store.settings.set(MEMBERS_SETTING, [plan.to_json() for plan in members])

@@ -16,7 +16,8 @@ from core.llm.models import ModelLibrary
 from core.llm.streaming import estimate_usage
 from core.prompts.messages import Message
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
-from core.services.templates import Slot, Version, with_template
+from core.services.session import ProjectSession
+from core.services.templates import Slot, with_template
 
 MAX_ASKS = 400
 """Number of requests after which a simulation stops."""
@@ -69,6 +70,12 @@ def preview_requests(settings: RunSettings, document: Document) -> tuple[Request
         earlier = sum(role == ask.role for role, _ in sent)
         sent.setdefault(key, RequestPreview(ask.role, f"{title}, later request" if earlier else title, ask.messages))
     return tuple(sent.values())
+
+
+def preview_first_document(session: ProjectSession, settings: RunSettings) -> tuple[str, tuple[RequestPreview, ...]]:
+    """Return the id of the project's first document, and ``preview_requests`` for this document."""
+    document = session.store.documents.page(0, 1)[0]
+    return document.id, preview_requests(settings, document)
 
 
 def first_messages(settings: RunSettings, document: Document) -> dict[str, tuple[Message, ...]]:
@@ -217,12 +224,6 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
             slot.title, (Message("user", prompts.render_text(marked, values).replace(TEMPLATE_MARK, "")),)
         ),
     )
-
-
-def template_tokens(settings: RunSettings, slot: Slot, version: Version, document: Document) -> int:
-    """Tokens of the first ask that a version is used in."""
-    found = render_template(settings, slot, version.text, document)
-    return found[0].tokens if found else 0
 
 
 def _without_mark(message: Message) -> Message:

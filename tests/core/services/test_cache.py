@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.services import cache
-from core.services.cache import kept, measured, remembered
+from core.services.cache import cached, cached_scores, cached_until_commit
 from core.store.project import Project
 from tests.core.store.helpers import make_documents
 
@@ -30,14 +30,18 @@ def counted(made):
 
 
 def test_a_decision_leaves_what_is_scored_against_gold_and_nothing_else(session):
-    gold, reviewed, all_ = counted([]), counted([]), counted([])
+    made = {"gold": counted([]), "reviewed": counted([]), "all": counted([])}
+
+    @cached_scores
+    def scores(_session, reference):
+        return made[reference]()
+
+    @cached_until_commit
+    def whole(_session, name):
+        return made[name]()
 
     def looks():
-        return (
-            measured(session, "gold", gold, "x"),
-            measured(session, "reviewed", reviewed, "x"),
-            remembered(session, all_, "x", "all"),
-        )
+        return scores(session, "gold"), scores(session, "reviewed"), whole(session, "all")
 
     assert looks() == looks() == (0, 0, 0)
     session.store.reviews.record_review("d0", "a", True, False, actor="me")
@@ -58,25 +62,25 @@ def test_of_two_that_ask_at_once_one_makes_it(session):
         return "it"
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(kept, session, slow, "slow")
+        first = pool.submit(cached, session, slow, "slow")
         assert begun.wait(10)
-        second = pool.submit(kept, session, slow, "slow")
+        second = pool.submit(cached, session, slow, "slow")
         gate.set()
         assert (first.result(10), second.result(10), made) == ("it", "it", [1])
 
 
 def test_what_could_not_be_made_is_tried_again(session):
     with pytest.raises(ZeroDivisionError):
-        kept(session, lambda: 1 // 0, "fails")
-    assert kept(session, lambda: 2, "fails") == 2
+        cached(session, lambda: 1 // 0, "fails")
+    assert cached(session, lambda: 2, "fails") == 2
 
 
 def test_what_was_looked_at_longest_ago_is_forgotten(session, monkeypatch):
-    monkeypatch.setattr(cache, "KEPT", 2)
+    monkeypatch.setattr(cache, "MAX_ENTRIES", 2)
     make = counted([])
-    assert [kept(session, make, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
+    assert [cached(session, make, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
 
 
 def test_what_rested_upon_something_else_is_let_go(session):
     make = counted([])
-    assert [kept(session, make, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]
+    assert [cached(session, make, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]

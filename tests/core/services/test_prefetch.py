@@ -10,11 +10,11 @@ from core.services.prefetch import Prefetcher
 
 def test_of_what_waits_only_the_latest_is_done():
     ahead, begun, gate, done = Prefetcher(), threading.Event(), threading.Event(), []
-    ahead.work(lambda: (begun.set(), gate.wait(10), done.append("under way")))
+    ahead.submit_latest(lambda: (begun.set(), gate.wait(10), done.append("under way")))
     assert begun.wait(10)
-    ahead.work(lambda: done.append("overtaken"))
+    ahead.submit_latest(lambda: done.append("overtaken"))
     last = threading.Event()
-    ahead.work(lambda: (done.append("latest"), last.set()))
+    ahead.submit_latest(lambda: (done.append("latest"), last.set()))
     gate.set()
     assert last.wait(10)
     ahead.close()
@@ -23,13 +23,13 @@ def test_of_what_waits_only_the_latest_is_done():
 
 def test_the_end_waits_for_what_is_under_way_and_drops_the_rest():
     ahead, begun, gate, done = Prefetcher(), threading.Event(), threading.Event(), []
-    ahead.work(lambda: (begun.set(), gate.wait(10), done.append("under way")))
+    ahead.submit_latest(lambda: (begun.set(), gate.wait(10), done.append("under way")))
     assert begun.wait(10)
-    ahead.work(lambda: done.append("waited"))
+    ahead.submit_latest(lambda: done.append("waited"))
     threading.Timer(0.05, gate.set).start()
     ahead.close()
     assert done == ["under way"]
-    ahead.work(lambda: done.append("too late"))
+    ahead.submit_latest(lambda: done.append("too late"))
     ahead.close()
     assert done == ["under way"]
 
@@ -37,6 +37,6 @@ def test_the_end_waits_for_what_is_under_way_and_drops_the_rest():
 def test_a_failure_is_logged_and_stops_nothing(caplog):
     ahead = Prefetcher()
     with caplog.at_level(logging.ERROR):
-        ahead.work(lambda: 1 / 0)
+        ahead.submit_latest(lambda: 1 / 0)
         ahead.close()
-    assert "ahead failed" in caplog.text
+    assert "prefetching failed" in caplog.text

@@ -48,8 +48,8 @@ def test_a_sample_is_kept_and_never_held_out(tmp_path):
         assert (split.development, split.held_out) == (len(development), len(held))
         assert [id for id in (*development, *held) if split.is_held_out(id)] == held
         assert [
-            samples.visible_document(session, 1),
-            samples.visible_document(session, samples.count_visible(session)),
+            samples.visible_document(session, 1).id,
+            samples.visible_document(session, samples.count_visible(session)).id,
         ] == [
             development[0],
             development[-1],

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services import projects, templates
+from core.services import models, projects, templates
 from core.services.lab import sweeps
 from core.services.lab.sweeps import MAX_CELLS, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
-from core.services.runs import prices
 from core.services.workspace import Workspace
 from tests.core.services.sessions import until
 from tests.servers.scripted import Scripted, debating
@@ -116,7 +115,7 @@ def test_a_budget_that_runs_out_inside_a_cell_pauses_the_sweep_and_a_larger_one_
     call, reserved = 7 * 1e-6, 1024 * 1e-6  # dollars at 1 a million: what a call costs here, and the most that it may
     with Scripted(debating()) as server:
         workspace.use_connection("mock", server.url)
-        prices.set_price(workspace, "mock", "m", prices.Price(prompt=0, completion=1))
+        models.set_price(workspace, "mock", "m", models.Price(prompt=0, completion=1))
         slot, names = two_judges(session)
         budget = reserved + 16.5 * call  # the first cell has 15 calls; the second asks its judge five times
         row = sweeps.start_sweep(

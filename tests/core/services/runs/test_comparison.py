@@ -9,9 +9,9 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services.runs import comparison, planning
+from core.services.runs import planning
 from core.services.session import ProjectSession
-from tests.core.services.sessions import BOOK, studio
+from tests.core.services.sessions import studio
 
 
 @pytest.fixture
@@ -20,10 +20,10 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
         yield opened
 
 
-def put(session: ProjectSession, *plans: planning.Plan) -> comparison.Comparison:
+def put(session: ProjectSession, *plans: planning.Plan) -> planning.PlannedComparison:
     for plan in plans:
-        comparison.add(session, plan)
-    return comparison.prepare(session, BOOK, 1, 4)
+        planning.add_to_comparison(session, plan)
+    return planning.prepare_comparison(session, 4)
 
 
 def test_members_are_kept_until_they_are_started(session: ProjectSession) -> None:
@@ -33,11 +33,11 @@ def test_members_are_kept_until_they_are_started(session: ProjectSession) -> Non
     assert shown.calls == 4 * (3 + 2 * 2)
     assert shown.cost_usd == 0.0
     with pytest.raises(UsageError, match="already in the comparison"):
-        comparison.add(session, planning.Plan())
-    comparison.remove(session, 0)
-    assert len(comparison.load_plans(session)) == 1
+        planning.add_to_comparison(session, planning.Plan())
+    planning.remove_from_comparison(session, 0)
+    assert len(planning.compared_plans(session)) == 1
     with pytest.raises(UsageError, match="two members"):
-        comparison.start(session, comparison.prepare(session, BOOK, 1, 4), ["d0"])
+        planning.create_compared_runs(session, planning.prepare_comparison(session, 4), ["d0"])
 
 
 def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
@@ -45,8 +45,8 @@ def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
     shown = put(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
     assert shown.shared == 4 * 2
     assert shown.calls == 4 * (3 + 5 - 2)
-    made = comparison.start(session, shown, [f"d{n}" for n in range(4)])
-    assert comparison.load_plans(session) == ()
+    made = planning.create_compared_runs(session, shown, [f"d{n}" for n in range(4)])
+    assert planning.compared_plans(session) == ()
     assert len({run.experiment_id for run in made}) == 2
     for run in made:
         assert session.start_or_resume(run.run_id).result(60).state == "done"
@@ -60,4 +60,4 @@ def test_a_member_that_cannot_run_says_why(session: ProjectSession) -> None:
     assert not shown.ready
     assert "no connection 'gone'" in shown.members[1].problem
     with pytest.raises(UsageError, match="annotators cannot be 99"):
-        comparison.add(session, planning.Plan(protocol="discussion", params={"annotators": 99}))
+        planning.add_to_comparison(session, planning.Plan(protocol="discussion", params={"annotators": 99}))

@@ -47,7 +47,7 @@ def test_stopping_holds_the_queue_back_until_it_is_released(session: ProjectSess
     control.stop(session, first.run_id)
     until(lambda: not session.active_runs())
     assert [row.run_id for row in control.runs_on_hold(session)] == [second.run_id]
-    control.resume_runs_on_hold(session)
+    control.start_runs(session, control.runs_on_hold(session))
     until(lambda: session.state(second.run_id) == "done", 30)
     assert session.state(first.run_id) == "stopped"
     assert control.runs_on_hold(session) == ()
@@ -71,7 +71,7 @@ def test_a_run_is_taken_out_of_the_queue(session: ProjectSession) -> None:
     first, second = make(session, replace(SLOW, iterations=2))
     control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
-    control.remove_from_queue(session, second.run_id)
+    session.stop(second.run_id)
     assert control.queued_runs(session) == ()
     assert session.state(second.run_id) == "stopped"
     until(lambda: session.state(first.run_id) == "done", 30)

@@ -10,13 +10,12 @@ import pytest
 from core.debate.turns import Role
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services import preferences
+from core.services import models, preferences
 from core.services.evaluation import model_recommendations
 from core.services.evaluation.model_recommendations import ModelRecord
-from core.services.models import priced
-from core.services.runs import planning, prices
+from core.services.models import Limits, Price, priced
+from core.services.runs import planning
 from core.services.runs.costs import estimate_run
-from core.services.runs.prices import Limits, Price
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.stats.counts import Counts
@@ -35,10 +34,10 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wo
 def test_an_own_price_is_in_force_at_once_kept_and_taken_back(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, session = opened
     settings = planning.build_settings(planning.Plan(default_model=FAR), BOOK, 1, session.models)
-    assert prices.unpriced_models(session.models, settings) == (FAR.spec,)
+    assert planning.unpriced_models(session.models, settings) == (FAR.spec,)
     assert estimate_run(session, settings, 10).cost_usd is None
-    prices.set_price(workspace, "openrouter", "somebody/new-one", Price(prompt=1.0, completion=4.0))
-    assert prices.unpriced_models(session.models, settings) == ()
+    models.set_price(workspace, "openrouter", "somebody/new-one", Price(prompt=1.0, completion=4.0))
+    assert planning.unpriced_models(session.models, settings) == ()
     told = estimate_run(session, settings, 10)
     assert told.basis.startswith("Your own prices; tokens: prompts of 4 documents")
     assert told.cost_usd == pytest.approx(sum(r.prompt_tokens * 1e-6 + r.completion_tokens * 4e-6 for r in told.roles))
@@ -49,19 +48,19 @@ def test_an_own_price_is_in_force_at_once_kept_and_taken_back(opened: tuple[Work
     again = Workspace()
     assert priced(again, FAR) == pytest.approx((1.0, 4.0))
     again.close()
-    prices.set_price(workspace, "openrouter", "somebody/new-one", None)
-    assert prices.own_price(workspace, FAR) is None
+    models.set_price(workspace, "openrouter", "somebody/new-one", None)
+    assert models.own_prices(workspace) == {}
     assert preferences.load().prices == {}
 
 
 def test_a_star_prices_all_models_that_have_none_of_their_own(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, _ = opened
-    prices.set_price(workspace, "vllm", "*", Price(prompt=0.1, completion=0.2))
-    prices.set_price(workspace, "vllm", "big", Price(prompt=1, completion=2))
+    models.set_price(workspace, "vllm", "*", Price(prompt=0.1, completion=0.2))
+    models.set_price(workspace, "vllm", "big", Price(prompt=1, completion=2))
     assert priced(workspace, RoleModel(connection="vllm", model="small")) == pytest.approx((0.1, 0.2))
     assert priced(workspace, RoleModel(connection="vllm", model="big")) == pytest.approx((1, 2))
     with pytest.raises(UsageError, match="needs a model"):
-        prices.set_price(workspace, "vllm", " ", Price(prompt=1, completion=2))
+        models.set_price(workspace, "vllm", " ", Price(prompt=1, completion=2))
 
 
 @pytest.mark.parametrize("text", ["", "1", "a/b", "1/-2", "1/2/3/4", "nan/1", "inf/1"])
@@ -78,34 +77,34 @@ def test_prices_are_read_as_people_write_them() -> None:
 def test_models_above_the_ceiling_or_without_a_price_are_not_offered(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, _ = opened
     names = ("gpt-4.1", "gpt-4.1-mini", "gpt-unheard-of")  # $8.00, $1.60 and nobody knows for a million tokens of reply
-    assert prices.affordable_models(workspace, "openai", names, None) == names
-    assert prices.affordable_models(workspace, "openai", names, 1.6) == ("gpt-4.1-mini",)
-    assert prices.affordable_models(workspace, "ollama", ("llama3.2",), 0.0) == ("llama3.2",)
-    prices.set_price_ceiling(1.6)
-    assert prices.price_ceiling() == 1.6
+    assert models.affordable_models(workspace, "openai", names, None) == names
+    assert models.affordable_models(workspace, "openai", names, 1.6) == ("gpt-4.1-mini",)
+    assert models.affordable_models(workspace, "ollama", ("llama3.2",), 0.0) == ("llama3.2",)
+    models.set_price_ceiling(1.6)
+    assert models.price_ceiling() == 1.6
 
 
 def test_limits_are_kept_and_the_tighter_holds(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, session = opened
-    prices.set_connection_limits(workspace, "openai", Limits(requests_per_minute=100, at_once=4))
+    models.set_connection_limits(workspace, "openai", Limits(requests_per_minute=100, at_once=4))
     role_model = RoleModel(connection="openai", model="gpt-4.1")
     assert session.models.limits(role_model).at_once == 4
     both = session.models.limits(role_model).and_also(60, 9000)
     assert (both.requests_per_minute, both.tokens_per_minute, both.at_once) == (60, 9000, 4)
-    prices.set_connection_limits(workspace, "openai", Limits())
+    models.set_connection_limits(workspace, "openai", Limits())
     assert preferences.load().limits == {}
 
 
 def test_presets_keep_who_sits_where_and_nothing_else(opened: tuple[Workspace, ProjectSession]) -> None:
     plan = planning.Plan(seed=3).with_role_model("judge", FAR)
-    assert planning.save_preset("  my  cheap one ", plan) == "my cheap one"
-    (name,) = planning.model_presets()
-    back = planning.apply_preset(planning.Plan(seed=9), planning.model_presets()[name])
+    assert models.save_preset("  my  cheap one ", plan) == "my cheap one"
+    (name,) = models.model_presets()
+    back = models.apply_preset(planning.Plan(seed=9), models.model_presets()[name])
     assert (back.role_model("judge"), back.seed) == (FAR, 9)
-    planning.delete_preset(name)
-    assert planning.model_presets() == {}
+    models.delete_preset(name)
+    assert models.model_presets() == {}
     with pytest.raises(UsageError, match="needs a name"):
-        planning.save_preset(" ", plan)
+        models.save_preset(" ", plan)
 
 
 ROLES = (Role("extractor", "Extractor", ""), Role("critic", "Critic", ""), Role("judge", "Judge", ""))
