@@ -56,9 +56,9 @@ def evaluate_command(
     as_json: bool,
 ) -> None:
     """Score runs against reference labels: metrics per label, effect of the debate, stability."""
-    from core.services.evaluation import ambiguity, html_report
+    from core.services.evaluation import ambiguity
     from core.services.evaluation.reference import check_annotator
-    from core.services.evaluation.report import full_report, role_models
+    from core.services.evaluation.report import full_report, role_models, save_html_report
     from core.services.pipeline import known_run
 
     with open_session(project) as session:
@@ -69,7 +69,7 @@ def evaluate_command(
             report["ambiguity"] = ambiguity.apart(session, report["run_id"], str(prepass), theta, annotator, reference)
         recommended = role_models(session, chosen, reference)
         if page is not None and chosen:
-            html_report.save_html_report(session, chosen[-1], page, reference)
+            save_html_report(session, chosen[-1], page, reference)
             print_message(f"moot: report written to {page}")
     if as_json:
         print_json({"runs": found, "role_models": recommended})
@@ -108,7 +108,7 @@ def _format_errors(label: Mapping[str, Any]) -> str:
 @json_option
 def compare_command(project: Path, runs: tuple[str, ...], reference: str, as_json: bool) -> None:
     """Compare runs with the first one on their common documents: differences, significance, cost."""
-    from core.services.evaluation.run_diff import comparison_report
+    from core.services.evaluation.compare import comparison_report
 
     with open_session(project) as session:
         result = comparison_report(session, runs, reference)

@@ -6,6 +6,7 @@ each run five times: Maada et al., ECJ-LLM, sections 5.1.1 to 5.1.4.)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,6 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.documents import Value
 from core.stats.arrays import Codes, Mask, check_shapes, codes, ratings
 from core.stats.intervals import Interval
 
@@ -122,3 +124,36 @@ def _standing(right: Mask, read: Mask, judged: Mask) -> Codes:
 
 def _counted(places: Codes) -> dict[Standing, int]:
     return {name: int((places == place).sum()) for place, name in enumerate(STANDINGS)}
+
+
+K, THETA = 5, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """Difference rate of a document and of each item; the document has the lowest rate of its items."""
+
+    rate: float
+    items: Mapping[str, float]
+
+    def ambiguous(self, theta: float = THETA) -> bool:
+        """Return True if the rate is at most ``theta``."""
+        return self.rate <= theta
+
+
+def d_rate(answers: Sequence[Value], asked: int) -> float:
+    """Return the difference rate, from 0 to 1.
+
+    ``asked`` is K and includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read.
+    ValueError for more answers than K.
+    """
+    if len(answers) > asked or asked < 1:
+        raise ValueError(f"{len(answers)} answers to {asked} asks")
+    first, second = (*(count for _, count in Counter(answers).most_common(2)), 0, 0)[:2]
+    return (first - second) / asked
+
+
+def of_document(answers: Mapping[str, Sequence[Value]], asked: int) -> Ambiguity:
+    """Return the rates of each item and of the document: the lowest rate of its items, 0 without items."""
+    items = {item: d_rate(said, asked) for item, said in answers.items()}
+    return Ambiguity(min(items.values(), default=0.0), items)

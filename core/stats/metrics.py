@@ -26,9 +26,7 @@ from core.annotations import NEAR
 from core.formatting import format_number
 from core.stats.agreement import PairAgreement, krippendorff_alpha, of_confusion
 from core.stats.arrays import BinaryGrid, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
-from core.stats.correlation import kendall, pearson, spearman
 from core.stats.counts import Counts
-from core.stats.distributions import divergence
 from core.stats.intervals import (
     Estimate,
     Interval,
@@ -38,6 +36,7 @@ from core.stats.intervals import (
     recall_interval,
     wilson,
 )
+from core.stats.similarity import divergence, kendall, pearson, spearman
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
 Average: TypeAlias = Literal["macro", "micro", "weighted"]

@@ -17,10 +17,9 @@ from app.widgets.run_picker import run_words
 from core import csv_text
 from core.annotations import Reference
 from core.runs import RunRow
-from core.services.evaluation import compare, coverage, drift, run_diff
-from core.services.evaluation.compare import Comparison, Pair
+from core.services.evaluation import compare, coverage, drift
+from core.services.evaluation.compare import OUTCOMES, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references, default_reference, reference_names
-from core.services.evaluation.run_diff import OUTCOMES, Outcome, Outcomes
 from core.services.session import ProjectSession
 
 SHOWN = 50  # documents that are listed at a time
@@ -124,7 +123,7 @@ def _downloads(session: ProjectSession, ids: Sequence[str], reference: Reference
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         st.download_button(
             "JSON",
-            lambda: json.dumps(run_diff.comparison_report(session, ids, reference), indent=2, ensure_ascii=False),
+            lambda: json.dumps(compare.comparison_report(session, ids, reference), indent=2, ensure_ascii=False),
             f"{session.name}-{'-'.join(ids)}.json",
             "application/json",
             on_click="ignore",
@@ -157,14 +156,14 @@ def _pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison, 
             label_visibility="collapsed",
             key="compare-second",
         )
-    _outcomes(session, chosen[0], run_diff.of_pair(found, second), reference)
+    _outcomes(session, chosen[0], compare.of_pair(found, second), reference)
 
 
 @st.fragment
 def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Reference) -> None:
     """Differences per label, and the documents behind them; a click on a label filters these."""
     one, two = pair.first, pair.second
-    each = run_diff.outcomes(session, one, two, reference)
+    each = compare.outcomes(session, one, two, reference)
     runs = [session.run(id) for id in (one, two)]
     on = coverage.describe(coverage.shared(session, runs, reference), reference)
     left, right = st.columns([1, 1.15], gap="small")
@@ -202,7 +201,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             label_visibility="collapsed",
             key="compare-kinds",
         )
-        rows, total = run_diff.page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
+        rows, total = compare.page(session, each, cast(list[Outcome], kinds), label=label, limit=SHOWN)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return

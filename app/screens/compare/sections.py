@@ -11,8 +11,7 @@ import streamlit as st
 from app.widgets import layout, plots
 from app.widgets.common import facts
 from core.formatting import MISSING, format_number, format_p_value, format_points, format_price
-from core.services.evaluation.compare import Comparison, Pair
-from core.services.evaluation.run_diff import Outcome
+from core.services.evaluation.compare import Comparison, Outcome, Pair
 from core.stats.metrics import MAIN, metrics
 from core.stats.significance import McNemar
 

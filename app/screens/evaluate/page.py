@@ -16,7 +16,7 @@ from app.widgets.run_picker import run_date, run_picker, selected_run
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation import coverage, drift, html_report, report
+from core.services.evaluation import coverage, drift, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.prefetch import prefetch_tabs
@@ -161,7 +161,7 @@ def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> No
             "application/json",
         ),
         "CSV": (lambda: report.to_table(evaluate(session, run, reference)), "csv", "text/csv"),
-        "Printable report": (lambda: html_report.html_report(session, run, reference), "html", "text/html"),
+        "Printable report": (lambda: report.html_report(session, run, reference), "html", "text/html"),
     }
     with st.popover("Report", icon=":material/download:"):
         for label, (make, ending, mime) in files.items():

@@ -15,8 +15,8 @@ from core.runs import RunRow
 from core.services.evaluation import coverage, panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.session import ProjectSession
-from core.stats.groups import MEASURES
 from core.stats.intervals import Estimate
+from core.stats.panels import MEASURES
 
 LANES = {"full": "bar", "simple": "tx3"}
 

@@ -18,7 +18,7 @@ from core.services.evaluation.scores import score
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.stats import metrics
-from core.stats.ambiguity import THETA, Ambiguity, K, of_document
+from core.stats.iterations import THETA, Ambiguity, K, of_document
 
 SAMPLED = ("vote", "self_consistency")
 

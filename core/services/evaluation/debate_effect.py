@@ -18,9 +18,8 @@ from core.services.evaluation.arrays import Grid
 from core.services.evaluation.stages import Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
-from core.stats.flips import Flip, FlipTable
+from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import ends
-from core.stats.objections import Objections, objections
 from core.stats.rounds import Bound, Round, bound, rounds
 from core.store.stages import Spent
 

@@ -23,10 +23,10 @@ from core.services.evaluation import arrays, coverage, stages
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
-from core.stats import groups
+from core.stats import panels
 from core.stats.arrays import Mask
-from core.stats.groups import Drawn
 from core.stats.intervals import Estimate, ends
+from core.stats.panels import Drawn
 
 Style: TypeAlias = Literal["full", "simple"]
 STYLES: Mapping[Style, str] = {"full": "personas", "simple": "simple roles"}
@@ -99,17 +99,17 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     rows = {name: rows[name] for name in STYLES if name in rows}
     column = run.settings.codebook.items.index(dimension)
     places, gold, said = _aligned(session, run, list(rows.values()), reference, column)
-    weights = groups.draws(len(places))
+    weights = panels.draws(len(places))
     drawn: dict[Style, dict[str, tuple[dict[str, Drawn], dict[str, Drawn]]]] = {
         name: {
-            group: (groups.scores(gold, before, weights), groups.scores(gold, after, weights))
+            group: (panels.scores(gold, before, weights), panels.scores(gold, after, weights))
             for group, (before, after) in said[row.run_id].items()
         }
         for name, row in rows.items()
     }
     both = "full" in drawn and "simple" in drawn
     gains = (
-        {group: groups.gains(after, drawn["simple"][group][1]) for group, (_, after) in drawn["full"].items()}
+        {group: panels.gains(after, drawn["simple"][group][1]) for group, (_, after) in drawn["full"].items()}
         if both
         else {}
     )
@@ -173,8 +173,8 @@ def _aligned(
         for place, document in enumerate(own.documents)
         if all(document in where[id] and usable[id][where[id][document]] for id in loaded)
     ]
-    if len(places) > groups.MOST:
-        places = sorted(random.Random(0).sample(places, groups.MOST))
+    if len(places) > panels.MOST:
+        places = sorted(random.Random(0).sample(places, panels.MOST))
     said = {}
     for row in rows:
         at = [where[row.run_id][own.documents[place]] for place in places]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from core.annotations import VERDICT, Reference
+from core.codebook import Codebook
 from core.csv_text import to_csv
 from core.debate.protocols import family
+from core.export import replacing
+from core.formatting import MISSING, format_interval, format_money, format_number, format_timestamp, format_tokens
 from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
     calibration,
+    coverage,
     debate_effect,
     drift,
     error_analysis,
@@ -20,11 +27,12 @@ from core.services.evaluation import (
     repeated_runs,
     scores,
 )
-from core.services.evaluation.scores import EvaluationReport, evaluate
-from core.services.session import ProjectSession
+from core.services.evaluation.reference import reference_names
+from core.services.evaluation.scores import EvaluationReport, cost_per_document, evaluate
+from core.services.session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.intervals import Estimate
-from core.stats.metrics import Metric
+from core.stats.metrics import Metric, Scores
 
 
 def full_report(
@@ -107,3 +115,174 @@ def _cells(values: Sequence[tuple[Metric, str, Estimate]]) -> dict[str, float | 
             cells[f"{key}_low"] = estimate.interval.low if estimate.interval else None
             cells[f"{key}_high"] = estimate.interval.high if estimate.interval else None
     return cells
+
+
+_STYLE = """
+@page { size: A4; margin: 14mm; }
+body { font: 12px/1.45 Inter, system-ui, sans-serif; color: #1a1f28; max-width: 190mm; margin: 24px auto; }
+h1 { font-size: 20px; margin: 0; } h2 { font-size: 13px; margin: 18px 0 4px; }
+p { margin: 4px 0; } .q { color: #4a5361; }
+table { border-collapse: collapse; width: 100%; font-size: 11px; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 2px 6px; white-space: pre; border-bottom: 1px solid #e1e4e9; }
+th { color: #4a5361; font-weight: 500; }
+th:first-child, td:first-child { text-align: left; white-space: normal; }
+.key { display: flex; gap: 26px; margin: 10px 0 2px; } .key b { display: block; font-size: 22px; }
+svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-ui, sans-serif; fill: #1a1f28; }
+.page { break-inside: avoid; }
+"""
+# The label colours of the light theme, in the order of their numbers.
+_COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
+
+
+def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference: Reference = "gold") -> Path:
+    """Write the report to a file. Raises UsageError as ``html_report``, ExportError if the file cannot be written."""
+    text = html_report(session, run, reference)
+    with replacing(check_output_path(session.path, path)) as file:
+        file.write(text.encode())
+    return path
+
+
+def html_report(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> str:
+    """Return the report as HTML. Raises UsageError for an unknown reference."""
+    found = evaluate(session, run, reference)
+    scores, full = found.scores, full_report(session, run, reference)
+    codebook = run.settings.codebook
+    parts = [
+        f"<h1>{escape(codebook.name)}: {escape(session.run_name(run.run_id))}</h1>",
+        f'<p class="q">{escape(_about(full))}. Codebook version {run.settings.codebook_version}, '
+        f"printed {format_timestamp(time.time())}.</p>",
+        _key_numbers(found),
+        f'<p class="q">{escape(coverage.describe(found.coverage, reference))}.</p>',
+        f"<h2>Per {'dimension' if codebook.kind == 'rating' else 'label'}</h2>",
+        _bars(scores, codebook) if codebook.kind != "rating" else "",
+        _labels(scores),
+        "<h2>All scores</h2>",
+        _overall(scores),
+        *_debate(full, debate_effect.noun(run)),
+        *_iterations(full),
+        "<h2>Alternative annotator test</h2>",
+        f"<p>{escape(full['alternative_test']['sentence'])}</p>",
+        '<p class="q">Intervals are 95%: of shares of documents (accuracy, precision, recall and F1 of a label, exact '
+        "match) by Wilson, of the others by bootstrap over documents. A dash is an undefined score: a label without "
+        "positives has no recall and no F1 and is left out of the macro mean.</p>",
+    ]
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(codebook.name)} {escape(run.run_id)}'
+        f"</title><style>{_STYLE}</style><body>{''.join(parts)}</body></html>"
+    )
+
+
+def _about(full: Mapping[str, Any]) -> str:
+    role_models = ", ".join(f"{role} {spec}" for role, spec in full["roles"].items())
+    return f"Protocol {full['protocol']} ({role_models}) against {reference_names(full['reference']).noun}"
+
+
+def _key_numbers(found: EvaluationReport) -> str:
+    cells = []
+    for metric in metrics.metrics(found.scores.kind):
+        if metric.headline:
+            estimate = found.scores[metric.key]
+            interval = f'<span class="q">{_interval(estimate)}</span>' if estimate.interval else ""
+            cells.append(f"<div>{escape(metric.name)}<b>{metric.format(estimate.value)}</b>{interval}</div>")
+    cells.append(f"<div>Documents<b>{found.n:,}</b></div>")
+    cost = cost_per_document(found.run)["usd_per_document"]
+    if cost is not None:
+        cells.append(f"<div>Cost per document<b>{format_money(cost)}</b></div>")
+    return f'<div class="key">{"".join(cells)}</div>'
+
+
+def _bars(scores: Scores, codebook: Codebook) -> str:
+    """Return F1 of each label as a bar with its interval, in SVG without a library."""
+    width, row, left = 420, 20, 150
+    shapes = []
+    for place, label in enumerate(codebook.labels):
+        f1 = scores.labels[label.name]["f1"]
+        top = place * row
+        colour = _COLOURS[(label.colour - 1) % len(_COLOURS)]
+        shapes.append(f'<text x="0" y="{top + 13}">{escape(label.name[:26])}</text>')
+        shapes.append(f'<rect x="{left}" y="{top + 4}" width="{width}" height="11" fill="#f5f6f8"/>')
+        if f1.value is not None:
+            filled = width * f1.value
+            shapes.append(f'<rect x="{left}" y="{top + 4}" width="{filled:.1f}" height="11" fill="{colour}"/>')
+        if f1.interval is not None:
+            low, high = left + width * f1.interval.low, left + width * f1.interval.high
+            shapes.append(f'<path d="M{low:.1f} {top + 9.5}H{high:.1f}" stroke="#1a1f28" stroke-width="1.6"/>')
+        shapes.append(f'<text x="{left + width + 8}" y="{top + 13}">{format_number(f1.value)}</text>')
+    height = row * len(codebook.labels)
+    return f'<svg class="page" width="{left + width + 60}" height="{height}" role="img">{"".join(shapes)}</svg>'
+
+
+def _labels(scores: Scores) -> str:
+    each = metrics.metrics(scores.kind, per_label=True)
+    rows = []
+    for name, label in scores.labels.items():
+        counts = label.counts
+        cells = [] if counts is None else [f"{count:,}" for count in (counts.tp, counts.fp, counts.fn, counts.tn)]
+        rows.append([name, f"{label.n:,}", *cells, *(_cell(metric, label[metric.key]) for metric in each)])
+    names = ["tp", "fp", "fn", "tn"] if scores.counts else []
+    return _table(["", "n", *names, *(metric.name for metric in each)], rows)
+
+
+def _overall(scores: Scores) -> str:
+    each = metrics.metrics(scores.kind)
+    return _table(["score", "value"], [[metric.name, _cell(metric, scores[metric.key])] for metric in each])
+
+
+def _debate(full: Mapping[str, Any], noun: str) -> Iterable[str]:
+    flip_table = full["debate"]["ledger"]
+    if not flip_table:
+        return ()
+    rows = [
+        [
+            flip_table["titles"][step["step"]],
+            f"{step['mended']:,}",
+            f"{step['broken']:,}",
+            f"{step['net']:+,}",
+            _money(step),
+        ]
+        for step in flip_table["changes"]
+    ]
+    return (
+        "<h2>Effect of the debate</h2>",
+        f"<p>{escape(flip_table['sentence'])}</p>",
+        _table(["step", "mended", "broken", "net", f"per {noun} gained"], rows),
+    )
+
+
+def _iterations(full: Mapping[str, Any]) -> Iterable[str]:
+    again = full["iterations"]
+    if not again:
+        return ()
+    rows = [
+        [name.replace("_", " "), str(one["n"]), format_number(one["mean"]), format_number(one["sd"]),
+         format_interval(*one["interval"]) if one["interval"] else MISSING]
+        for name, one in again["measures"].items()
+    ]  # fmt: skip
+    statuses = ", ".join(f"{count:,} {name}" for name, count in again["documents"].items())
+    return (
+        f"<h2>{len(again['runs'])} iterations</h2>",
+        _table(["measure", "n", "mean", "sd", "95% interval"], rows),
+        f"<p>Documents over iterations: {escape(statuses)}.</p>",
+    )
+
+
+def _money(step: Mapping[str, Any]) -> str:
+    dollars, tokens = step["usd_per_label_gained"], step["tokens_per_label_gained"]
+    if dollars:
+        return format_money(dollars)
+    return f"{format_tokens(tokens)} tokens" if tokens else MISSING
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<table class="page"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _cell(metric: Metric, estimate: Estimate) -> str:
+    return metric.format(estimate.value) + (f"\n{_interval(estimate)}" if estimate.interval else "")
+
+
+def _interval(estimate: Estimate) -> str:
+    interval = estimate.interval
+    return "" if interval is None else format_interval(interval.low, interval.high)

@@ -24,10 +24,9 @@ from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.session import ProjectSession
 from core.stats import flips, metrics
 from core.stats.agreement import krippendorff_alpha
-from core.stats.correlation import kendall, pearson, spearman
 from core.stats.flips import Trace
 from core.stats.metrics import Scores
-from core.stats.rouge import rouge_l
+from core.stats.similarity import kendall, pearson, rouge_l, spearman
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),

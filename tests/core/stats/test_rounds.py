@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.stats.objections import objections
+from core.stats.flips import objections
 from core.stats.panels import before_after, normalised
 from core.stats.rounds import bound, rounds, vote_of
 

@@ -9,16 +9,8 @@ import pytest
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.evaluation import (
-    alt_test,
-    compare,
-    drift,
-    error_analysis,
-    html_report,
-    model_recommendations,
-    repeated_runs,
-    run_diff,
-)
+from core.services.evaluation import alt_test, compare, drift, error_analysis, model_recommendations, repeated_runs
+from core.services.evaluation import report as html_report
 from core.services.evaluation.arrays import get_run
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
@@ -75,7 +67,7 @@ def test_iterations(world):
 
 def test_two_runs(world):
     session, runs = world
-    told = run_diff.comparison_report(session, runs)
+    told = compare.comparison_report(session, runs)
     assert (told["documents"], told["shared"], told["same"], told["n"]) == (4, 4, 2, 4)
     assert told["accuracy"]["difference"] == 0
     assert told["mcnemar"]["only_first"] == 1  # d3 was right
@@ -95,7 +87,7 @@ def test_two_runs(world):
 
 def check_differences(session, runs):
     """Check that each difference is the difference of two columns, on the page and in JSON."""
-    report = run_diff.comparison_report(session, runs)
+    report = compare.comparison_report(session, runs)
     first, *others = report["columns"]
     for column, pair in zip(others, report.get("pairs", [report]), strict=True):
         for metric in metrics.metrics(session.store.runs.get(runs[0]).settings.codebook.kind):
@@ -117,7 +109,7 @@ def test_differences_are_those_of_the_columns(world):
 
     asyncio.run(debates())
     check_differences(session, [*runs, third])
-    assert {column["n"] for column in run_diff.comparison_report(session, [*runs, third])["columns"]} == {3}
+    assert {column["n"] for column in compare.comparison_report(session, [*runs, third])["columns"]} == {3}
 
 
 def test_iterations_are_paired_by_their_number(world, monkeypatch):
@@ -148,14 +140,14 @@ def test_iterations_are_paired_by_their_number(world, monkeypatch):
 
 def test_fixed_and_broken_one_by_one(world):
     session, (first, second) = world
-    found = run_diff.outcomes(session, first, second)
-    rows, total = run_diff.page(session, found, ["fixed", "broken"])
+    found = compare.outcomes(session, first, second)
+    rows, total = compare.page(session, found, ["fixed", "broken"])
     assert total == 2
     assert [(row.document_id, row.outcome, row.mended, row.broken) for row in rows] == [
         ("d3", "broken", (), ("Beta",)),
         ("d1", "fixed", ("Alpha",), ()),
     ]
-    assert run_diff.page(session, found, ["fixed", "broken"], label="Alpha")[1] == 1
+    assert compare.page(session, found, ["fixed", "broken"], label="Alpha")[1] == 1
 
 
 def test_identical_runs_say_so(world):
@@ -168,11 +160,11 @@ def test_identical_runs_say_so(world):
             await hold_debate(session.project, twin, id, {"extractor": both("ab"), "judge": None}, both(present))
 
     asyncio.run(debates())
-    told = run_diff.comparison_report(session, [first, twin])
+    told = compare.comparison_report(session, [first, twin])
     assert "are equal" in told["sentence"]
     assert told["mcnemar"]["p"] == 1.0
     assert told["same"] == 4
-    several = run_diff.comparison_report(session, [first, twin, world[1][1]])
+    several = compare.comparison_report(session, [first, twin, world[1][1]])
     assert [pair["runs"] for pair in several["pairs"]] == [[first, twin], [first, world[1][1]]]
     assert several["cochran"]["df"] == 2
 

@@ -14,7 +14,8 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunSettings
-from core.services.evaluation import html_report, scores
+from core.services.evaluation import report as html_report
+from core.services.evaluation import scores
 from core.services.evaluation.arrays import get_run
 from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.reference import available_references, reference_names

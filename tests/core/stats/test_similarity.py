@@ -1,3 +1,5 @@
+"""ROUGE-L by hand."""
+
 from __future__ import annotations
 
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
-from core.stats.distributions import divergence
+from core.stats.similarity import divergence, rouge_l
 
 COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=6).filter(
     lambda pairs: sum(a for a, _ in pairs) > 0 and sum(b for _, b in pairs) > 0
@@ -30,3 +32,25 @@ def test_by_hand_and_degenerate() -> None:
     assert (nothing.reference, nothing.said, nothing.kl, nothing.js) == (None, None, None, None)
     with pytest.raises(ValueError, match="same categories"):
         divergence([1], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "score"),
+    [
+        ("police killed the gunman", "police kill the gunman", 2 * 3 / 8),  # police the gunman (Lin's own example)
+        ("police ended the gunman", "The gunman, police killed.", 2 * 2 / 8),  # the gunman
+        ("Same words.", "same WORDS", 1.0),
+        ("nothing", "alike", 0.0),
+        ("", "alike", None),
+        ("...", "alike", None),
+    ],
+)
+def test_worked(text: str, reference: str, score: float | None) -> None:
+    assert rouge_l(text, reference) == score
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_is_a_share_and_does_not_care_who_is_the_reference(one: str, other: str) -> None:
+    score = rouge_l(one, other)
+    assert score == rouge_l(other, one)
+    assert score is None or 0 <= score <= 1

@@ -1,10 +1,41 @@
-"""Divergence of an annotator's label frequencies from the reference's, regardless of single documents."""
+"""Correlations of two vectors without missing values."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, sqrt
+
+import numpy as np
+
+from core.stats.arrays import Ratings
+
+
+def pearson(first: Ratings, second: Ratings) -> float | None:
+    """Return Pearson's correlation; None for fewer than two values or a constant vector."""
+    if len(first) < 2 or (first == first[0]).all() or (second == second[0]).all():
+        return None
+    a, b = first - first.mean(), second - second.mean()
+    return float(np.clip((a @ b) / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+
+
+def spearman(first: Ratings, second: Ratings) -> float | None:
+    """Return Spearman's correlation, ties at their mid-rank; None as for ``pearson``."""
+    from scipy.stats import rankdata
+
+    return pearson(np.asarray(rankdata(first), dtype=np.float64), np.asarray(rankdata(second), dtype=np.float64))
+
+
+def kendall(first: Ratings, second: Ratings) -> float | None:
+    """Return Kendall's tau-b; None as for ``pearson``."""
+    from scipy.stats import kendalltau
+
+    if len(first) < 2 or (first == first[0]).all() or (second == second[0]).all():
+        return None
+    return float(kendalltau(first, second).statistic)
+
 
 PRIOR = 0.5
 """Prior added to every count, so that an unused category leaves the divergence finite (Jeffreys' prior)."""
@@ -52,3 +83,25 @@ def _kl(p: Sequence[float], q: Sequence[float]) -> float | None:
     if any(b == 0 for _, b in pairs):
         return None
     return max(0.0, sum(a * log(a / b) for a, b in pairs))
+
+
+_TOKEN = re.compile(r"\w+")
+
+
+def rouge_l(text: str, reference: str) -> float | None:
+    """Return the F1 of the longest common subsequence of words, 0 to 1; None if either text has no words.
+
+    Precision is its length over the text's words, recall over the reference's (Lin 2004, ROUGE, section 3, with
+    beta = 1). Words are compared without case and without stemming.
+    """
+    from rapidfuzz.distance import LCSseq
+
+    said, wanted = tokens(text), tokens(reference)
+    if not said or not wanted:
+        return None
+    return float(2 * LCSseq.similarity(said, wanted) / (len(said) + len(wanted)))
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words of a text in the form in which they are compared."""
+    return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stats import groups
+from core.stats import panels
 from core.stats.agreement import krippendorff_alpha
-from core.stats.correlation import kendall, pearson, spearman
+from core.stats.similarity import kendall, pearson, spearman
 
 rated = st.one_of(st.integers(1, 5).map(float), st.just(float("nan")))
 tables = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(rated, min_size=n, max_size=n) for _ in range(4)]))
@@ -19,8 +19,8 @@ tables = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(rated, min_siz
 @given(tables)
 def test_the_sample_itself_scores_as_the_plain_measures_do(table):
     reference, *members = (np.array(one) for one in table)
-    found = groups.scores(reference, members, groups.draws(len(reference), resamples=3))
-    mean = groups.mean_of(np.stack(members))
+    found = panels.scores(reference, members, panels.draws(len(reference), resamples=3))
+    mean = panels.mean_of(np.stack(members))
     known = ~np.isnan(reference) & ~np.isnan(mean)
     x, y = reference[known], mean[known]
     wanted = {
@@ -37,10 +37,10 @@ def test_a_resample_scores_as_its_documents_written_out_would():
     rng = np.random.default_rng(1)
     reference = rng.integers(1, 6, 30).astype(float)
     members = [np.clip(reference + rng.integers(-1, 2, 30), 1, 5) for _ in range(3)]
-    weights = groups.draws(30, resamples=5)
+    weights = panels.draws(30, resamples=5)
     assert weights.shape == (6, 30)
     assert weights.sum(axis=1).tolist() == [30.0] * 6
-    found = groups.scores(reference, members, weights)
+    found = panels.scores(reference, members, weights)
     for row in range(5):
         again = np.repeat(np.arange(30), weights[row + 1].astype(int))
         mean = np.mean(members, axis=0)[again]
@@ -52,7 +52,7 @@ def test_a_resample_scores_as_its_documents_written_out_would():
 
 def test_worked_numbers():
     # Means 1.5, 2.5, 2, 4: ranks 1, 3, 2, 4 against 1 to 4. Spearman 1 - 6 * 2 / 60, Kendall (5 - 1) / 6.
-    found = groups.scores([1, 2, 3, 4], [[1, 2, 2, 4], [2, 3, 2, 4]], groups.draws(4, resamples=50))
+    found = panels.scores([1, 2, 3, 4], [[1, 2, 2, 4], [2, 3, 2, 4]], panels.draws(4, resamples=50))
     assert found["spearman"].value == pytest.approx(0.8)
     assert found["kendall"].value == pytest.approx(4 / 6)
     interval = found["spearman"].estimate().interval
@@ -61,18 +61,18 @@ def test_worked_numbers():
 
 
 def test_a_difference_of_equals_is_nothing_for_certain():
-    weights = groups.draws(6, resamples=60)
-    one = groups.scores([1, 2, 3, 4, 5, 5], [[1, 2, 2, 4, 4, 5]], weights)
-    gain = groups.gains(one, one)["spearman"]
+    weights = panels.draws(6, resamples=60)
+    one = panels.scores([1, 2, 3, 4, 5, 5], [[1, 2, 2, 4, 4, 5]], weights)
+    gain = panels.gains(one, one)["spearman"]
     assert (gain.value, gain.interval.low, gain.interval.high) == (0.0, 0.0, 0.0)  # type: ignore[union-attr]
     assert one["alpha"].value is None  # one member agrees with nobody
-    assert groups.gains(one, one)["alpha"].value is None
+    assert panels.gains(one, one)["alpha"].value is None
 
 
 @pytest.mark.parametrize(
     ("reference", "member"), [([], []), ([3], [3]), ([3, 3, 3], [1, 2, 3]), ([1, 2], [float("nan")] * 2)]
 )
 def test_what_has_no_spread_has_no_score(reference, member):
-    found = groups.scores(reference, [member, member], groups.draws(len(reference), resamples=4))
+    found = panels.scores(reference, [member, member], panels.draws(len(reference), resamples=4))
     assert found["spearman"].value is None
     assert found["spearman"].estimate().interval is None

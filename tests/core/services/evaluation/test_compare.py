@@ -1,4 +1,4 @@
-from core.stats.frontier import efficient
+from core.services.evaluation.compare import efficient
 
 
 def test_the_front() -> None:
