@@ -40,8 +40,8 @@ def flip_sankey(
     ]
     steps = [
         {
-            "corrected": one.mended,
-            "regressed": one.broken,
+            "corrected": one.corrected,
+            "regressed": one.regressed,
             "kept_correct": one.kept_right,
             "kept_incorrect": one.kept_wrong,
         }
@@ -72,8 +72,8 @@ def rows(flip_table: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str
             "to": titles.get(step.role, step.role),
             "label": label,
             "kept_right": tally.kept_right,
-            "mended": tally.mended,
-            "broken": tally.broken,
+            "corrected": tally.corrected,
+            "regressed": tally.regressed,
             "kept_wrong": tally.kept_wrong,
             "net": tally.net,
         }
@@ -94,7 +94,7 @@ def correction_table(
         {
             "name": name,
             "colour": labels[name].colour if name in labels else 0,
-            "steps": [[step.labels[name].mended, step.labels[name].broken] for step in flip_table.steps],
+            "steps": [[step.labels[name].corrected, step.labels[name].regressed] for step in flip_table.steps],
             "net": flip_table.whole.labels[name].net,
         }
         for name in flip_table.whole.labels
@@ -104,7 +104,7 @@ def correction_table(
             {
                 "name": f"All {noun}s",
                 "colour": 0,
-                "steps": [[step.total.mended, step.total.broken] for step in flip_table.steps],
+                "steps": [[step.total.corrected, step.total.regressed] for step in flip_table.steps],
                 "net": flip_table.whole.total.net,
             }
         )

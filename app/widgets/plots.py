@@ -195,23 +195,23 @@ def _axis(unit: str, share: bool) -> Any:
     return alt.Axis(title=unit, format=",", tickCount=5)
 
 
-def standings(rows: Rows, *, key: str) -> None:
+def consistency_bars(rows: Rows, *, key: str) -> None:
     """Draw the share of documents by their status over all iterations, one bar per label.
 
     Rows are ``{name, standing, count}``.
     """
-    draw(_standings(rows), rows, key=key)
+    draw(_consistency_bars(rows), rows, key=key)
 
 
 @kept
-def _standings(rows: Rows) -> Spec:
+def _consistency_bars(rows: Rows) -> Spec:
     import altair as alt
 
     shade = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
-    known = ["right", "wavering", "wrong", "unread"]
+    known = ["right", "inconsistent", "wrong", "unresolved"]
     chart = (
-        alt.Chart(table([{**row, "place": known.index(row["standing"])} for row in rows]))
+        alt.Chart(table([{**row, "place": known.index(row["consistency"])} for row in rows]))
         .mark_bar(size=15)
         .encode(
             x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),

@@ -48,17 +48,17 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, bins: int = 10) 
     Brier 1950 (Mon. Weather Rev. 78). ECE depends on the bins and is biased upwards for few cases. Raises ValueError
     for certainties outside 0 to 1.
     """
-    said, came = ratings(certainty).ravel(), codes(right).ravel()
-    check_shapes(said, came)
-    known = ~np.isnan(said) & (came >= 0)
-    said, came = said[known], came[known]
-    if bins < 1 or (len(said) and (said.min() < 0 or said.max() > 1)):
+    predicted, came = ratings(certainty).ravel(), codes(right).ravel()
+    check_shapes(predicted, came)
+    known = ~np.isnan(predicted) & (came >= 0)
+    predicted, came = predicted[known], came[known]
+    if bins < 1 or (len(predicted) and (predicted.min() < 0 or predicted.max() > 1)):
         raise ValueError("certainties lie between 0 and 1, in at least one bin")
     edges = np.linspace(0, 1, bins + 1)
-    place = np.clip(np.searchsorted(edges, said, side="left") - 1, 0, bins - 1)
+    place = np.clip(np.searchsorted(edges, predicted, side="left") - 1, 0, bins - 1)
     n = np.bincount(place, minlength=bins)
     hits = np.bincount(place, weights=came, minlength=bins)
-    sums = np.bincount(place, weights=said, minlength=bins)
+    sums = np.bincount(place, weights=predicted, minlength=bins)
     found = tuple(
         Bin(
             low=float(edges[at]),
@@ -71,12 +71,12 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, bins: int = 10) 
         if n[at]
     )
     gaps = [(one.n, abs(one.certainty - (one.right.value or 0.0))) for one in found]
-    cases = len(said)
+    cases = len(predicted)
     return Calibration(
         n=cases,
         excluded=int((~known).sum()),
         bins=found,
         ece=sum(size * gap for size, gap in gaps) / cases if cases else None,
         worst=max(gap for _, gap in gaps) if cases else None,
-        brier=float(((said - came) ** 2).mean()) if cases else None,
+        brier=float(((predicted - came) ** 2).mean()) if cases else None,
     )

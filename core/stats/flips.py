@@ -1,10 +1,10 @@
 """Corrections and regressions: labels that a role of a debate turned from wrong to right, and from right to wrong.
 
-Each role that gave a list of labels is a *step*. From one step to the next a cell (document, label) is *mended* (wrong
-to right), *broken* (right to wrong), kept right or kept wrong. A role without a list carries the previous one forward.
-A document counts if it has gold and both the first and the last role gave a value for every item: the result of an
-unresolved debate is not guessed. (After the initial-to-final flips of Courtroom-LLM and the change of minds in figure 4
-of Tseng et al., Evaluating LLMs as Expert Annotators.)
+Each role that gave a list of labels is a *step*. From one step to the next a cell (document, label) is *corrected*
+(wrong to right), *regressed* (right to wrong), kept right or kept wrong. A role without a list carries the previous
+one forward. A document counts if it has gold and both the first and the last role gave a value for every item: the
+result of an unresolved debate is not guessed. (After the initial-to-final flips of Courtroom-LLM and the change of
+minds in figure 4 of Tseng et al., Evaluating LLMs as Expert Annotators.)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from core.formatting import format_count
 from core.stats.arrays import Codes, Mask, check_shapes, codes, counted_documents
 from core.stats.intervals import Estimate, Interval, clustered_share, newcombe_paired, wilson
 
@@ -23,30 +24,30 @@ from core.stats.intervals import Estimate, Interval, clustered_share, newcombe_p
 class Tally:
     """Counts of changed and unchanged cells between two roles."""
 
-    mended: int = 0
-    broken: int = 0
+    corrected: int = 0
+    regressed: int = 0
     kept_right: int = 0
     kept_wrong: int = 0
 
     @property
     def n(self) -> int:
         """Number of cells."""
-        return self.mended + self.broken + self.kept_right + self.kept_wrong
+        return self.corrected + self.regressed + self.kept_right + self.kept_wrong
 
     @property
     def right_before(self) -> int:
         """Number of right cells at the earlier role."""
-        return self.broken + self.kept_right
+        return self.regressed + self.kept_right
 
     @property
     def right_after(self) -> int:
         """Number of right cells at the later role."""
-        return self.mended + self.kept_right
+        return self.corrected + self.kept_right
 
     @property
     def net(self) -> int:
-        """Gain in right cells: mended minus broken."""
-        return self.mended - self.broken
+        """Gain in right cells: corrected minus regressed."""
+        return self.corrected - self.regressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,9 @@ class FlipTable:
     """one for each role after the first, against the one before it"""
     whole: Flip
     """the last role against the first"""
-    who_lost: Mapping[str, int]
+    errors_by: Mapping[str, int]
     """number of cells that ended wrong, by the role that lost them: the first from which they stayed wrong"""
-    who_lost_labels: Mapping[str, Mapping[str, int]]
+    label_errors_by: Mapping[str, Mapping[str, int]]
     """the same for each label: ``[label][role]``"""
 
 
@@ -98,7 +99,7 @@ class Trace:
     """``[role, document, label]``: right after that role"""
     given: Mask
     """``[role, document, label]``: the role gave a value itself"""
-    lost_at: Codes
+    error_at: Codes
     """``[document, label]``: index of the role that lost the cell, -1 if it ended right, -2 if it does not count"""
     excluded: int
 
@@ -114,45 +115,45 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
     if len(roles) < 2 or len(set(roles)) != len(roles):
         raise ValueError(f"expected two or more different roles, got {', '.join(roles) or 'none'}")
     gold = codes(reference)
-    said = [codes(values) for _, values in steps]
-    check_shapes(gold, *said)
+    predicted = [codes(values) for _, values in steps]
+    check_shapes(gold, *predicted)
     if gold.ndim != 2:
         raise ValueError(f"expected [document, label], got {gold.ndim} dimensions")
-    documents, excluded = counted_documents(gold >= 0, said[0] >= 0, said[-1] >= 0)
+    documents, excluded = counted_documents(gold >= 0, predicted[0] >= 0, predicted[-1] >= 0)
     counted = documents[:, None] & (gold >= 0)
-    given = np.stack([values >= 0 for values in said])
-    current, rights = said[0], []
-    for values in said:
+    given = np.stack([values >= 0 for values in predicted])
+    current, rights = predicted[0], []
+    for values in predicted:
         current = np.where(values >= 0, values, current)
         rights.append((current == gold) & counted)
     right = np.stack(rights)
     # The last role at which a cell was right, found from the end; the next role lost the cell.
     last_right = np.where(right.any(axis=0), len(roles) - 1 - right[::-1].argmax(axis=0), -1)
-    lost_at = np.where(last_right == len(roles) - 1, -1, last_right + 1)
-    return Trace(roles, counted, right, given, np.where(counted, lost_at, -2).astype(np.int64), excluded)
+    error_at = np.where(last_right == len(roles) - 1, -1, last_right + 1)
+    return Trace(roles, counted, right, given, np.where(counted, error_at, -2).astype(np.int64), excluded)
 
 
 def flip_table(
     reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]], labels: Sequence[str]
 ) -> FlipTable:
     """Return the flips between the roles of a debate; arguments as for ``trace``, ``labels`` names the columns."""
-    way = trace(reference, steps)
-    if way.counted.shape[1] != len(labels):
-        raise ValueError(f"{way.counted.shape[1]} columns for {len(labels)} labels")
-    cells = int(way.counted.sum())
-    last = len(way.roles) - 1
-    lost = [(way.lost_at == step).sum(axis=0) for step in range(last + 1)]
+    path = trace(reference, steps)
+    if path.counted.shape[1] != len(labels):
+        raise ValueError(f"{path.counted.shape[1]} columns for {len(labels)} labels")
+    cells = int(path.counted.sum())
+    last = len(path.roles) - 1
+    lost = [(path.error_at == step).sum(axis=0) for step in range(last + 1)]
     return FlipTable(
-        roles=way.roles,
-        documents=int(way.counted.any(axis=1).sum()),
-        excluded=way.excluded,
+        roles=path.roles,
+        documents=int(path.counted.any(axis=1).sum()),
+        excluded=path.excluded,
         cells=cells,
-        shares=tuple(int(right.sum()) / cells if cells else None for right in way.right),
-        steps=tuple(_change(way, step - 1, step, labels) for step in range(1, last + 1)),
-        whole=_change(way, 0, last, labels),
-        who_lost={role: int(cells_lost.sum()) for role, cells_lost in zip(way.roles, lost, strict=True)},
-        who_lost_labels={
-            label: {role: int(cells_lost[column]) for role, cells_lost in zip(way.roles, lost, strict=True)}
+        shares=tuple(int(right.sum()) / cells if cells else None for right in path.right),
+        steps=tuple(_change(path, step - 1, step, labels) for step in range(1, last + 1)),
+        whole=_change(path, 0, last, labels),
+        errors_by={role: int(cells_lost.sum()) for role, cells_lost in zip(path.roles, lost, strict=True)},
+        label_errors_by={
+            label: {role: int(cells_lost[column]) for role, cells_lost in zip(path.roles, lost, strict=True)}
             for column, label in enumerate(labels)
         },
     )
@@ -161,48 +162,51 @@ def flip_table(
 def sentence(change: Flip, *, who: str | None = None, than: str | None = None, noun: str = "label") -> str:
     """Return a change in plain words.
 
-    For example "The debate mended 139 labels and broke 67: 72 more right than the extractor alone (+6.0 points, 95%
-    interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).
+    For example "The debate corrected 139 labels and introduced 67 errors: 72 more right than the extractor alone
+    (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).
     """
     total = change.total
     subject = who or f"The {change.role}"
     other = than or f"the {change.against} before it"
     if not total.n:
         return f"{subject} cannot be compared with {other}: no {noun} has gold and a value from both."
-    if not total.mended and not total.broken:
-        return f"{subject} mended and broke no {noun}: exactly as many right as {other}."
-    mended = f"{subject} mended {total.mended:,} {noun}{'' if total.mended == 1 else 's'} and broke {total.broken:,}"
+    if not total.corrected and not total.regressed:
+        return f"{subject} changed no {noun} from wrong to right or back: exactly as many right as {other}."
+    changes = (
+        f"{subject} corrected {format_count(total.corrected, noun)} "
+        f"and introduced {format_count(total.regressed, 'error')}"
+    )
     if total.net == 0:
         outcome = f"as many right as {other}"
     else:
         outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} right than {other}"
-    return f"{mended}: {outcome} ({_points(change.gain)})."
+    return f"{changes}: {outcome} ({_points(change.gain)})."
 
 
-def _change(way: Trace, before: int, after: int, labels: Sequence[str]) -> Flip:
-    was, now = way.right[before], way.right[after]
-    mended, broken = now & ~was, was & ~now
-    kept_right, kept_wrong = was & now, way.counted & ~was & ~now
-    four = [cells.sum(axis=0).tolist() for cells in (mended, broken, kept_right, kept_wrong)]
+def _change(path: Trace, before: int, after: int, labels: Sequence[str]) -> Flip:
+    was, now = path.right[before], path.right[after]
+    corrected, regressed = now & ~was, was & ~now
+    kept_right, kept_wrong = was & now, path.counted & ~was & ~now
+    four = [cells.sum(axis=0).tolist() for cells in (corrected, regressed, kept_right, kept_wrong)]
     per_label = {label: Tally(*counts) for label, *counts in zip(labels, *four, strict=True)}
     total = Tally(*(sum(counts) for counts in four))
-    sizes = way.counted.sum(axis=1)
-    gains = mended.sum(axis=1, dtype=np.int64) - broken.sum(axis=1, dtype=np.int64)
+    sizes = path.counted.sum(axis=1)
+    gains = corrected.sum(axis=1, dtype=np.int64) - regressed.sum(axis=1, dtype=np.int64)
     counts = sizes > 0
     interval = _newcombe(total) if sizes.max(initial=0) <= 1 else clustered_share(gains[counts], sizes[counts])
     return Flip(
-        role=way.roles[after],
-        against=way.roles[before],
+        role=path.roles[after],
+        against=path.roles[before],
         total=total,
         labels=per_label,
         gain=_gain(total, interval),
         label_gains={label: _gain(tally, _newcombe(tally)) for label, tally in per_label.items()},
-        carried=int((way.counted & ~way.given[after]).sum()),
+        carried=int((path.counted & ~path.given[after]).sum()),
     )
 
 
 def _newcombe(tally: Tally) -> Interval | None:
-    return newcombe_paired(tally.kept_right, tally.mended, tally.broken, tally.kept_wrong)
+    return newcombe_paired(tally.kept_right, tally.corrected, tally.regressed, tally.kept_wrong)
 
 
 def _gain(tally: Tally, interval: Interval | None) -> Estimate:
@@ -255,7 +259,7 @@ class Objections:
         return _share(self.justified, self.justified + self.missed)
 
     @property
-    def heard(self) -> Estimate:
+    def followed_share(self) -> Estimate:
         """Share of objections that the verdict followed."""
         return _share(self.followed, self.raised)
 
@@ -264,19 +268,19 @@ def objections(
     reference: npt.ArrayLike, claim: npt.ArrayLike, critic: npt.ArrayLike, verdict: npt.ArrayLike
 ) -> Objections:
     """Return the counts from codes ``[document, item]``, -1 for no value. Raises ValueError for shapes that differ."""
-    gold, claimed, said, ended = (codes(values) for values in (reference, claim, critic, verdict))
-    if not gold.shape == claimed.shape == said.shape == ended.shape:
+    gold, claimed, predicted, ended = (codes(values) for values in (reference, claim, critic, verdict))
+    if not gold.shape == claimed.shape == predicted.shape == ended.shape:
         raise ValueError("shapes differ")
-    counted = np.minimum(np.minimum(gold, claimed), np.minimum(said, ended)) >= 0
-    raised = counted & (said != claimed)
+    counted = np.minimum(np.minimum(gold, claimed), np.minimum(predicted, ended)) >= 0
+    raised = counted & (predicted != claimed)
     wrong = counted & (claimed != gold)
-    followed = raised & (ended == said)
+    followed = raised & (ended == predicted)
     return Objections(
         cells=int(counted.sum()),
         raised=int(raised.sum()),
         justified=int((raised & wrong).sum()),
         followed=int(followed.sum()),
-        followed_rightly=int((followed & wrong & (said == gold)).sum()),
+        followed_rightly=int((followed & wrong & (predicted == gold)).sum()),
         followed_wrongly=int((followed & ~wrong).sum()),
         ignored_rightly=int((raised & ~wrong & ~followed).sum()),
         missed=int((wrong & ~raised).sum()),

@@ -18,8 +18,8 @@ from core.documents import Value
 from core.stats.arrays import Codes, Mask, check_shapes, codes, ratings
 from core.stats.intervals import Interval
 
-Standing: TypeAlias = Literal["right", "wavering", "wrong", "unread"]
-STANDINGS: tuple[Standing, ...] = ("right", "wavering", "wrong", "unread")
+Consistency: TypeAlias = Literal["right", "inconsistent", "wrong", "unresolved"]
+CONSISTENCIES: tuple[Consistency, ...] = ("right", "inconsistent", "wrong", "unresolved")
 """Classes of documents: right in all iterations, in some, in none, or without a value in at least one.
 
 ``Stability.documents`` holds indices into this tuple.
@@ -70,40 +70,40 @@ class Stability:
     """Stability of documents over iterations. A document is right in an iteration if all its gold labels are right."""
 
     iterations: int
-    counts: Mapping[Standing, int]
+    counts: Mapping[Consistency, int]
     """documents with gold by class; with one iteration none can be inconsistent"""
-    labels: Mapping[str, Mapping[Standing, int]]
+    labels: Mapping[str, Mapping[Consistency, int]]
     """the same for the cells of each label"""
     documents: Codes
-    """``[document]``: index into ``STANDINGS``, -1 without gold"""
+    """``[document]``: index into ``CONSISTENCIES``, -1 without gold"""
     cells: Codes
-    """``[document, label]``: index into ``STANDINGS``, -1 without gold"""
+    """``[document, label]``: index into ``CONSISTENCIES``, -1 without gold"""
     unanimous: float | None
     """share of cells (with gold or without) on which all iterations with a value agree; None for fewer than two
     iterations and without a cell that two of them have a value for
     """
 
 
-def stability(reference: npt.ArrayLike, said: Sequence[npt.ArrayLike], labels: Sequence[str]) -> Stability:
+def stability(reference: npt.ArrayLike, predicted: Sequence[npt.ArrayLike], labels: Sequence[str]) -> Stability:
     """Return the classes of documents and cells from codes ``[document, label]`` (-1 for none).
 
     Raises ValueError without an iteration or for shapes that differ.
     """
     gold = codes(reference)
-    if not said:
+    if not predicted:
         raise ValueError("expected at least one iteration")
-    grids = np.stack([codes(one) for one in said])
+    grids = np.stack([codes(one) for one in predicted])
     check_shapes(gold, grids[0])
     if gold.ndim != 2 or gold.shape[1] != len(labels):
         raise ValueError(f"expected [document, {len(labels)} labels], got {gold.shape}")
     has_gold = gold >= 0
     right: Mask = np.equal(grids, gold)
     known = grids >= 0
-    cells = _standing(right, np.all(known, axis=0), has_gold)
+    cells = _consistency(right, np.all(known, axis=0), has_gold)
     # Labels without gold do not count for or against the document.
     whole: Mask = np.all(right | ~has_gold, axis=2)
     read: Mask = np.all(known | ~has_gold, axis=(0, 2))
-    documents = _standing(whole, read, np.any(has_gold, axis=1))
+    documents = _consistency(whole, read, np.any(has_gold, axis=1))
     several = known.sum(axis=0) >= 2
     least = np.where(known, grids, np.iinfo(np.int64).max).min(axis=0)
     alike = (grids.max(axis=0) == least) & several
@@ -117,13 +117,13 @@ def stability(reference: npt.ArrayLike, said: Sequence[npt.ArrayLike], labels: S
     )
 
 
-def _standing(right: Mask, read: Mask, judged: Mask) -> Codes:
+def _consistency(right: Mask, read: Mask, judged: Mask) -> Codes:
     places = np.where(right.all(axis=0), 0, np.where(right.any(axis=0), 1, 2))
     return np.where(judged, np.where(read, places, 3), -1).astype(np.int64)
 
 
-def _counted(places: Codes) -> dict[Standing, int]:
-    return {name: int((places == place).sum()) for place, name in enumerate(STANDINGS)}
+def _counted(places: Codes) -> dict[Consistency, int]:
+    return {name: int((places == place).sum()) for place, name in enumerate(CONSISTENCIES)}
 
 
 K, THETA = 5, 0.5
@@ -155,5 +155,5 @@ def d_rate(answers: Sequence[Value], asked: int) -> float:
 
 def of_document(answers: Mapping[str, Sequence[Value]], asked: int) -> Ambiguity:
     """Return the rates of each item and of the document: the lowest rate of its items, 0 without items."""
-    items = {item: d_rate(said, asked) for item, said in answers.items()}
+    items = {item: d_rate(predicted, asked) for item, predicted in answers.items()}
     return Ambiguity(min(items.values(), default=0.0), items)

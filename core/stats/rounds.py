@@ -86,20 +86,20 @@ class Bound:
         return None if self.at_first is None or self.reached is None else self.at_first - self.reached
 
 
-def is_right(reference: Ratings, said: Ratings, *, measured: bool) -> Mask:
+def is_right(reference: Ratings, predicted: Ratings, *, measured: bool) -> Mask:
     """Return a mask of right values: equal to the reference, or a rating less than a point away.
 
     False if either value is missing.
     """
-    right: Mask = np.abs(said - reference) < NEAR if measured else np.equal(said, reference)
+    right: Mask = np.abs(predicted - reference) < NEAR if measured else np.equal(predicted, reference)
     return right
 
 
-def vote_of(said: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
+def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
     """Return the vote of several agents: the most common value, NaN on a tie; for ratings the median."""
-    stack = np.stack([ratings(one) for one in said])
+    stack = np.stack([ratings(one) for one in predicted])
     if len(stack) == 1:
-        return ratings(said[0])
+        return ratings(predicted[0])
     known = ~np.isnan(stack)
     there: Mask = np.any(known, axis=0)
     result = np.full(stack.shape[1:], np.nan)
@@ -129,16 +129,16 @@ def rounds(
     found: list[Round] = []
     tables: list[dict[str, Ratings]] = []
     for name, agents in steps:
-        said = {agent: ratings(values) for agent, values in agents.items()}
-        if any(grid.shape != gold.shape for grid in said.values()):
+        predicted = {agent: ratings(values) for agent, values in agents.items()}
+        if any(grid.shape != gold.shape for grid in predicted.values()):
             raise ValueError("shapes differ")
-        table = next((one for one in tables if not one.keys().isdisjoint(said)), None)
+        table = next((one for one in tables if not one.keys().isdisjoint(predicted)), None)
         if table is None:
             table = {}
             tables.append(table)
         before = dict(table)
-        table |= {agent: _standing(grid, before.get(agent)) for agent, grid in said.items()}
-        found.append(_round(name, gold, dict(table), said, before, measured))
+        table |= {agent: _consistency(grid, before.get(agent)) for agent, grid in predicted.items()}
+        found.append(_round(name, gold, dict(table), predicted, before, measured))
     return tuple(found)
 
 
@@ -166,32 +166,33 @@ def bound(
     )
 
 
-def _standing(now: Ratings, before: Ratings | None) -> Ratings:
+def _consistency(now: Ratings, before: Ratings | None) -> Ratings:
     """Return the last values that an agent gave for each document."""
     return now if before is None else np.where(_spoken(now)[:, None], now, before)
 
 
-def _spoken(said: Ratings) -> Mask:
+def _spoken(predicted: Ratings) -> Mask:
     """Return ``[document]``: True if any item has a value."""
-    there: Mask = np.any(~np.isnan(said), axis=1)
+    there: Mask = np.any(~np.isnan(predicted), axis=1)
     return there
 
 
 def _round(
     name: str,
     gold: Ratings,
-    said: Mapping[str, Ratings],
+    predicted: Mapping[str, Ratings],
     now: Mapping[str, Ratings],
     before: Mapping[str, Ratings],
     measured: bool,
 ) -> Round:
-    """Return a round: ``said`` are current values, ``now`` those given in this round, ``before`` the earlier ones."""
-    stack = np.stack(list(said.values()))
+    """Return a round: ``predicted`` are current values, ``now`` those given in this round, ``before`` the earlier
+    ones."""
+    stack = np.stack(list(predicted.values()))
     known = ~np.isnan(stack)
-    right = np.stack([is_right(gold, grid, measured=measured) for grid in said.values()])
+    right = np.stack([is_right(gold, grid, measured=measured) for grid in predicted.values()])
     has_gold = ~np.isnan(gold)
     full: Mask = np.all(known, axis=(0, 2))
-    together = vote_of(list(said.values()), measured=measured)
+    together = vote_of(list(predicted.values()), measured=measured)
     several = known.sum(axis=0) >= 2
     cells = stack.reshape(len(stack), -1).T
     with_vote = is_right(together[None, ...], stack, measured=measured).sum(axis=0)
@@ -199,7 +200,7 @@ def _round(
     leading = with_vote if measured else _most(stack)
     per_cell = leading[several] / known.sum(axis=0)[several]
     agents = tuple(
-        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured) for agent, grid in said.items()
+        _agent(agent, gold, grid, now.get(agent), before.get(agent), measured) for agent, grid in predicted.items()
     )
     accuracies = [one.accuracy for one in agents if one.accuracy is not None]
     voted = has_gold & np.any(known, axis=0)
@@ -212,8 +213,15 @@ def _round(
         agreement=krippendorff_alpha(cells, "ordinal") if measured else fleiss_kappa(cells),
         with_majority=float(per_cell.mean()) if len(per_cell) else None,
         consecutive=tuple(
-            (one, two, _share(is_right(said[one], said[two], measured=measured), ~np.isnan(said[one] + said[two])))
-            for one, two in pairwise(said)
+            (
+                one,
+                two,
+                _share(
+                    is_right(predicted[one], predicted[two], measured=measured),
+                    ~np.isnan(predicted[one] + predicted[two]),
+                ),
+            )
+            for one, two in pairwise(predicted)
         ),
         vote=_share(is_right(gold, together, measured=measured), voted),
         mean=sum(accuracies) / len(accuracies) if accuracies else None,

@@ -285,7 +285,7 @@ class CochranQ:
         return f"They are not equally good; {best} is right most often ({test})."
 
 
-def cochrans_q(reference: npt.ArrayLike, said: Mapping[str, npt.ArrayLike]) -> CochranQ:
+def cochrans_q(reference: npt.ArrayLike, predicted: Mapping[str, npt.ArrayLike]) -> CochranQ:
     """Return Cochran's Q from codes of equal shape, -1 for no value; a case is right if it equals the reference.
 
     Q = (k - 1) (k sum C_j^2 - T^2) / (k T - sum R_i^2), chi-squared with k - 1 degrees of freedom (Cochran 1950,
@@ -294,12 +294,12 @@ def cochrans_q(reference: npt.ArrayLike, said: Mapping[str, npt.ArrayLike]) -> C
     """
     from scipy.special import chdtrc
 
-    names = tuple(said)
+    names = tuple(predicted)
     k = len(names)
     if k < 2:
         raise ValueError("expected two or more annotators")
     gold = codes(reference)
-    grids = np.stack([codes(said[name]) for name in names])
+    grids = np.stack([codes(predicted[name]) for name in names])
     if grids.shape[1:] != gold.shape:
         raise ValueError(f"shapes differ: {gold.shape} and {grids.shape[1:]}")
     compared = (gold >= 0) & (grids >= 0).all(axis=0)

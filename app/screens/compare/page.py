@@ -24,7 +24,7 @@ from core.services.session import ProjectSession
 
 SHOWN = 50  # documents that are listed at a time
 MOST = 6  # runs side by side
-CHANGED: tuple[Outcome, ...] = ("broken", "mixed", "fixed")
+CHANGED: tuple[Outcome, ...] = ("regressed", "mixed", "corrected")
 
 
 def main() -> None:
@@ -211,8 +211,8 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
                 {
                     "id": row.document_id,
                     "excerpt": confusion.excerpt(row.text),
-                    "corrected": list(row.mended),
-                    "regressed": list(row.broken),
+                    "corrected": list(row.corrected),
+                    "regressed": list(row.regressed),
                 }
                 for row in rows
             ],

@@ -23,9 +23,9 @@ COSTS = {
 }
 
 WORDS: dict[Outcome, str] = {
-    "broken": "Regressed",
+    "regressed": "Regressed",
     "mixed": "Both",
-    "fixed": "Corrected",
+    "corrected": "Corrected",
     "wrong": "Still wrong",
     "right": "Still right",
 }

@@ -35,29 +35,29 @@ SERIES = {"vote": "bar", "mean of the agents": "tx3", "some agent is right": "ri
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the tab."""
-    told = effect_of(session, run, reference)
+    result = effect_of(session, run, reference)
     unit = noun(run)
     on_run, on_debate, on_rounds = (
         coverage.describe(count(session, run, reference), reference)
         for count in (coverage.of_run, coverage.of_debate, coverage.of_rounds)
     )
-    if told.flip_table is None and not told.rounds and not told.panels:
+    if result.flip_table is None and not result.rounds and not result.panels:
         _no_debate()
         return
-    if told.flip_table is None:
+    if result.flip_table is None:
         st.caption("All agents answered independently, so there are no corrections or regressions.")
     left, right = st.columns([1.5, 1], gap="small")
     with left:
-        if told.flip_table is not None:
-            _steps(told, unit, on_debate)
-        _rounds(told.rounds, told.titles, on_rounds)
-        if told.critic is not None and not told.rounds:  # beside the bound it would leave the left side empty
-            _critic(told)
+        if result.flip_table is not None:
+            _steps(result, unit, on_debate)
+        _rounds(result.rounds, result.titles, on_rounds)
+        if result.critic is not None and not result.rounds:  # beside the bound it would leave the left side empty
+            _critic(result)
     with right:
-        _bound(told.bound, on_run)
-        if told.critic is not None and told.rounds:
-            _critic(told)
-    _panels(told, on_rounds)
+        _bound(result.bound, on_run)
+        if result.critic is not None and result.rounds:
+            _critic(result)
+    _panels(result, on_rounds)
 
 
 def _no_debate() -> None:
@@ -70,22 +70,22 @@ def _no_debate() -> None:
         open_page("compare")
 
 
-def _steps(told: DebateEffect, noun: str, on: str) -> None:
-    flip_table = told.flip_table
+def _steps(result: DebateEffect, noun: str, on: str) -> None:
+    flip_table = result.flip_table
     assert flip_table is not None
     sub = f"{format_count(flip_table.cells, noun)} with a reference"
     with layout.panel("Contribution by step", sub, counted=on, key="worth-steps"):
         import pandas as pd
 
-        rows = [{"step": told.titles[flip_table.roles[0]], "right": format_percent(flip_table.shares[0], 1)}]
+        rows = [{"step": result.titles[flip_table.roles[0]], "right": format_percent(flip_table.shares[0], 1)}]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
-            price = told.prices[step.role]
+            price = result.prices[step.role]
             rows.append(
                 {
-                    "step": told.titles[step.role],
+                    "step": result.titles[step.role],
                     "right": format_percent(share, 1),
-                    "corrected": f"{step.total.mended:,}",
-                    "introduced errors": f"{step.total.broken:,}",
+                    "corrected": f"{step.total.corrected:,}",
+                    "introduced errors": f"{step.total.regressed:,}",
                     "net": format_signed(step.total.net, 0),
                     "cost": format_price(price.cost_usd),
                     f"cost per {noun} gained": MISSING if price.per_label is None else format_money(price.per_label),
@@ -101,21 +101,21 @@ def _steps(told: DebateEffect, noun: str, on: str) -> None:
             key="worth-steps-table",
             column_config={name: st.column_config.TextColumn(name, alignment="right") for name in numbers},
         )
-        whole = told.prices["whole"]
+        whole = result.prices["whole"]
         if whole.cost_usd is None:
             st.caption("The price of a model is unknown, so costs are given in tokens.")
         elif whole.net <= 0:
             st.caption("The debate gained nothing on these documents, so there is no cost per gain.")
 
 
-def _critic(told: DebateEffect) -> None:
-    critic = told.critic
+def _critic(result: DebateEffect) -> None:
+    critic = result.critic
     assert critic is not None
     rows = [
         ("objections", f"{critic.raised:,} of {critic.cells:,}"),
         ("justified", _share(critic.precision)),
         ("wrong claims with an objection", _share(critic.recall)),
-        ("followed by the verdict", _share(critic.heard)),
+        ("followed by the verdict", _share(critic.followed_share)),
         ("corrected by following it", f"{critic.followed_rightly:,}"),
         ("errors introduced by following it", f"{critic.followed_wrongly:,}"),
     ]
@@ -185,8 +185,8 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         st.html(f'<div class="moot-told">{"".join(f"<span>{escape(words)}.</span>" for words in said)}</div>')
 
 
-def _panels(told: DebateEffect, on: str) -> None:
-    for family, dimensions in told.panels.items():
+def _panels(result: DebateEffect, on: str) -> None:
+    for family, dimensions in result.panels.items():
         title = f"{family.capitalize()}s before and after"
         with layout.panel(title, "ratings from 0 to 1", counted=on, key=f"worth-panel-{family}"):
             import pandas as pd

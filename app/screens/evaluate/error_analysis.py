@@ -15,15 +15,15 @@ from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import coverage
-from core.services.evaluation.error_analysis import LabelErrors, Mistake, Side, documents, of_label, told_sides
+from core.services.evaluation.error_analysis import LabelErrors, Mistake, Side, documents, error_sides, of_label
 from core.services.session import ProjectSession
 from core.stats.error_analysis import Band
 
 SHOWN = 50  # documents that are listed at a time
 ALL, CONSISTENT = "All", "In every iteration"
 NAMES: dict[bool, dict[Side, str]] = {
-    False: {"missed": "False negatives", "invented": "False positives"},
-    True: {"missed": "Too low", "invented": "Too high"},
+    False: {"false_negative": "False negatives", "false_positive": "False positives"},
+    True: {"false_negative": "Too low", "false_positive": "Too high"},
 }
 """Both ways to be wrong, by whether it is a rating."""
 
@@ -84,11 +84,11 @@ def _clicked() -> None:
         state.evaluate.document = str(clicked)
 
 
-def _findings(told: LabelErrors, kind: str, reference: Reference) -> tuple[Side | None, str]:
+def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side | None, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
     side: Side | None = None
     word = ""
-    on = coverage.describe(told.counted, reference)
+    on = coverage.describe(result.counted, reference)
     left, right = st.columns([1.2, 1], gap="small")
     with (
         left,
@@ -96,12 +96,14 @@ def _findings(told: LabelErrors, kind: str, reference: Reference) -> tuple[Side 
             "Cue words", "more frequent in these errors than in correct documents", counted=on, key="errors-cues"
         ),
     ):
-        sides = dict(told_sides(kind))
-        counts = {one.side: one for one in told.sides}
+        sides = dict(error_sides(kind))
+        counts = {one.side: one for one in result.sides}
         chosen = st.segmented_control(
             "side",
             list(sides),
-            default="missed" if counts["missed"].wrong >= counts["invented"].wrong else "invented",
+            default="false_negative"
+            if counts["false_negative"].wrong >= counts["false_positive"].wrong
+            else "false_positive",
             format_func=lambda name: f"{NAMES[kind == 'rating'][name]} {counts[name].wrong:,}",
             required=True,
             label_visibility="collapsed",
@@ -109,7 +111,7 @@ def _findings(told: LabelErrors, kind: str, reference: Reference) -> tuple[Side 
         )
         side = cast(Side, chosen)
         found = counts[side]
-        st.caption(f"{sides[side].capitalize()}." + _again(told, found.consistent))
+        st.caption(f"{sides[side].capitalize()}." + _again(result, found.consistent))
         if found.cues:
             rows = [
                 {
@@ -127,22 +129,22 @@ def _findings(told: LabelErrors, kind: str, reference: Reference) -> tuple[Side 
             )
     with right:
         with layout.panel("By length", "error rate by number of words", counted=on, key="errors-length"):
-            _bands(told.by_length, "words", key="errors-length-chart")
-        if told.by_labels:
+            _bands(result.by_length, "words", key="errors-length-chart")
+        if result.by_labels:
             with layout.panel("By number of labels", "present in the reference", counted=on, key="errors-labels"):
-                _bands(told.by_labels, "labels", key="errors-labels-chart")
+                _bands(result.by_labels, "labels", key="errors-labels-chart")
         with layout.panel("By tag", "error tags from Review", counted=on, key="errors-tags"):
-            if told.tags:
-                facts([(tag, f"{count:,}") for tag, count in told.tags.items()])
+            if result.tags:
+                facts([(tag, f"{count:,}") for tag, count in result.tags.items()])
             else:
                 st.caption("No error is tagged yet. Add error tags in Review.")
     return side, word
 
 
-def _again(told: LabelErrors, consistent: int) -> str:
-    if told.iterations < 2:
+def _again(result: LabelErrors, consistent: int) -> str:
+    if result.iterations < 2:
         return " Repeat the run to see which errors are consistent."
-    return f" {consistent:,} of them in all {told.iterations} iterations."
+    return f" {consistent:,} of them in all {result.iterations} iterations."
 
 
 def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:

@@ -38,24 +38,24 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
                 key="styles-measure",
             )
         chosen = pick(run.settings.codebook, key="styles-dimension")
-        told = panel_ablation.styles(session, run, chosen, reference)
-        if told is None:
+        result = panel_ablation.styles(session, run, chosen, reference)
+        if result is None:
             return
-        layout.counted(coverage.describe(told.counted, reference))
-        rows = [_row(one, told, measure) for one in told.parts]
+        layout.counted(coverage.describe(result.counted, reference))
+        rows = [_row(one, result, measure) for one in result.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
             _chart(rows, measure)
         else:
             st.caption(f"{NAMES[measure]} is not defined here: no spread, or too few who rated.")
-        st.html(f'<div class="moot-told"><span>{escape(told.sentence)}</span></div>')
+        st.html(f'<div class="moot-told"><span>{escape(result.sentence)}</span></div>')
 
 
-def _row(one: Part, told: Styles, measure: str) -> dict[str, Any]:
+def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
     before, after = one.before[measure], one.after[measure]
-    gain = told.gains.get(one.group, {}).get(measure) if one.style == "full" else None
+    gain = result.gains.get(one.group, {}).get(measure) if one.style == "full" else None
     return {
         "group": one.group,
-        "speak as": f"{STYLES[one.style]} ({told.runs[one.style]})",
+        "speak as": f"{STYLES[one.style]} ({result.runs[one.style]})",
         "colour": LANES[one.style],
         "before": before.value,
         "before_low": before.interval.low if before.interval else None,

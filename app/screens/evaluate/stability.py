@@ -19,9 +19,9 @@ from core.services.session import ProjectSession
 from core.stats.iterations import Repeated
 from core.stats.metrics import MAIN_PER_LABEL, Metric, metrics
 
-TITLES: dict[Kind, str] = {"votes": "Calibration of the votes", "student": "Calibration of the classifier"}
-AXES: dict[Kind, str] = {"votes": "certainty: share of votes", "student": "certainty: the student's own"}
-HONEST: dict[Kind, str] = {"votes": "a share of votes", "student": "its certainty"}
+TITLES: dict[Kind, str] = {"votes": "Calibration of the votes", "classifier": "Calibration of the classifier"}
+AXES: dict[Kind, str] = {"votes": "certainty: share of votes", "classifier": "certainty: the classifier's own"}
+HONEST: dict[Kind, str] = {"votes": "a share of votes", "classifier": "its certainty"}
 RUNS = 6  # iterations whose own scores are shown
 
 
@@ -41,23 +41,23 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     by_ambiguity.draw(session, run, reference)
 
 
-def _measures(told: RepeatedRuns, codebook: Codebook, on: str) -> None:
+def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
     import pandas as pd
 
-    n = len(told.runs)
+    n = len(result.runs)
     title = "One iteration" if n == 1 else f"{n} iterations"
-    with layout.panel(title, ", ".join(told.runs), counted=on, key="stability-measures"):
+    with layout.panel(title, ", ".join(result.runs), counted=on, key="stability-measures"):
         rows = [
-            _row(metric, metric.name, one, [told.by_run[run].get(metric.key) for run in told.runs], told.runs)
+            _row(metric, metric.name, one, [result.by_run[run].get(metric.key) for run in result.runs], result.runs)
             for metric in metrics(codebook.kind)
-            if (one := told.measures[metric.key]).n
+            if (one := result.measures[metric.key]).n
         ]
         main = next(
             metric for metric in metrics(codebook.kind, per_label=True) if metric.key == MAIN_PER_LABEL[codebook.kind]
         )
         rows += [
-            _row(main, f"{main.name} {label}", one, [told.by_label[label][run] for run in told.runs], told.runs)
-            for label, one in told.labels.items()
+            _row(main, f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs], result.runs)
+            for label, one in result.labels.items()
         ]
         numbers = [name for name in rows[0] if name != "metric"]
         st.dataframe(
@@ -86,26 +86,26 @@ def _row(
     }
 
 
-def _documents(told: RepeatedRuns, codebook: Codebook, reference: Reference) -> None:
-    counts = told.stability.counts
-    if len(told.runs) < 2:
+def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -> None:
+    counts = result.stability.counts
+    if len(result.runs) < 2:
         return
-    rows = [{"name": "All labels", "standing": name, "count": count} for name, count in counts.items()]
+    rows = [{"name": "All labels", "consistency": name, "count": count} for name, count in counts.items()]
     if codebook.kind != "choice":
-        for label, own in told.stability.labels.items():
-            rows += [{"name": label, "standing": name, "count": count} for name, count in own.items()]
-    words = f"{counts['wavering']:,} of {sum(counts.values()):,} documents waver"
-    on = coverage.describe(told.counted, reference)
-    with layout.panel("In every iteration right, or wrong", words, counted=on, key="stability-documents"):
-        plots.standings(rows, key="stability-standings")
+        for label, own in result.stability.labels.items():
+            rows += [{"name": label, "consistency": name, "count": count} for name, count in own.items()]
+    words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent"
+    on = coverage.describe(result.counted, reference)
+    with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
+        plots.consistency_bars(rows, key="stability-standings")
 
 
-def _certainty(told: Certainty, reference: Reference) -> None:
-    found = told.calibration
-    on = coverage.describe(told.counted, reference) if told.counted is not None else ""
-    with layout.panel(TITLES[told.kind], told.whose, counted=on, key="stability-certainty"):
+def _certainty(result: Certainty, reference: Reference) -> None:
+    found = result.calibration
+    on = coverage.describe(result.counted, reference) if result.counted is not None else ""
+    with layout.panel(TITLES[result.kind], result.voters, counted=on, key="stability-certainty"):
         if found is None or not found.n:
-            st.caption(told.why_not)
+            st.caption(result.why_not)
             return
         rows = [
             {
@@ -117,8 +117,8 @@ def _certainty(told: Certainty, reference: Reference) -> None:
             }
             for one in found.bins
         ]
-        plots.reliability(rows, key="stability-reliability", certainty=AXES[told.kind])
+        plots.reliability(rows, key="stability-reliability", certainty=AXES[result.kind])
         st.caption(
             f"Expected calibration error {found.ece:.3f}, Brier score {found.brier:.3f} on {found.n:,} cases. "
-            f"On the dashed line {HONEST[told.kind]} is the chance to be right."
+            f"On the dashed line {HONEST[result.kind]} is the chance to be right."
         )

@@ -60,10 +60,10 @@ def _loaded(session: ProjectSession, run: RunRow) -> tuple[arrays.AnnotationArra
 def counted_by(session: ProjectSession, run: RunRow) -> Coverage:
     """Return the coverage of the test: documents with a verdict and labels from at least two annotators."""
     loaded, chosen = _loaded(session, run)
-    said = ~np.isnan(loaded.of(VERDICT)).all(axis=1)
+    predicted = ~np.isnan(loaded.of(VERDICT)).all(axis=1)
     labelled = [~np.isnan(loaded.of(name)).all(axis=1) for name in chosen]
-    several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(said)
-    return coverage.among(session, run, chosen[0].partition("@")[0] if chosen else GOLD, said & several)
+    several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
+    return coverage.among(session, run, chosen[0].partition("@")[0] if chosen else GOLD, predicted & several)
 
 
 def to_json(test: Alternative) -> dict[str, Any]:

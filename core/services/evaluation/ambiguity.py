@@ -48,11 +48,11 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
     """How ambiguous each document is by a pre-pass. UsageError for a run that is none."""
     run = _prepass(session, run_id)
     asked = int(run.settings.params["k"])
-    said = session.store.evaluations.samples(run_id)
+    predicted = session.store.evaluations.samples(run_id)
     items = run.settings.codebook.items
     return {
         document: of_document({item: answers.get(item, [])[:asked] for item in items}, asked)
-        for document, answers in said.items()
+        for document, answers in predicted.items()
     }
 
 
@@ -119,12 +119,12 @@ def apart(
     documents = arrays.verdict_arrays(session, run, reference).documents
     sides = arrays.paired_arrays(session, run, annotator, reference)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
-    told = np.array([document in known for document in documents])
+    result = np.array([document in known for document in documents])
     return {
         "prepass": prepass_id,
         "theta": theta,
-        "ambiguous": _part(run, *sides, told & ~sure, int(told.sum())),
-        "normal": _part(run, *sides, told & sure, int(told.sum())),
+        "ambiguous": _part(run, *sides, result & ~sure, int(result.sum())),
+        "normal": _part(run, *sides, result & sure, int(result.sum())),
     }
 
 
@@ -137,9 +137,9 @@ def counted_apart(session: ProjectSession, run: RunRow, prepass_id: str, referen
     return coverage.among(session, run, reference, scored, {"not_voted_on": ~asked})
 
 
-def _part(run: RunRow, reference: Grid, said: Grid, rows: Any, known: int) -> dict[str, Any]:
+def _part(run: RunRow, reference: Grid, predicted: Grid, rows: Any, known: int) -> dict[str, Any]:
     count = int(rows.sum())
-    scores = metrics.to_json(score(run.settings.codebook, reference[rows], said[rows])) if count else None
+    scores = metrics.to_json(score(run.settings.codebook, reference[rows], predicted[rows])) if count else None
     return {"documents": count, "share": count / known if known else None, "scores": scores}
 
 

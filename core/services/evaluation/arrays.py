@@ -63,8 +63,8 @@ def load_arrays(
     documents = tuple(store.runs.document_ids(run_id))
     judged = load_annotator(store, run_id, codebook, str(source_of(reference)), len(documents))
     judged[~test_documents(store, run_id, documents)] = np.nan
-    said = {name: load_annotator(store, run_id, codebook, name, len(documents)) for name in annotators}
-    return AnnotationArrays(documents, judged, said)
+    predicted = {name: load_annotator(store, run_id, codebook, name, len(documents)) for name in annotators}
+    return AnnotationArrays(documents, judged, predicted)
 
 
 def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
@@ -141,11 +141,11 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     on which they have no item in common keeps its reference and has no value, so that it is excluded.
     """
     if annotator == VERDICT:
-        said = verdict_arrays(session, run).of(VERDICT)
+        predicted = verdict_arrays(session, run).of(VERDICT)
     else:
-        said = load_annotator(session.store, run.run_id, run.settings.codebook, annotator, len(reference))
+        predicted = load_annotator(session.store, run.run_id, run.settings.codebook, annotator, len(reference))
     if is_own(annotator):
-        said = np.where(np.equal(debate_statuses(session, run), "verdict")[:, None], said, np.nan)
-    both = ~np.isnan(reference) & ~np.isnan(said)
+        predicted = np.where(np.equal(debate_statuses(session, run), "verdict")[:, None], predicted, np.nan)
+    both = ~np.isnan(reference) & ~np.isnan(predicted)
     some = both.any(axis=1, keepdims=True)
-    return np.where(both | ~some, reference, np.nan), np.where(some, np.nan_to_num(said), np.nan)
+    return np.where(both | ~some, reference, np.nan), np.where(some, np.nan_to_num(predicted), np.nan)

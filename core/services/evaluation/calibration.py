@@ -1,4 +1,4 @@
-"""Can a run's certainty be believed? What the student says of itself, or what a share of votes says."""
+"""Calibration of the certainty of a run: the share of votes, or the certainty of the classifier."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
 
-Kind: TypeAlias = Literal["votes", "student"]
+Kind: TypeAlias = Literal["votes", "classifier"]
 LEAST_VOTES = 3
 """Answers under which a share of votes is no certainty."""
 READ_AGAIN = 3_000
-"""Documents that the student is asked again about at most, drawn at random but always the same."""
+"""Maximum number of documents that the classifier predicts again: a random sample with a fixed seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
     """Calibration of the certainty of values: a share of votes, or the certainty of the classifier.
 
-    ``whose`` describes the voters. ``why_not`` is the reason for a missing calibration, empty otherwise.
+    ``voters`` describes the voters. ``why_not`` is the reason for a missing calibration, empty otherwise.
     """
 
     kind: Kind
-    whose: str
+    voters: str
     calibration: Calibration | None
     counted: Coverage | None
     why_not: str
@@ -52,18 +52,20 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     codebook = run.settings.codebook
     if codebook.kind == "rating":
         return Certainty("votes", "", None, None, "Ratings have a distance and no certainty.")
-    if hash := _student(run):
-        return _of_student(session, run, reference, hash)
+    if hash := _classifier_hash(run):
+        return _of_classifier(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)
     own = arrays.verdict_arrays(session, run, reference)
     if len(rows) >= LEAST_VOTES:
         _, voters = repeated_runs.aligned([own, *(arrays.verdict_arrays(session, row, reference) for row in rows)])
-        return _told(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
+        return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
     panels = [stage for stage in stages.stages(session, run) if len(stage.members) >= LEAST_VOTES]
     if panels:
         members = list(panels[-1].members.values())
-        return _told(session, run, reference, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members))
-    why = "Nobody said how certain they are. With three iterations, or three agents side by side, the votes tell."
+        return _calibrate(
+            session, run, reference, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members)
+        )
+    why = "No certainty is available. Run three iterations, or three agents in parallel, to use their votes."
     return Certainty("votes", "", None, None, why)
 
 
@@ -84,15 +86,15 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
     return best, share
 
 
-def to_json(told: Certainty) -> dict[str, Any]:
+def to_json(result: Certainty) -> dict[str, Any]:
     """Return the ``certainty`` part of ``moot evaluate --json``."""
-    found = told.calibration
-    if found is None or told.counted is None:
-        return {"why_not": told.why_not}
+    found = result.calibration
+    if found is None or result.counted is None:
+        return {"why_not": result.why_not}
     return {
-        "of": told.kind,
-        "votes_of": told.whose,
-        "documents": told.counted.n,
+        "of": result.kind,
+        "votes_of": result.voters,
+        "documents": result.counted.n,
         "n": found.n,
         "excluded": found.excluded,
         "ece": found.ece,
@@ -104,7 +106,7 @@ def to_json(told: Certainty) -> dict[str, Any]:
     }
 
 
-def _student(run: RunRow) -> str:
+def _classifier_hash(run: RunRow) -> str:
     """Return the hash of the classifier that decides in this run, empty if the classifier does not decide."""
     role_models = run.settings.role_models
     role_model = role_models.get(stages.decider(run)) or (
@@ -114,47 +116,49 @@ def _student(run: RunRow) -> str:
     return hash if role_model is not None and role_model.connection == BUILTIN and name == NAME else ""
 
 
-def _of_student(session: ProjectSession, run: RunRow, reference: Reference, hash: str) -> Certainty:
+def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, hash: str) -> Certainty:
     """Return the calibration of the classifier, from new predictions on documents outside its training set.
 
     At most ``READ_AGAIN`` documents are predicted. If there are more, a random sample with a fixed seed is used.
     """
     loaded = arrays.verdict_arrays(session, run, reference)
-    gold, said = loaded.reference, loaded.of(VERDICT)
+    gold, predicted = loaded.reference, loaded.of(VERDICT)
     known = session.store.classifiers.training_documents(hash)
-    taught = np.array([document in known for document in loaded.documents], dtype=np.bool_)
-    fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(said), axis=1) & ~taught).tolist()
+    trained_on = np.array([document in known for document in loaded.documents], dtype=np.bool_)
+    fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
     asked = fit if len(fit) <= READ_AGAIN else sorted(random.Random(0).sample(fit, READ_AGAIN))
     if not asked:
-        why = "The student was taught every document that has this truth. Review further ones, or compare with gold."
-        return Certainty("student", "", None, None, why)
+        why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
+        return Certainty("classifier", "", None, None, why)
     ids = [loaded.documents[row] for row in asked]
     texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
     opinion = session.trainer.predict(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
-        return Certainty("student", "", None, None, "The student of this run is gone, or was taught other labels.")
+        return Certainty("classifier", "", None, None, "The classifier of this run was deleted, or has other labels.")
     sure = np.full(gold.shape, np.nan)
-    sure[asked] = np.where(opinion.values == said[asked], opinion.certainty, np.nan)
-    undrawn = np.zeros_like(taught)
+    sure[asked] = np.where(opinion.values == predicted[asked], opinion.certainty, np.nan)
+    undrawn = np.zeros_like(trained_on)
     undrawn[fit] = True
     undrawn[asked] = False
-    reasons: dict[Reason, Mask] = {"not_sampled": undrawn, "training_example": taught}
-    return _told(session, run, reference, "student", "on documents that it was not taught", said, sure, reasons)
+    reasons: dict[Reason, Mask] = {"not_sampled": undrawn, "training_example": trained_on}
+    return _calibrate(
+        session, run, reference, "classifier", "on documents outside its training set", predicted, sure, reasons
+    )
 
 
-def _told(
+def _calibrate(
     session: ProjectSession,
     run: RunRow,
     reference: Reference,
     kind: Kind,
-    whose: str,
-    said: Grid,
+    voters: str,
+    predicted: Grid,
     sure: Grid,
     further: Mapping[Reason, Mask] | None = None,
 ) -> Certainty:
     gold = arrays.verdict_arrays(session, run, reference).reference
-    right = np.where(np.isnan(gold) | np.isnan(said), -1, said == gold)
+    right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
     found = calibration(sure, right)
-    why_not = "" if found.n else "No document has both a certainty and a truth."
-    return Certainty(kind, whose, found, coverage.among(session, run, reference, drawn, further), why_not)
+    why_not = "" if found.n else "No document has both a certainty and a reference value."
+    return Certainty(kind, voters, found, coverage.among(session, run, reference, drawn, further), why_not)

@@ -66,7 +66,7 @@ class Pair:
     size: float | None
     """Hedges' g over iterations"""
     flip_table: FlipTable
-    """what the second has fixed and broken, cell by cell"""
+    """corrections and regressions of the second, cell by cell"""
     sentence: str
 
 
@@ -278,11 +278,11 @@ def _sentence(first: str, second: str, scores: Scores) -> str:
     return describe_difference(first, second, scores["macro_f1"], on, "points macro F1")
 
 
-Outcome: TypeAlias = Literal["broken", "mixed", "fixed", "right", "wrong"]
+Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "right", "wrong"]
 OUTCOMES: Mapping[Outcome, str] = {
-    "broken": "broken: a label went wrong and none was mended",
-    "mixed": "mixed: a label was mended and another went wrong",
-    "fixed": "fixed: a label was mended and none went wrong",
+    "regressed": "regressed: a label became wrong and none was corrected",
+    "mixed": "mixed: a label was corrected and another became wrong",
+    "corrected": "corrected: a label was corrected and none became wrong",
     "wrong": "unchanged, and wrong on a label",
     "right": "unchanged, and right",
 }
@@ -293,13 +293,14 @@ LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A document whose outcome is known. ``mended`` and ``broken`` are the names of labels (of a choice ``Label``)."""
+    """A document whose outcome is known. ``corrected`` and ``regressed`` are the names of labels (of a choice
+    ``Label``)."""
 
     document_id: str
     text: str
     outcome: Outcome
-    mended: tuple[str, ...]
-    broken: tuple[str, ...]
+    corrected: tuple[str, ...]
+    regressed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,8 +309,8 @@ class Outcomes:
 
     documents: tuple[str, ...]
     kinds: tuple[Outcome, ...]
-    mended: Mask
-    broken: Mask
+    corrected: Mask
+    regressed: Mask
     names: tuple[str, ...]
 
     @property
@@ -329,22 +330,22 @@ def outcomes(session: ProjectSession, first: str, second: str, reference: Refere
     known = ~np.isnan(gold[whole])
     target = stages.reference_codes(gold[whole], measured=measured)
     was, now = (np.equal(stages.as_codes(gold[whole], grid[whole], measured=measured), target) for grid in (one, two))
-    mended: Mask = known & now & ~was
-    broken: Mask = known & was & ~now
+    corrected: Mask = known & now & ~was
+    regressed: Mask = known & was & ~now
     kinds: list[Outcome] = []
-    each = (np.any(mended, axis=1), np.any(broken, axis=1), np.all(now | ~known, axis=1))
+    each = (np.any(corrected, axis=1), np.any(regressed, axis=1), np.all(now | ~known, axis=1))
     for fixed, lost, right in zip(*(side.tolist() for side in each), strict=True):
         if fixed and lost:
             kinds.append("mixed")
         elif fixed or lost:
-            kinds.append("fixed" if fixed else "broken")
+            kinds.append("corrected" if fixed else "regressed")
         else:
             kinds.append("right" if right else "wrong")
     return Outcomes(
         documents=tuple(documents[row] for row in np.flatnonzero(whole)),
         kinds=tuple(kinds),
-        mended=mended,
-        broken=broken,
+        corrected=corrected,
+        regressed=regressed,
         names=codebook.names if codebook.kind != "choice" else ("Label",),
     )
 
@@ -366,7 +367,7 @@ def page(
     rows = [
         row
         for row, kind in enumerate(found.kinds)
-        if kind in kinds and (column is None or found.mended[row, column] or found.broken[row, column])
+        if kind in kinds and (column is None or found.corrected[row, column] or found.regressed[row, column])
     ]
     rows.sort(key=lambda row: list(OUTCOMES).index(found.kinds[row]))
     shown = rows[offset : offset + limit]
@@ -382,8 +383,8 @@ def page(
             id := found.documents[row],
             texts.get(id, ""),
             found.kinds[row],
-            named(found.mended, row),
-            named(found.broken, row),
+            named(found.corrected, row),
+            named(found.regressed, row),
         )
         for row in shown
     ), len(rows)
@@ -454,7 +455,7 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
         | {
             "documents": {
                 name: [id for id, kind in zip(each.documents, each.kinds, strict=True) if kind == name][:LISTED]
-                for name in ("fixed", "broken", "mixed")
+                for name in ("corrected", "regressed", "mixed")
             }
         },
         "sentence": pair.sentence,

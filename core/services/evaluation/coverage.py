@@ -72,8 +72,8 @@ def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold") 
 
     A document counts if it has a reference label and a verdict with at least one value.
     """
-    said = arrays.verdict_arrays(session, run, reference).of(VERDICT)
-    return _summed(_reasons(session, run, reference, np.any(~np.isnan(said), axis=1)))
+    predicted = arrays.verdict_arrays(session, run, reference).of(VERDICT)
+    return _summed(_reasons(session, run, reference, np.any(~np.isnan(predicted), axis=1)))
 
 
 def among(
@@ -104,7 +104,7 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """For what the steps of a debate are compared by: the first step and the verdict gave every value."""
     found = stages.stages(session, run)
-    ends = [arrays.verdict_arrays(session, run, reference).of(VERDICT), *(stage.said for stage in found[:1])]
+    ends = [arrays.verdict_arrays(session, run, reference).of(VERDICT), *(stage.predicted for stage in found[:1])]
     return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
@@ -185,14 +185,14 @@ def describe(counted: Coverage, reference: Reference = "gold") -> str:
     return f"{text}; left out: {', '.join(out)}" if out else text
 
 
-def _reasons(session: ProjectSession, run: RunRow, reference: Reference, said: Mask) -> _Places:
+def _reasons(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> _Places:
     """Return for each document the position of the reason for its exclusion, ``_COUNTS`` if it counts.
 
-    ``said`` is True where all compared values are present.
+    ``predicted`` is True where all compared values are present.
     """
     ended = arrays.debate_statuses(session, run)
     loaded = arrays.verdict_arrays(session, run, reference)
-    places = np.where(said, _COUNTS, _ORDER.index("incomplete"))
+    places = np.where(predicted, _COUNTS, _ORDER.index("incomplete"))
     for name in ("unresolved", "failed", "waiting"):
         places[ended == name] = _ORDER.index(name)
     places[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")

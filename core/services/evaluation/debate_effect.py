@@ -33,7 +33,7 @@ class Price:
     tokens: int
     seconds: float
     net: int
-    """labels mended less labels broken"""
+    """labels corrected less labels regressed"""
 
     @property
     def per_label(self) -> float | None:
@@ -72,21 +72,23 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     rating = codebook.kind == "rating"
     found = stages.stages(session, run)
     loaded = arrays.verdict_arrays(session, run, reference)
-    gold, said = loaded.reference, loaded.of(VERDICT)
-    verdict = np.where(np.isnan(said).any(axis=1, keepdims=True), np.nan, said)  # what is half read ended in nothing
-    way = stages.steps(run, found, verdict)
+    gold, predicted = loaded.reference, loaded.of(VERDICT)
+    verdict = np.where(
+        np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
+    )  # what is half read ended in nothing
+    path = stages.steps(run, found, verdict)
     flip_table = None
-    if len(way) > 1:
+    if len(path) > 1:
         true = stages.reference_codes(gold, measured=rating)
-        coded = [(name, stages.as_codes(gold, said, measured=rating)) for name, _, said in way]
+        coded = [(name, stages.as_codes(gold, predicted, measured=rating)) for name, _, predicted in path]
         if codebook.kind == "choice":
             labels = len(codebook.labels)
-            coded = [(name, np.broadcast_to(said, (len(said), labels))) for name, said in coded]
+            coded = [(name, np.broadcast_to(predicted, (len(predicted), labels))) for name, predicted in coded]
             true = stages.by_true_label(true, labels)
         flip_table = flips.flip_table(true, coded, codebook.names)
     return DebateEffect(
         flip_table=flip_table,
-        titles={**stages.role_titles(run), **{name: title for name, title, _ in way}},
+        titles={**stages.role_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, found, verdict, rating),
         rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
@@ -100,15 +102,17 @@ def noun(run: RunRow) -> str:
     return {"multilabel": "label", "choice": "document", "rating": "rating"}[run.settings.codebook.kind]
 
 
-def told_in_words(flip_table: FlipTable, titles: Mapping[str, str], noun: str = "label") -> str:
+def describe_flips(flip_table: FlipTable, titles: Mapping[str, str], noun: str = "label") -> str:
     """Return a sentence about the changes of the whole debate.
 
     A second sentence follows if steps made changes and the debate as a whole made none.
     """
     than = f"the {titles.get(flip_table.whole.against, flip_table.whole.against).lower()} alone"
-    said = flips.sentence(flip_table.whole, who="The debate", than=than, noun=noun)
-    changes = [step.total.mended + step.total.broken for step in (*flip_table.steps, flip_table.whole)]
-    return f"{said} What one step changed, a later one took back." if any(changes) and not changes[-1] else said
+    predicted = flips.sentence(flip_table.whole, who="The debate", than=than, noun=noun)
+    changes = [step.total.corrected + step.total.regressed for step in (*flip_table.steps, flip_table.whole)]
+    return (
+        f"{predicted} A later step reversed what one step changed." if any(changes) and not changes[-1] else predicted
+    )
 
 
 def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool], ...]:
@@ -119,7 +123,7 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
     flip_table, titles = debate.flip_table, debate.titles
     if flip_table is None:
         return ()
-    text = told_in_words(flip_table, titles, noun)
+    text = describe_flips(flip_table, titles, noun)
     head, colon, rest = text.partition(": ")
     outcome, bracket, tail = rest.partition(" (")
     pieces: list[tuple[str, bool]] = [(text, False)]
@@ -136,22 +140,22 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
     return tuple(pieces)
 
 
-def to_json(told: DebateEffect, noun: str = "label") -> dict[str, Any]:
+def to_json(result: DebateEffect, noun: str = "label") -> dict[str, Any]:
     """Return the ``debate`` part of ``moot evaluate --json``; ``noun`` names a cell of the flip table."""
     return {
-        "ledger": _flip_table_json(told, noun) if told.flip_table is not None else None,
-        "critic": _critic_json(told.critic) if told.critic is not None else None,
-        "rounds": [_round_json(one) for one in told.rounds],
+        "flip_table": _flip_table_json(result, noun) if result.flip_table is not None else None,
+        "critic": _critic_json(result.critic) if result.critic is not None else None,
+        "rounds": [_round_json(one) for one in result.rounds],
         "upper_bound": {
-            "cells": told.bound.cells,
-            "at_first": told.bound.at_first,
-            "ever": told.bound.ever,
-            "reached": told.bound.reached,
-            "gap": told.bound.gap,
+            "cells": result.bound.cells,
+            "at_first": result.bound.at_first,
+            "ever": result.bound.ever,
+            "reached": result.bound.reached,
+            "gap": result.bound.gap,
         },
         "panels": {
             family: {name: _panel_json(one) for name, one in dimensions.items()}
-            for family, dimensions in told.panels.items()
+            for family, dimensions in result.panels.items()
         },
     }
 
@@ -183,7 +187,7 @@ def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, rating: bool) -
     place = next((at for at, stage in enumerate(found) if stage.family == "critic" and at), None)
     if place is None or rating:
         return None
-    claim, critic = found[place - 1].said, found[place].said
+    claim, critic = found[place - 1].predicted, found[place].predicted
     coded = (stages.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict))
     return objections(stages.reference_codes(gold, measured=False), *coded)
 
@@ -204,8 +208,8 @@ def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict
     }
 
 
-def _flip_table_json(told: DebateEffect, noun: str) -> dict[str, Any]:
-    flip_table = told.flip_table
+def _flip_table_json(result: DebateEffect, noun: str) -> dict[str, Any]:
+    flip_table = result.flip_table
     assert flip_table is not None
     return {
         "steps": list(flip_table.roles),
@@ -213,11 +217,11 @@ def _flip_table_json(told: DebateEffect, noun: str) -> dict[str, Any]:
         "excluded": flip_table.excluded,
         "cells": flip_table.cells,
         "right": dict(zip(flip_table.roles, flip_table.shares, strict=True)),
-        "changes": [change_json(step) | _price_json(told.prices[step.role]) for step in flip_table.steps],
-        "whole": change_json(flip_table.whole) | _price_json(told.prices["whole"]),
-        "lost_by": dict(flip_table.who_lost),
-        "titles": {name: told.titles[name] for name in flip_table.roles},
-        "sentence": told_in_words(flip_table, told.titles, noun),
+        "changes": [change_json(step) | _price_json(result.prices[step.role]) for step in flip_table.steps],
+        "whole": change_json(flip_table.whole) | _price_json(result.prices["whole"]),
+        "errors_by": dict(flip_table.errors_by),
+        "titles": {name: result.titles[name] for name in flip_table.roles},
+        "sentence": describe_flips(flip_table, result.titles, noun),
     }
 
 
@@ -226,8 +230,8 @@ def change_json(change: Flip) -> dict[str, Any]:
     return {
         "step": change.role,
         "against": change.against,
-        "mended": change.total.mended,
-        "broken": change.total.broken,
+        "corrected": change.total.corrected,
+        "regressed": change.total.regressed,
         "kept_right": change.total.kept_right,
         "kept_wrong": change.total.kept_wrong,
         "net": change.total.net,
@@ -235,7 +239,7 @@ def change_json(change: Flip) -> dict[str, Any]:
         "interval": ends(change.gain.interval),
         "carried": change.carried,
         "labels": {
-            name: {"mended": tally.mended, "broken": tally.broken, "net": tally.net}
+            name: {"corrected": tally.corrected, "regressed": tally.regressed, "net": tally.net}
             for name, tally in change.labels.items()
         },
     }
@@ -259,8 +263,8 @@ def _critic_json(critic: Objections) -> dict[str, Any]:
         "precision": critic.precision.value,
         "recall": critic.recall.value,
         "followed": critic.followed,
-        "mended": critic.followed_rightly,
-        "broke": critic.followed_wrongly,
+        "corrected": critic.followed_rightly,
+        "regressed": critic.followed_wrongly,
         "missed": critic.missed,
     }
 

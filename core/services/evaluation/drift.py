@@ -55,10 +55,10 @@ class Drift:
         """The finding in plain words."""
         if not self.documents:
             return f"{self.later}: no canary has a verdict in both runs yet."
-        said = f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict"
+        predicted = f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict"
         if self.chance is not None:
-            said += f"; iterations at one time differ on {self.chance:.0%}"
-        return said + "." + (f" The server names another model: {', '.join(self.models)}." if self.models else "")
+            predicted += f"; iterations at one time differ on {self.chance:.0%}"
+        return predicted + "." + (f" The server names another model: {', '.join(self.models)}." if self.models else "")
 
 
 def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunRow:

@@ -22,11 +22,17 @@ from core.stats.arrays import Codes, Mask
 from core.stats.error_analysis import Band, Cue, by_number, cues
 from core.stats.rounds import is_right
 
-Side: TypeAlias = Literal["missed", "invented"]
+Side: TypeAlias = Literal["false_negative", "false_positive"]
 SIDES: Mapping[str, Mapping[Side, str]] = {
-    "multilabel": {"missed": "present in the truth and not found", "invented": "found although it is not there"},
-    "choice": {"missed": "this label, and another one was chosen", "invented": "chosen although it is another one"},
-    "rating": {"missed": "rated a point or more too low", "invented": "rated a point or more too high"},
+    "multilabel": {
+        "false_negative": "present in the truth and not found",
+        "false_positive": "found although it is not there",
+    },
+    "choice": {
+        "false_negative": "this label, and another one was chosen",
+        "false_positive": "chosen although it is another one",
+    },
+    "rating": {"false_negative": "rated a point or more too low", "false_positive": "rated a point or more too high"},
 }
 LOOKED_AT = 1500
 """Texts of each sort that cue words are looked for in, drawn at random but always the same."""
@@ -102,7 +108,7 @@ def of_label(
     """
     codebook = run.settings.codebook
     found = _judged(session, run, label_id, reference)
-    wrong = found.sides["missed"] | found.sides["invented"]
+    wrong = found.sides["false_negative"] | found.sides["false_positive"]
     lengths = session.store.evaluations.words(run.run_id)
     several = codebook.kind == "multilabel"
     present = np.nansum(found.reference, axis=1).astype(np.int64) if several else np.zeros(len(wrong), dtype=np.int64)
@@ -174,23 +180,23 @@ def documents(
     ), len(rows)
 
 
-def to_json(told: LabelErrors) -> dict[str, Any]:
+def to_json(result: LabelErrors) -> dict[str, Any]:
     """Return one label of the ``errors`` part of ``moot evaluate --json``."""
     return {
-        "judged": told.judged,
-        "wrong": told.wrong,
-        "iterations": told.iterations,
+        "judged": result.judged,
+        "wrong": result.wrong,
+        "iterations": result.iterations,
         **{
             side.side: {
                 "wrong": side.wrong,
                 "consistent": side.consistent,
                 "cues": [{"word": cue.word, "errors": cue.errors, "hits": cue.hits} for cue in side.cues],
             }
-            for side in told.sides
+            for side in result.sides
         },
-        "by_length": [_band_json(band) for band in told.by_length],
-        "by_labels": [_band_json(band) for band in told.by_labels],
-        "tags": dict(told.tags),
+        "by_length": [_band_json(band) for band in result.by_length],
+        "by_labels": [_band_json(band) for band in result.by_labels],
+        "tags": dict(result.tags),
     }
 
 
@@ -201,39 +207,40 @@ def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Refe
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else place
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
-    gold, said = repeated_runs.aligned([arrays.verdict_arrays(session, row, reference) for row in rows])
-    true, first = gold[:, column], said[0][:, column]
+    gold, predicted = repeated_runs.aligned([arrays.verdict_arrays(session, row, reference) for row in rows])
+    true, first = gold[:, column], predicted[0][:, column]
     judged: Mask = ~np.isnan(true) & ~np.isnan(first)
-    each = [_sides(codebook.kind, true, grid[:, column], place) for grid in said]
+    each = [_sides(codebook.kind, true, grid[:, column], place) for grid in predicted]
     return _Judged(
         documents=tuple(session.store.runs.document_ids(run.run_id)),
         reference=gold,
         judged=judged,
         positive=true == (1 if codebook.kind == "multilabel" else place),
-        sides={side: each[0][side] & judged for side in ("missed", "invented")},
+        sides={side: each[0][side] & judged for side in ("false_negative", "false_positive")},
         times={
-            side: np.stack([one[side] for one in each]).sum(axis=0).astype(np.int64) for side in ("missed", "invented")
+            side: np.stack([one[side] for one in each]).sum(axis=0).astype(np.int64)
+            for side in ("false_negative", "false_positive")
         },
         iterations=len(each),
     )
 
 
-def _sides(kind: str, true: Grid, said: Grid, place: int) -> dict[Side, Mask]:
-    known = ~np.isnan(true) & ~np.isnan(said)
+def _sides(kind: str, true: Grid, predicted: Grid, place: int) -> dict[Side, Mask]:
+    known = ~np.isnan(true) & ~np.isnan(predicted)
     if kind == "rating":
-        wrong = known & ~is_right(true, said, measured=True)
-        return {"missed": wrong & (said < true), "invented": wrong & (said > true)}
+        wrong = known & ~is_right(true, predicted, measured=True)
+        return {"false_negative": wrong & (predicted < true), "false_positive": wrong & (predicted > true)}
     positive = place if kind == "choice" else 1
     return {
-        "missed": known & (true == positive) & (said != positive),
-        "invented": known & (true != positive) & (said == positive),
+        "false_negative": known & (true == positive) & (predicted != positive),
+        "false_positive": known & (true != positive) & (predicted == positive),
     }
 
 
 def _cues(session: ProjectSession, found: _Judged, side: Side) -> tuple[Cue, ...]:
-    wrong = found.sides["missed"] | found.sides["invented"]
+    wrong = found.sides["false_negative"] | found.sides["false_positive"]
     hits = found.judged & ~wrong
-    like = hits & (found.positive if side == "missed" else ~found.positive)
+    like = hits & (found.positive if side == "false_negative" else ~found.positive)
     compared = like if like.any() else hits  # ratings are neither positive nor negative
     return cues(_texts(session, found, found.sides[side]), _texts(session, found, compared))
 
@@ -249,6 +256,6 @@ def _band_json(band: Band) -> dict[str, Any]:
     return {"from": band.low, "to": band.high, "n": band.n, "wrong": band.wrong, "share": band.share.value}
 
 
-def told_sides(kind: str) -> Sequence[tuple[Side, str]]:
+def error_sides(kind: str) -> Sequence[tuple[Side, str]]:
     """Both ways to be wrong with what they mean for a kind of label."""
     return tuple(SIDES[kind].items())

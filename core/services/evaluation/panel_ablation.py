@@ -98,12 +98,12 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         rows["simple" if style == "full" else "full"] = other
     rows = {name: rows[name] for name in STYLES if name in rows}
     column = run.settings.codebook.items.index(dimension)
-    places, gold, said = _aligned(session, run, list(rows.values()), reference, column)
+    places, gold, predicted = _aligned(session, run, list(rows.values()), reference, column)
     weights = panels.draws(len(places))
     drawn: dict[Style, dict[str, tuple[dict[str, Drawn], dict[str, Drawn]]]] = {
         name: {
             group: (panels.scores(gold, before, weights), panels.scores(gold, after, weights))
-            for group, (before, after) in said[row.run_id].items()
+            for group, (before, after) in predicted[row.run_id].items()
         }
         for name, row in rows.items()
     }
@@ -134,23 +134,23 @@ def to_json(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     """Return the ``panel_styles`` part of ``moot evaluate --json``, by dimension; None without a panel of ratings."""
     if style_of(run) is None:
         return None
-    told = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
-    return {name: _json(one) for name, one in told.items() if one is not None}
+    result = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
+    return {name: _json(one) for name, one in result.items() if one is not None}
 
 
-def _json(told: Styles) -> dict[str, Any]:
+def _json(result: Styles) -> dict[str, Any]:
     def side(scores: Mapping[str, Estimate]) -> dict[str, Any]:
         return {name: {"value": one.value, "interval": ends(one.interval)} for name, one in scores.items()}
 
     return {
-        "runs": {STYLES[name]: run for name, run in told.runs.items()},
-        "n": told.counted.n,
+        "runs": {STYLES[name]: run for name, run in result.runs.items()},
+        "n": result.counted.n,
         "groups": [
             {"style": STYLES[one.style], "group": one.group, "before": side(one.before), "after": side(one.after)}
-            for one in told.parts
+            for one in result.parts
         ],
-        "gains": {group: side(gain) for group, gain in told.gains.items()},
-        "sentence": told.sentence,
+        "gains": {group: side(gain) for group, gain in result.gains.items()},
+        "sentence": result.sentence,
     }
 
 
@@ -175,11 +175,11 @@ def _aligned(
     ]
     if len(places) > panels.MOST:
         places = sorted(random.Random(0).sample(places, panels.MOST))
-    said = {}
+    predicted = {}
     for row in rows:
         at = [where[row.run_id][own.documents[place]] for place in places]
-        said[row.run_id] = _groups(session, row, np.array(at, dtype=np.int64), column)
-    return places, own.reference[places, column], said
+        predicted[row.run_id] = _groups(session, row, np.array(at, dtype=np.int64), column)
+    return places, own.reference[places, column], predicted
 
 
 def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask) -> Coverage:

@@ -62,7 +62,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
     }
     loaded = [arrays.verdict_arrays(session, row, reference) for row in rows]
-    gold, said = aligned(loaded)
+    gold, predicted = aligned(loaded)
     return RepeatedRuns(
         runs=tuple(scored),
         measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
@@ -71,7 +71,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         by_run=by_run,
         stability=stability(
             stages.reference_codes(gold, measured=measured),
-            [stages.as_codes(gold, grid, measured=measured) for grid in said],
+            [stages.as_codes(gold, grid, measured=measured) for grid in predicted],
             codebook.names if codebook.kind != "choice" else codebook.items,
         ),
         documents=loaded[0].documents,
@@ -79,15 +79,15 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     )
 
 
-def to_json(told: RepeatedRuns) -> dict[str, Any]:
+def to_json(result: RepeatedRuns) -> dict[str, Any]:
     """Return the ``iterations`` part of ``moot evaluate --json``."""
     return {
-        "runs": list(told.runs),
-        "measures": {name: _repeated_json(one) for name, one in told.measures.items()},
-        "labels": {name: _repeated_json(one) for name, one in told.labels.items()},
-        "documents": dict(told.stability.counts),
-        "stability": {name: dict(counts) for name, counts in told.stability.labels.items()},
-        "unanimous": told.stability.unanimous,
+        "runs": list(result.runs),
+        "measures": {name: _repeated_json(one) for name, one in result.measures.items()},
+        "labels": {name: _repeated_json(one) for name, one in result.labels.items()},
+        "documents": dict(result.stability.counts),
+        "stability": {name: dict(counts) for name, counts in result.stability.labels.items()},
+        "unanimous": result.stability.unanimous,
     }
 
 
@@ -95,18 +95,18 @@ def aligned(loaded: Sequence[arrays.AnnotationArrays]) -> tuple[Grid, list[Grid]
     """Truth and verdicts of several runs in the order of the first one's documents; NaN where a run lacks one."""
     first = loaded[0]
     places = {document: row for row, document in enumerate(first.documents)}
-    said = []
+    predicted = []
     for one in loaded:
         if one.documents == first.documents:
-            said.append(one.of(VERDICT))
+            predicted.append(one.of(VERDICT))
             continue
         grid = np.full_like(first.reference, np.nan)
         rows = [(places[document], row) for row, document in enumerate(one.documents) if document in places]
         if rows:
             into, out_of = (list(side) for side in zip(*rows, strict=True))
             grid[into] = one.of(VERDICT)[out_of]
-        said.append(grid)
-    return first.reference, said
+        predicted.append(grid)
+    return first.reference, predicted
 
 
 def _repeated_json(one: Repeated) -> dict[str, Any]:

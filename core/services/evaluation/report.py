@@ -229,14 +229,14 @@ def _overall(scores: Scores) -> str:
 
 
 def _debate(full: Mapping[str, Any], noun: str) -> Iterable[str]:
-    flip_table = full["debate"]["ledger"]
+    flip_table = full["debate"]["flip_table"]
     if not flip_table:
         return ()
     rows = [
         [
             flip_table["titles"][step["step"]],
-            f"{step['mended']:,}",
-            f"{step['broken']:,}",
+            f"{step['corrected']:,}",
+            f"{step['regressed']:,}",
             f"{step['net']:+,}",
             _money(step),
         ]
@@ -245,7 +245,7 @@ def _debate(full: Mapping[str, Any], noun: str) -> Iterable[str]:
     return (
         "<h2>Effect of the debate</h2>",
         f"<p>{escape(flip_table['sentence'])}</p>",
-        _table(["step", "mended", "broken", "net", f"per {noun} gained"], rows),
+        _table(["step", "corrected", "regressed", "net", f"per {noun} gained"], rows),
     )
 
 

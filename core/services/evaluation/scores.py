@@ -113,14 +113,14 @@ def evaluate(
     """
     check_reference(session, reference)
     codebook = run.settings.codebook
-    gold, said = arrays.paired_arrays(session, run, annotator, reference)
+    gold, predicted = arrays.paired_arrays(session, run, annotator, reference)
     return EvaluationReport(
         run=run,
         reference=reference,
         annotator=annotator,
-        scores=score(codebook, gold, said, intervals=intervals),
+        scores=score(codebook, gold, predicted, intervals=intervals),
         coverage=coverage.of_run(session, run, reference),
-        strict=metrics.strict_scores(codebook.kind, gold, said, codebook.names),
+        strict=metrics.strict_scores(codebook.kind, gold, predicted, codebook.names),
         **(_several_raters(session, run, annotator) if reference == "gold" else {}),
         overlap=_overlap(session, run) if reference == "gold" else {},
     )
@@ -254,14 +254,16 @@ def cell_documents(
         loaded = arrays.verdict_arrays(session, run, reference)
         steps = stages.steps(run, stages.stages(session, run), loaded.of(VERDICT))
         if len(steps) > 1:
-            coded = [(name, stages.as_codes(loaded.reference, said, measured=False)) for name, _, said in steps]
+            coded = [
+                (name, stages.as_codes(loaded.reference, predicted, measured=False)) for name, _, predicted in steps
+            ]
             trace = flips.trace(stages.reference_codes(loaded.reference, measured=False), coded)
             error_by = _error_by(trace, loaded.documents, codebook.items.index(item))
     return [CellDocument(row.document_id, row.text, error_by.get(row.document_id)) for row in found]
 
 
 def _error_by(trace: Trace, documents: tuple[str, ...], column: int) -> dict[str, str]:
-    roles = zip(documents, trace.lost_at[:, column].tolist(), strict=True)
+    roles = zip(documents, trace.error_at[:, column].tolist(), strict=True)
     return {document: trace.roles[role] for document, role in roles if role >= 0}
 
 
@@ -278,10 +280,10 @@ def rating_confusion(
         raise UsageError(f"{run.run_id} does not rate.", "Use the confusion matrix of its labels.")
     loaded = arrays.verdict_arrays(session, run, reference)
     column = codebook.items.index(dimension)
-    true, said = loaded.reference[:, column], loaded.of(VERDICT)[:, column]
-    known = ~np.isnan(true) & ~np.isnan(said)
+    true, predicted = loaded.reference[:, column], loaded.of(VERDICT)[:, column]
+    known = ~np.isnan(true) & ~np.isnan(predicted)
     edges = np.arange(scale.min, scale.max + 2) - 0.5
-    counts, _, _ = np.histogram2d(np.rint(true[known]), np.rint(said[known]), bins=(edges, edges))
+    counts, _, _ = np.histogram2d(np.rint(true[known]), np.rint(predicted[known]), bins=(edges, edges))
     return tuple(tuple(int(count) for count in row) for row in counts.tolist())
 
 

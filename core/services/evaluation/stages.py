@@ -32,7 +32,7 @@ class Stage:
     family: str
     round: int
     members: Mapping[str, Grid]
-    said: Grid
+    predicted: Grid
 
 
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
@@ -63,8 +63,8 @@ def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         title = titles.get(next(iter(members)), family) if len(members) == 1 else f"{pretty(family)}s"
         numbered = f"{title}, round {round + 1}" if family in several else title
         name = f"{family} {round + 1}" if family in several else family
-        said = vote_of(list(members.values()), measured=codebook.kind == "rating")
-        found.append(Stage(name, numbered, family, round, members, said))
+        predicted = vote_of(list(members.values()), measured=codebook.kind == "rating")
+        found.append(Stage(name, numbered, family, round, members, predicted))
     return tuple(found)
 
 
@@ -75,9 +75,9 @@ def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:
     """
     last: dict[str, Grid] = {}
     for stage in found:
-        for role, said in stage.members.items():
-            spoke = ~np.isnan(said).all(axis=1, keepdims=True)
-            last[role] = np.where(spoke, said, last[role]) if role in last else said
+        for role, predicted in stage.members.items():
+            spoke = ~np.isnan(predicted).all(axis=1, keepdims=True)
+            last[role] = np.where(spoke, predicted, last[role]) if role in last else predicted
     return last
 
 
@@ -109,19 +109,19 @@ def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[st
     is_last = last is not None and (decides in last.members or (decides == VERDICT and len(last.members) > 1))
     before = found[:-1] if is_last else found
     name, title = (last.name, last.title) if is_last and last is not None else (decides, role_titles(run)[decides])
-    return [*((stage.name, stage.title, stage.said) for stage in before), (name, title, verdict)]
+    return [*((stage.name, stage.title, stage.predicted) for stage in before), (name, title, verdict)]
 
 
-def as_codes(reference: Grid, said: Grid, *, measured: bool) -> Codes:
+def as_codes(reference: Grid, predicted: Grid, *, measured: bool) -> Codes:
     """Return values as codes for comparison with ``reference_codes``; -1 is a missing value.
 
     The code of a rating is 1 within a point of the reference and 0 elsewhere. Ratings have no finite set of values: a
     mean may lie between two points.
     """
     if measured:
-        right = is_right(reference, said, measured=True).astype(np.int64)
-        return np.where(np.isnan(said), -1, right)
-    return np.where(np.isnan(said), -1, said).astype(np.int64)
+        right = is_right(reference, predicted, measured=True).astype(np.int64)
+        return np.where(np.isnan(predicted), -1, right)
+    return np.where(np.isnan(predicted), -1, predicted).astype(np.int64)
 
 
 def reference_codes(reference: Grid, *, measured: bool) -> Codes:

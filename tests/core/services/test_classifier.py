@@ -187,7 +187,7 @@ def test_calibration_uses_documents_outside_the_training_data(session: ProjectSe
     _review(session, first, ids[:24])
     by_classifier = _run(session, model="classifier")
     told = calibration.certainty(session, by_classifier)
-    assert told.kind == "student"
+    assert told.kind == "classifier"
     assert told.counted == Coverage(36, {"training_example": 24})
     found = told.calibration
     assert found is not None
@@ -197,7 +197,7 @@ def test_calibration_uses_documents_outside_the_training_data(session: ProjectSe
     assert sum(one.n * one.certainty for one in found.bins) == pytest.approx(sum(noted))
     by_hand = [abs(one.certainty - (one.right.value or 0.0)) * one.n for one in found.bins]
     assert found.ece == pytest.approx(sum(by_hand) / 72)
-    assert calibration.to_json(told)["of"] == "student"
+    assert calibration.to_json(told)["of"] == "classifier"
 
 
 def test_calibration_needs_reviewed_documents_outside_the_training_data(session: ProjectSession) -> None:

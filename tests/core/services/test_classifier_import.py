@@ -115,7 +115,7 @@ def test_imported_classifier_is_calibrated_on_reviewed_documents(
     row = session.store.runs.get(run.run_id)
     assert row is not None
     told = calibration.certainty(session, row, "reviewed")
-    assert (told.kind, told.why_not) == ("student", "")
+    assert (told.kind, told.why_not) == ("classifier", "")
     assert told.calibration is not None
     assert told.counted == Coverage(8, {"no_reference": 56})  # what it was trained was trained elsewhere
     assert told.calibration.n == 16

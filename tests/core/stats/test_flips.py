@@ -10,7 +10,7 @@ from core.stats.flips import Flip, FlipTable, Tally, flip_table, sentence, trace
 from core.stats.intervals import Estimate, newcombe_paired
 
 LABELS = ["a", "b"]
-#                 kept right / mended   broken / kept wrong   no list   no gold for b
+#                 kept right / corrected   regressed / kept wrong   no list   no gold for b
 REFERENCE = [[1, 1], [1, 0], [0, 1], [1, -1]]
 EXTRACTOR = [[1, 0], [1, 1], [0, 0], [0, 1]]
 CRITIC = [[1, 1], [0, 1], [-1, -1], [1, 0]]
@@ -24,12 +24,12 @@ def test_a_worked_example() -> None:
     critic, judge = book.steps
     # the critic mends (1, b) and (4, a), breaks (2, a), keeps (1, a) and, silent, (3, a); (2, b) and (3, b) stay wrong
     assert critic.labels == {"a": Tally(1, 1, 2, 0), "b": Tally(1, 0, 0, 2)}
-    assert critic.total == Tally(mended=2, broken=1, kept_right=2, kept_wrong=2)
+    assert critic.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
     assert critic.carried == 2
     # the judge mends (3, b), breaks (4, a)
-    assert judge.total == Tally(mended=1, broken=1, kept_right=3, kept_wrong=2)
+    assert judge.total == Tally(corrected=1, regressed=1, kept_right=3, kept_wrong=2)
     assert judge.carried == 0
-    assert book.whole.total == Tally(mended=2, broken=1, kept_right=2, kept_wrong=2)
+    assert book.whole.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
     assert (book.whole.role, book.whole.against) == ("judge", "extractor")
     assert book.shares == pytest.approx((3 / 7, 4 / 7, 4 / 7))
     assert book.whole.gain.value == pytest.approx(1 / 7)
@@ -37,15 +37,15 @@ def test_a_worked_example() -> None:
 
 def test_who_lost_what_ended_wrong() -> None:
     book = flip_table(REFERENCE, STEPS, LABELS)
-    # (2, b) was wrong from the start, (2, a) since the critic, (4, a) was mended by the critic and lost by the judge
-    assert book.who_lost == {"extractor": 1, "critic": 1, "judge": 1}
-    assert book.who_lost_labels == {
+    # (2, b) was wrong from the start, (2, a) since the critic, (4, a) was corrected by the critic and lost by the judge
+    assert book.errors_by == {"extractor": 1, "critic": 1, "judge": 1}
+    assert book.label_errors_by == {
         "a": {"extractor": 0, "critic": 1, "judge": 1},
         "b": {"extractor": 1, "critic": 0, "judge": 0},
     }
-    way = trace(REFERENCE, STEPS)
-    assert way.lost_at.tolist() == [[-1, -1], [1, 0], [-1, -1], [2, -2]]
-    assert way.given[1].tolist() == [[True, True], [True, True], [False, False], [True, True]]
+    path = trace(REFERENCE, STEPS)
+    assert path.error_at.tolist() == [[-1, -1], [1, 0], [-1, -1], [2, -2]]
+    assert path.given[1].tolist() == [[True, True], [True, True], [False, False], [True, True]]
 
 
 def test_a_debate_without_an_end_or_a_start_is_excluded_and_never_guessed() -> None:
@@ -54,17 +54,17 @@ def test_a_debate_without_an_end_or_a_start_is_excluded_and_never_guessed() -> N
     assert (book.documents, book.excluded, book.cells) == (3, 1, 5)
     silent = [[-1, -1], *EXTRACTOR[1:]]
     assert flip_table(REFERENCE, [("extractor", silent), *STEPS[1:]], LABELS).excluded == 1
-    assert trace(REFERENCE, [("extractor", silent), *STEPS[1:]]).lost_at[0].tolist() == [-2, -2]
+    assert trace(REFERENCE, [("extractor", silent), *STEPS[1:]]).error_at[0].tolist() == [-2, -2]
 
 
 def test_a_choice_from_one_wrong_label_to_another_stays_wrong() -> None:
     book = flip_table([[2], [0]], [("first", [[0], [0]]), ("second", [[1], [0]])], ["label"])
     assert book.whole.total == Tally(kept_right=1, kept_wrong=1)
-    assert book.who_lost == {"first": 1, "second": 0}
+    assert book.errors_by == {"first": 1, "second": 0}
 
 
 def example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """240 documents of 5 labels, spread so that 139 cells are mended and 67 broken."""
+    """240 documents of 5 labels, spread so that 139 cells are corrected and 67 regressed."""
     reference = np.ones((240, 5), dtype=np.int8)
     before, after = reference.copy().ravel(), reference.copy().ravel()
     cells = np.random.default_rng(0).permutation(1200)
@@ -81,7 +81,7 @@ def told(book: FlipTable) -> str:
 def test_the_sentence() -> None:
     reference, before, after = example()
     book = flip_table(reference, [("extractor", before), ("judge", after)], list("abcde"))
-    assert book.whole.total == Tally(mended=139, broken=67, kept_right=900, kept_wrong=94)
+    assert book.whole.total == Tally(corrected=139, regressed=67, kept_right=900, kept_wrong=94)
     interval = book.whole.gain.interval
     assert interval is not None
     # 72/1200 = 6.0 points; with independent cells se = sqrt(206/1200 - 0.06^2) / sqrt(1200) = 1.18 points
@@ -89,31 +89,32 @@ def test_the_sentence() -> None:
     assert interval.high == pytest.approx(0.083, abs=0.004)
     low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
     assert told(book) == (
-        "The debate mended 139 labels and broke 67: 72 more right than the extractor alone "
+        "The debate corrected 139 labels and introduced 67 errors: 72 more right than the extractor alone "
         f"(+6.0 points, 95% interval {low} to {high})."
     )
     backwards = flip_table(reference, [("extractor", after), ("judge", before)], list("abcde"))
     assert told(backwards) == (
-        "The debate mended 67 labels and broke 139: 72 fewer right than the extractor alone "
+        "The debate corrected 67 labels and introduced 139 errors: 72 fewer right than the extractor alone "
         f"(−6.0 points, 95% interval −{high} to −{low})."
     )
 
 
-def change(mended: int, broken: int, kept: int) -> Flip:
-    tally = Tally(mended, broken, kept)
+def change(corrected: int, regressed: int, kept: int) -> Flip:
+    tally = Tally(corrected, regressed, kept)
     gain = Estimate(tally.net / tally.n if tally.n else None, None)
     return Flip("critic", "extractor", tally, {}, gain, {}, 0)
 
 
 def test_other_sentences() -> None:
     assert sentence(change(1, 0, 9)) == (
-        "The critic mended 1 label and broke 0: 1 more right than the extractor before it (+10.0 points)."
+        "The critic corrected 1 label and introduced 0 errors: 1 more right than the extractor before it "
+        "(+10.0 points)."
     )
     assert sentence(change(2, 2, 6)) == (
-        "The critic mended 2 labels and broke 2: as many right as the extractor before it (0.0 points)."
+        "The critic corrected 2 labels and introduced 2 errors: as many right as the extractor before it (0.0 points)."
     )
     assert sentence(change(0, 0, 4), who="The debate", than="the extractor alone", noun="document") == (
-        "The debate mended and broke no document: exactly as many right as the extractor alone."
+        "The debate changed no document from wrong to right or back: exactly as many right as the extractor alone."
     )
     assert "cannot be compared" in sentence(change(0, 0, 0))
 
@@ -181,8 +182,8 @@ def test_what_must_always_hold(seed: int, documents: int, items: int, roles: int
     for before, after in zip(book.steps, book.steps[1:], strict=False):
         assert before.total.right_after == after.total.right_before
     wrong = book.cells - book.whole.total.right_after
-    assert sum(book.who_lost.values()) == wrong
-    assert {label: sum(lost.values()) for label, lost in book.who_lost_labels.items()} == {
+    assert sum(book.errors_by.values()) == wrong
+    assert {label: sum(lost.values()) for label, lost in book.label_errors_by.items()} == {
         label: tally.n - tally.right_after for label, tally in book.whole.labels.items()
     }
     # the last share is the accuracy that the evaluation reports, on the same documents

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.stats.iterations import STANDINGS, d_rate, of_document, repeated, stability
+from core.stats.iterations import CONSISTENCIES, d_rate, of_document, repeated, stability
 
 
 def test_mean_sd_and_interval_by_hand() -> None:
@@ -45,18 +45,18 @@ def test_stability_by_hand() -> None:
     second = [[1, 0], [0, 1], [1, 1], [1, 0], [1, -1]]
     found = stability(reference, [first, second], ["a", "b"])
     # d0 right twice; d1 wrong twice; d2 right, then wrong on b; d3 has gold on a alone and is right; d4 has no gold
-    assert [STANDINGS[place] if place >= 0 else None for place in found.documents] == [
-        "right", "wrong", "wavering", "right", None,
+    assert [CONSISTENCIES[place] if place >= 0 else None for place in found.documents] == [
+        "right", "wrong", "inconsistent", "right", None,
     ]  # fmt: skip
-    assert found.counts == {"right": 2, "wavering": 1, "wrong": 1, "unread": 0}
-    assert found.labels["a"] == {"right": 3, "wavering": 0, "wrong": 1, "unread": 0}
-    assert found.labels["b"] == {"right": 1, "wavering": 2, "wrong": 0, "unread": 0}
+    assert found.counts == {"right": 2, "inconsistent": 1, "wrong": 1, "unresolved": 0}
+    assert found.labels["a"] == {"right": 3, "inconsistent": 0, "wrong": 1, "unresolved": 0}
+    assert found.labels["b"] == {"right": 1, "inconsistent": 2, "wrong": 0, "unresolved": 0}
     assert found.unanimous == pytest.approx(6 / 9)  # d4's b was read once only
 
 
-def test_one_iteration_cannot_waver_and_an_unread_value_is_not_wrong() -> None:
+def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> None:
     found = stability([[1], [1], [0]], [[[1], [-1], [1]]], ["a"])
-    assert found.counts == {"right": 1, "wavering": 0, "wrong": 1, "unread": 1}
+    assert found.counts == {"right": 1, "inconsistent": 0, "wrong": 1, "unresolved": 1}
     assert found.unanimous is None
     with pytest.raises(ValueError, match="at least one"):
         stability([[1]], [], ["a"])
@@ -73,11 +73,11 @@ def test_stability_as_counted_one_by_one(seed: int, iterations: int) -> None:
         if not gold:
             assert found.documents[row] == -1
         elif any(one[row, column] < 0 for one in said for column in gold):
-            assert STANDINGS[found.documents[row]] == "unread"
+            assert CONSISTENCIES[found.documents[row]] == "unresolved"
         else:
             right = [all(one[row, column] == reference[row, column] for column in gold) for one in said]
-            expected = "right" if all(right) else "wavering" if any(right) else "wrong"
-            assert STANDINGS[found.documents[row]] == expected
+            expected = "right" if all(right) else "inconsistent" if any(right) else "wrong"
+            assert CONSISTENCIES[found.documents[row]] == expected
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_objections_by_hand() -> None:
     assert (found.followed_rightly, found.followed_wrongly, found.ignored_rightly, found.missed) == (1, 1, 0, 1)
     assert found.precision.value == found.recall.value == pytest.approx(2 / 3)
     silent = objections([[1]], [[1]], [[1]], [[1]])
-    assert (silent.precision.value, silent.recall.value, silent.heard.value) == (None, None, None)
+    assert (silent.precision.value, silent.recall.value, silent.followed_share.value) == (None, None, None)
 
 
 def test_a_panel_before_and_after() -> None:

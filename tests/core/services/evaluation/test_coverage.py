@@ -89,9 +89,9 @@ def test_a_mask_decides_for_a_chart(session, run):
 
 
 def test_reasons_of_a_chart_of_its_own(session, run):
-    drawn, taught = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
+    drawn, trained_on = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
     # What has no truth is not told as taught: it could not be compared anyhow.
-    assert coverage.among(session, run, "gold", drawn, {"training_example": taught}) == Coverage(
+    assert coverage.among(session, run, "gold", drawn, {"training_example": trained_on}) == Coverage(
         0, {"training_example": 7, "no_reference": 1}
     )
 

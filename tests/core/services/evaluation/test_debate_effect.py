@@ -90,7 +90,7 @@ def test_annotators_who_go_round(project):
     assert first.upper_bound == 1.0
     assert [(agent.to_right, agent.to_wrong) for agent in second.agents] == [(0, 1), (0, 0), (1, 0)]
     assert (told.bound.at_first, told.bound.reached, told.bound.gap) == (1.0, 2 / 3, pytest.approx(1 / 3))
-    # The vote of the first round and the verdict are equally right: nothing was mended.
+    # The vote of the first round and the verdict are equally right: nothing was corrected.
     assert told.flip_table is not None
     assert told.flip_table.cells == 3, "a document counts once, under the label that it truly has"
     assert told.flip_table.roles == ("annotator 1", "annotator 2")
@@ -138,7 +138,7 @@ def test_before_anything_was_said(project):
     assert (told.flip_table, told.critic, told.rounds) == (None, None, ())
     assert told.bound.reached is None
     report = full_report(session, get_run(session, run_id), errors=True)
-    assert report["debate"]["ledger"] is None
+    assert report["debate"]["flip_table"] is None
     assert report["iterations"] is None
     assert report["left_out"] == {"waiting": 1}
     assert report["errors"]["Alpha"]["wrong"] == 0

@@ -55,10 +55,10 @@ def test_iterations(world):
     session, (first, _) = world
     told = repeated_runs.repeats(session, session.store.runs.get(first))
     assert told is not None
-    # Right cells: 6 of 8 in both. Documents: d0 right twice, d1 and d3 waver, d2 wrong twice.
+    # Right cells: 6 of 8 in both. Documents: d0 right twice, d1 and d3 inconsistent, d2 wrong twice.
     assert told.measures["accuracy"].mean == 0.75
     assert told.measures["accuracy"].sd == 0
-    assert told.stability.counts == {"right": 1, "wavering": 2, "wrong": 1, "unread": 0}
+    assert told.stability.counts == {"right": 1, "inconsistent": 2, "wrong": 1, "unresolved": 0}
     report = full_report(session, get_run(session, first))
     assert report["iterations"]["runs"] == list(told.runs)
     assert report["iterations"]["labels"]["Alpha"]["n"] == 2
@@ -72,10 +72,10 @@ def test_two_runs(world):
     assert told["accuracy"]["difference"] == 0
     assert told["mcnemar"]["only_first"] == 1  # d3 was right
     assert told["mcnemar"]["only_second"] == 1  # d1 is now
-    counts = {name: told["outcomes"][name] for name in ("fixed", "broken", "mixed", "right", "wrong")}
-    assert counts == {"fixed": 1, "broken": 1, "mixed": 0, "right": 1, "wrong": 1}
-    assert told["outcomes"]["documents"] == {"fixed": ["d1"], "broken": ["d3"], "mixed": []}
-    assert (told["changes"]["mended"], told["changes"]["broken"]) == (1, 1)
+    counts = {name: told["outcomes"][name] for name in ("corrected", "regressed", "mixed", "right", "wrong")}
+    assert counts == {"corrected": 1, "regressed": 1, "mixed": 0, "right": 1, "wrong": 1}
+    assert told["outcomes"]["documents"] == {"corrected": ["d1"], "regressed": ["d3"], "mixed": []}
+    assert (told["changes"]["corrected"], told["changes"]["regressed"]) == (1, 1)
     # Alpha: F1 1/2 to 2 TP, 1 FP: 4/5.
     assert told["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
     assert told["labels"]["Alpha"]["sentence"].startswith(
@@ -141,13 +141,13 @@ def test_iterations_are_paired_by_their_number(world, monkeypatch):
 def test_fixed_and_broken_one_by_one(world):
     session, (first, second) = world
     found = compare.outcomes(session, first, second)
-    rows, total = compare.page(session, found, ["fixed", "broken"])
+    rows, total = compare.page(session, found, ["corrected", "regressed"])
     assert total == 2
-    assert [(row.document_id, row.outcome, row.mended, row.broken) for row in rows] == [
-        ("d3", "broken", (), ("Beta",)),
-        ("d1", "fixed", ("Alpha",), ()),
+    assert [(row.document_id, row.outcome, row.corrected, row.regressed) for row in rows] == [
+        ("d3", "regressed", (), ("Beta",)),
+        ("d1", "corrected", ("Alpha",), ()),
     ]
-    assert compare.page(session, found, ["fixed", "broken"], label="Alpha")[1] == 1
+    assert compare.page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
 
 
 def test_identical_runs_say_so(world):
@@ -188,7 +188,10 @@ def test_errors_of_a_label(world):
     session.store.reviews.record([Decision("d2", (ReviewChange("a", True, False),), "Submitted")], actor="kim")
     told = error_analysis.of_label(session, run, "a")
     assert (told.judged, told.wrong, told.iterations) == (4, 2, 2)
-    assert [(side.side, side.wrong, side.consistent) for side in told.sides] == [("missed", 1, 0), ("invented", 1, 1)]
+    assert [(side.side, side.wrong, side.consistent) for side in told.sides] == [
+        ("false_negative", 1, 0),
+        ("false_positive", 1, 1),
+    ]
     assert [(band.low, band.high, band.n, band.wrong) for band in told.by_labels] == [
         (0, 0, 1, 0), (1, 1, 2, 1), (2, 2, 1, 1),
     ]  # fmt: skip
@@ -196,7 +199,10 @@ def test_errors_of_a_label(world):
     stale = second.model_copy(update={"turns": 0})  # the row as it was when the page was opened
     assert error_analysis.of_label(session, stale, "b") == error_analysis.of_label(session, second, "b")
     rows, total = error_analysis.documents(session, run, "a")
-    assert [(row.document_id, row.side, row.times) for row in rows] == [("d2", "invented", 2), ("d1", "missed", 1)]
+    assert [(row.document_id, row.side, row.times) for row in rows] == [
+        ("d2", "false_positive", 2),
+        ("d1", "false_negative", 1),
+    ]
     assert total == 2
     assert [row.document_id for row in error_analysis.documents(session, run, "a", consistent=True)[0]] == ["d2"]
     assert [row.document_id for row in error_analysis.documents(session, run, "a", word="FEE")[0]] == ["d1"]

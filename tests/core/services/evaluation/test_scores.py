@@ -196,14 +196,16 @@ def test_the_flip_table(session, run_id):
     # Right of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (mends d0 B and d2 B, breaks d1 A), judge 6 (mends d3 B).
     assert flip_table.roles == ("extractor", "critic", "judge")
     assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
-    assert [(step.total.mended, step.total.broken) for step in flip_table.steps] == [(2, 1), (1, 0)]
-    assert (flip_table.whole.total.mended, flip_table.whole.total.broken, flip_table.whole.total.net) == (3, 1, 2)
-    assert flip_table.who_lost == {"extractor": 1, "critic": 1, "judge": 0}
+    assert [(step.total.corrected, step.total.regressed) for step in flip_table.steps] == [(2, 1), (1, 0)]
+    assert (flip_table.whole.total.corrected, flip_table.whole.total.regressed, flip_table.whole.total.net) == (3, 1, 2)
+    assert flip_table.errors_by == {"extractor": 1, "critic": 1, "judge": 0}
 
 
 def test_the_sentence_stands_out_where_it_matters(session, run_id):
     told = summary(debate_effect(session, get_run(session, run_id)))
-    assert "".join(text for text, _ in told).startswith("The debate mended 3 labels and broke 1: 2 more right than")
+    assert "".join(text for text, _ in told).startswith(
+        "The debate corrected 3 labels and introduced 1 error: 2 more right than"
+    )
     assert [text for text, strong in told if strong] == ["2 more right than the extractor alone"]
     assert "Each label gained cost $" in "".join(text for text, _ in told)
 
@@ -313,8 +315,10 @@ def test_steps_that_undo_each_other_are_told(project):
     lists = {role: sample_world.both(said) for role, said in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
     asyncio.run(hold_debate(project, run.run_id, "y", lists, sample_world.both("a")))
     said = "".join(text for text, _ in summary(debate_effect(sample_world.session_on(project), run)))
-    assert said.startswith("The debate mended and broke no label: exactly as many right as the extractor alone.")
-    assert said.endswith("What one step changed, a later one took back.")
+    assert said.startswith(
+        "The debate changed no label from wrong to right or back: exactly as many right as the extractor alone."
+    )
+    assert said.endswith("A later step reversed what one step changed.")
 
 
 def test_a_choice_tells_who_changed_what_by_the_true_label(project):
@@ -323,9 +327,9 @@ def test_a_choice_tells_who_changed_what_by_the_true_label(project):
     assert flip_table is not None
     assert (flip_table.documents, flip_table.cells) == (4, 4)
     assert flip_table.shares == (0.75, 0.75)
-    changed = {name: (tally.mended, tally.broken, tally.n) for name, tally in flip_table.whole.labels.items()}
+    changed = {name: (tally.corrected, tally.regressed, tally.n) for name, tally in flip_table.whole.labels.items()}
     assert changed == {"Sport": (1, 1, 3), "Politics": (0, 0, 1)}
-    assert flip_table.who_lost_labels == {
+    assert flip_table.label_errors_by == {
         "Sport": {"extractor": 0, "judge": 1},
         "Politics": {"extractor": 0, "judge": 0},
     }
