@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from core.cli.console import PROJECT_PATH, json_option, open_session, print_json, print_message, project_option
+from core.formatting import plural
 
 COUNTS = ("n", "tp", "fp", "fn", "tn")
 SHOWN_CUES = 5
@@ -80,8 +81,8 @@ def evaluate_command(
         for name, scores in (means | report["labels"]).items():
             shown = "  ".join(f"{key} {_format_score(value)}" for key, value in scores.items() if key not in COUNTS)
             click.echo(f"  {name:<20} {shown}")
-        if report["debate"]["ledger"]:
-            click.echo(f"  {report['debate']['ledger']['sentence']}")
+        if report["debate"]["sentence"]:
+            click.echo(f"  {report['debate']['sentence']}")
         for name, label in report.get("errors", {}).items():
             click.echo(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
         for name in ("ambiguous", "normal") if prepass else ():
@@ -90,9 +91,10 @@ def evaluate_command(
 
 def _format_errors(label: Mapping[str, Any]) -> str:
     sides = []
-    for side in ("missed", "invented"):
-        words = ", ".join(cue["word"] for cue in label[side]["cues"][:SHOWN_CUES])
-        sides.append(f"{label[side]['wrong']} {side}" + (f" (words: {words})" if words else ""))
+    for side in label["sides"]:
+        words = ", ".join(cue["word"] for cue in side["cues"][:SHOWN_CUES])
+        name = plural(side["wrong"], side["side"].replace("_", " "))
+        sides.append(f"{side['wrong']} {name}" + (f" (words: {words})" if words else ""))
     return ", ".join(sides)
 
 

@@ -185,8 +185,10 @@ def _round(
     before: Mapping[str, Ratings],
     measured: bool,
 ) -> Round:
-    """Return a round: ``predicted`` are current values, ``now`` those given in this round, ``before`` the earlier
-    ones."""
+    """Return a round.
+
+    ``predicted`` are the current values, ``now`` those given in this round, ``before`` the earlier ones.
+    """
     stack = np.stack(list(predicted.values()))
     known = ~np.isnan(stack)
     right = np.stack([is_right(gold, grid, measured=measured) for grid in predicted.values()])

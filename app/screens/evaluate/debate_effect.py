@@ -54,7 +54,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         if result.critic is not None and not result.rounds:  # beside the bound it would leave the left side empty
             _critic(result)
     with right:
-        _bound(result.bound, on_run)
+        _bound(result.upper_bound, on_run)
         if result.critic is not None and result.rounds:
             _critic(result)
     _panels(result, on_rounds)

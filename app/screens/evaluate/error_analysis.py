@@ -15,7 +15,7 @@ from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import coverage
-from core.services.evaluation.error_analysis import LabelErrors, Mistake, Side, documents, error_sides, of_label
+from core.services.evaluation.error_analysis import SIDES, LabelErrors, Mistake, Side, documents, of_label
 from core.services.session import ProjectSession
 from core.stats.error_analysis import Band
 
@@ -96,7 +96,7 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
             "Cue words", "more frequent in these errors than in correct documents", counted=on, key="errors-cues"
         ),
     ):
-        sides = dict(error_sides(kind))
+        sides = SIDES[kind]
         counts = {one.side: one for one in result.sides}
         chosen = st.segmented_control(
             "side",

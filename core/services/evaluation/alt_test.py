@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -64,28 +63,6 @@ def counted_by(session: ProjectSession, run: RunRow) -> Coverage:
     labelled = [~np.isnan(loaded.of(name)).all(axis=1) for name in chosen]
     several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
     return coverage.among(session, run, chosen[0].partition("@")[0] if chosen else GOLD, predicted & several)
-
-
-def to_json(test: Alternative) -> dict[str, Any]:
-    """Return the ``replace_people`` part of ``moot evaluate --json``."""
-    return {
-        "epsilon": test.epsilon,
-        "winning_rate": test.winning_rate,
-        "advantage_probability": test.advantage,
-        "passed": test.passed if test.winning_rate is not None else None,
-        "people": [
-            {
-                "person": one.person,
-                "n": one.n,
-                "model_wins": one.model_wins,
-                "person_wins": one.person_wins,
-                "p": one.p,
-                "replaceable": one.replaceable,
-            }
-            for one in test.people
-        ],
-        "sentence": test.sentence,
-    }
 
 
 def _name(source: str) -> str:

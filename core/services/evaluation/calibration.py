@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -84,26 +84,6 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
     share = np.full(best.shape, np.nan)
     np.divide(most, known.sum(axis=0), out=share, where=known.any(axis=0))
     return best, share
-
-
-def to_json(result: Certainty) -> dict[str, Any]:
-    """Return the ``certainty`` part of ``moot evaluate --json``."""
-    found = result.calibration
-    if found is None or result.counted is None:
-        return {"why_not": result.why_not}
-    return {
-        "of": result.kind,
-        "votes_of": result.voters,
-        "documents": result.counted.n,
-        "n": found.n,
-        "excluded": found.excluded,
-        "ece": found.ece,
-        "brier": found.brier,
-        "bins": [
-            {"from": one.low, "to": one.high, "n": one.n, "certainty": one.certainty, "right": one.right.value}
-            for one in found.bins
-        ],
-    }
 
 
 def _classifier_hash(run: RunRow) -> str:

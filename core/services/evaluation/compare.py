@@ -17,14 +17,13 @@ from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, repeated_runs, stages
 from core.services.evaluation.arrays import Grid
-from core.services.evaluation.debate_effect import change_json
 from core.services.evaluation.reference import check_reference
-from core.services.evaluation.scores import cost_per_document, evaluate, score, to_json
+from core.services.evaluation.scores import cost_per_document, evaluate, plain, score, to_json
 from core.services.session import ProjectSession
 from core.stats import flips, metrics, significance
 from core.stats.arrays import Mask
 from core.stats.flips import FlipTable
-from core.stats.intervals import Estimate, ends
+from core.stats.intervals import Estimate
 from core.stats.metrics import Scores
 from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
 
@@ -293,8 +292,7 @@ LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A document whose outcome is known. ``corrected`` and ``regressed`` are the names of labels (of a choice
-    ``Label``)."""
+    """A document with its outcome. ``corrected`` and ``regressed`` are names of labels (of a choice ``Label``)."""
 
     document_id: str
     text: str
@@ -414,15 +412,7 @@ def comparison_report(session: ProjectSession, run_ids: Sequence[str], reference
             {"runs": [pair.first, pair.second], **one, "p_adjusted": p}
             for pair, one, p in zip(found.pairs, shared, found.adjusted, strict=True)
         ],
-        "cochran": {
-            "n": several.n,
-            "q": several.statistic,
-            "df": several.df,
-            "p": several.p,
-            "sentence": several.sentence(),
-        }
-        if several is not None
-        else None,
+        "cochran": plain(several) | {"sentence": several.sentence()} if several is not None else None,
         "sentence": " ".join(one["sentence"] for one in shared),
     }
 
@@ -441,16 +431,15 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
     return result | {
         "excluded": pair.excluded,
         "agreement": _agreement(one[whole], two[whole]),
-        **{key: _estimate(estimate) for key, estimate in pair.scores.overall.items()},
+        **{key: _difference(estimate) for key, estimate in pair.scores.overall.items()},
         "labels": {
-            test.name: _estimate(test.f1)
-            | {"mcnemar": _mcnemar(test.test), "p_adjusted": test.adjusted, "sentence": test.sentence}
+            test.name: _difference(test.f1)
+            | {"mcnemar": plain(test.test), "p_adjusted": test.adjusted, "sentence": test.sentence}
             for test in pair.labels
         },
-        "mcnemar": _mcnemar(pair.documents)
-        | {"odds_ratio": pair.discordance.odds_ratio, "cohen_g": pair.discordance.cohen_g},
-        "tests": {"paired_t": _t_json(pair.paired), "welch": _t_json(pair.welch), "hedges_g": pair.size},
-        "changes": change_json(pair.flip_table.whole),
+        "mcnemar": plain(pair.documents) | plain(pair.discordance),
+        "tests": {"paired_t": plain(pair.paired), "welch": plain(pair.welch), "hedges_g": pair.size},
+        "changes": plain(pair.flip_table.whole),
         "outcomes": each.counts
         | {
             "documents": {
@@ -467,35 +456,8 @@ def _agreement(one: Grid, two: Grid) -> float | None:
     return float((one == two).mean()) if one.size else None
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {"difference": estimate.value, "interval": ends(estimate.interval)}
-
-
-def _mcnemar(test: McNemar) -> dict[str, Any]:
-    return {
-        "n": test.n,
-        "only_first": test.only_first,
-        "only_second": test.only_second,
-        "exact": test.exact,
-        "statistic": test.statistic,
-        "p": test.p,
-        "direction": test.direction,
-    }
-
-
-def _t_json(test: TTest | None) -> dict[str, Any] | None:
-    if test is None:
-        return None
-    return {
-        "n": [test.n_first, test.n_second],
-        "difference": test.difference,
-        "t": test.t,
-        "df": test.df,
-        "p": test.p,
-        "interval": ends(test.interval),
-        "direction": test.direction,
-        "sentence": test.sentence(),
-    }
+def _difference(estimate: Estimate) -> dict[str, Any]:
+    return {"difference": estimate.value, "interval": plain(estimate.interval)}
 
 
 def _column_json(column: Column) -> dict[str, Any]:

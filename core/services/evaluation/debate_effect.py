@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from core.services.evaluation.arrays import Grid
 from core.services.evaluation.stages import Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
-from core.stats.flips import Flip, FlipTable, Objections, objections
-from core.stats.intervals import ends
+from core.stats.flips import FlipTable, Objections, objections
 from core.stats.rounds import Bound, Round, bound, rounds
 from core.store.stages import Spent
 
@@ -52,17 +50,24 @@ class DebateEffect:
 
     flip_table: FlipTable | None
     """None when there was one step only. Of a choice, a label's cells are the documents that truly have it"""
+    noun: str
+    """one cell of the flip table: label, document or rating"""
     titles: Mapping[str, str]
     """of roles and of the steps of the flip table"""
     prices: Mapping[str, Price]
-    """of each step of the ledger after the first, by its name, and of all of them as ``whole``"""
+    """of each step of the flip table after the first, by its name, and of all of them as ``whole``"""
     critic: Objections | None
     """None without a critic that gives lists"""
     rounds: tuple[Round, ...]
     """steps in which several spoke side by side"""
-    bound: Bound
+    upper_bound: Bound
     panels: Mapping[str, Mapping[str, panels.BeforeAfter]]
     """of ratings, for each family that rated in several rounds: dimension -> before and after"""
+
+    @property
+    def sentence(self) -> str | None:
+        """The changes of the whole debate, None with one step."""
+        return describe_flips(self.flip_table, self.titles, self.noun) if self.flip_table is not None else None
 
 
 @cached_scores
@@ -88,11 +93,12 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         flip_table = flips.flip_table(true, coded, codebook.names)
     return DebateEffect(
         flip_table=flip_table,
+        noun=noun(run),
         titles={**stages.role_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, found, verdict, rating),
         rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
-        bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=rating),
+        upper_bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=rating),
         panels=_panels(run, found, gold) if rating else {},
     )
 
@@ -138,26 +144,6 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
         on = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
         pieces.append((f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on}.", False))
     return tuple(pieces)
-
-
-def to_json(result: DebateEffect, noun: str = "label") -> dict[str, Any]:
-    """Return the ``debate`` part of ``moot evaluate --json``; ``noun`` names a cell of the flip table."""
-    return {
-        "flip_table": _flip_table_json(result, noun) if result.flip_table is not None else None,
-        "critic": _critic_json(result.critic) if result.critic is not None else None,
-        "rounds": [_round_json(one) for one in result.rounds],
-        "upper_bound": {
-            "cells": result.bound.cells,
-            "at_first": result.bound.at_first,
-            "ever": result.bound.ever,
-            "reached": result.bound.reached,
-            "gap": result.bound.gap,
-        },
-        "panels": {
-            family: {name: _panel_json(one) for name, one in dimensions.items()}
-            for family, dimensions in result.panels.items()
-        },
-    }
 
 
 def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent]) -> dict[str, Price]:
@@ -206,105 +192,3 @@ def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict
         for family, own in by_family.items()
         if len(own) > 1
     }
-
-
-def _flip_table_json(result: DebateEffect, noun: str) -> dict[str, Any]:
-    flip_table = result.flip_table
-    assert flip_table is not None
-    return {
-        "steps": list(flip_table.roles),
-        "documents": flip_table.documents,
-        "excluded": flip_table.excluded,
-        "cells": flip_table.cells,
-        "right": dict(zip(flip_table.roles, flip_table.shares, strict=True)),
-        "changes": [change_json(step) | _price_json(result.prices[step.role]) for step in flip_table.steps],
-        "whole": change_json(flip_table.whole) | _price_json(result.prices["whole"]),
-        "errors_by": dict(flip_table.errors_by),
-        "titles": {name: result.titles[name] for name in flip_table.roles},
-        "sentence": describe_flips(flip_table, result.titles, noun),
-    }
-
-
-def change_json(change: Flip) -> dict[str, Any]:
-    """One step's changes, with those of each label."""
-    return {
-        "step": change.role,
-        "against": change.against,
-        "corrected": change.total.corrected,
-        "regressed": change.total.regressed,
-        "kept_right": change.total.kept_right,
-        "kept_wrong": change.total.kept_wrong,
-        "net": change.total.net,
-        "gain": change.gain.value,
-        "interval": ends(change.gain.interval),
-        "carried": change.carried,
-        "labels": {
-            name: {"corrected": tally.corrected, "regressed": tally.regressed, "net": tally.net}
-            for name, tally in change.labels.items()
-        },
-    }
-
-
-def _price_json(price: Price) -> dict[str, Any]:
-    return {
-        "cost_usd": price.cost_usd,
-        "tokens": price.tokens,
-        "seconds": price.seconds,
-        "usd_per_label_gained": price.per_label,
-        "tokens_per_label_gained": price.tokens_per_label,
-    }
-
-
-def _critic_json(critic: Objections) -> dict[str, Any]:
-    return {
-        "cells": critic.cells,
-        "objections": critic.raised,
-        "justified": critic.justified,
-        "precision": critic.precision.value,
-        "recall": critic.recall.value,
-        "followed": critic.followed,
-        "corrected": critic.followed_rightly,
-        "regressed": critic.followed_wrongly,
-        "missed": critic.missed,
-    }
-
-
-def _round_json(one: Round) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "asked": one.asked,
-        "documents": one.documents,
-        "unanimous": one.unanimous,
-        "agreement": one.agreement.value,
-        "with_majority": one.with_majority,
-        "consecutive": [{"from": a, "to": b, "agree": share} for a, b, share in one.consecutive],
-        "vote": one.vote,
-        "mean": one.mean,
-        "upper_bound": one.upper_bound,
-        "agents": [
-            {
-                "agent": agent.agent,
-                "accuracy": agent.accuracy,
-                "kept": agent.kept,
-                "to_right": agent.to_right,
-                "to_wrong": agent.to_wrong,
-                "sideways": agent.sideways,
-            }
-            for agent in one.agents
-        ],
-    }
-
-
-def _panel_json(one: panels.BeforeAfter) -> dict[str, Any]:
-    def side(following: panels.Following, alpha: float | None) -> dict[str, Any]:
-        return {
-            "n": following.n,
-            "pearson": following.pearson,
-            "spearman": following.spearman,
-            "kendall": following.kendall,
-            "absolute": following.absolute,
-            "mae": following.mae,
-            "alpha": alpha,
-        }
-
-    return {"before": side(one.before, one.alpha_before), "after": side(one.after, one.alpha_after)}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -105,23 +104,6 @@ def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
     first = arrays.verdict_arrays(session, run)
     chance = _chance(session, run)
     return tuple(_drift(session, run, row, first, chance) for row in later)
-
-
-def to_json(found: Sequence[Drift]) -> list[dict[str, Any]]:
-    """Return the ``drift`` part of ``moot evaluate --json``."""
-    return [
-        {
-            "run_id": one.later,
-            "days": one.days,
-            "documents": one.documents,
-            "changed": list(one.changed),
-            "share": one.share.value,
-            "by_chance": one.chance,
-            "models": list(one.models),
-            "sentence": one.sentence,
-        }
-        for one in found
-    ]
 
 
 def _drift(

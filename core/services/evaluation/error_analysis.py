@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -180,26 +180,6 @@ def documents(
     ), len(rows)
 
 
-def to_json(result: LabelErrors) -> dict[str, Any]:
-    """Return one label of the ``errors`` part of ``moot evaluate --json``."""
-    return {
-        "judged": result.judged,
-        "wrong": result.wrong,
-        "iterations": result.iterations,
-        **{
-            side.side: {
-                "wrong": side.wrong,
-                "consistent": side.consistent,
-                "cues": [{"word": cue.word, "errors": cue.errors, "hits": cue.hits} for cue in side.cues],
-            }
-            for side in result.sides
-        },
-        "by_length": [_band_json(band) for band in result.by_length],
-        "by_labels": [_band_json(band) for band in result.by_labels],
-        "tags": dict(result.tags),
-    }
-
-
 def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Reference) -> _Judged:
     codebook = run.settings.codebook
     place = next((at for at, label in enumerate(codebook.labels) if label.id == label_id), None)
@@ -250,12 +230,3 @@ def _texts(session: ProjectSession, found: _Judged, mask: Mask) -> list[str]:
     if len(ids) > LOOKED_AT:
         ids = random.Random(0).sample(ids, LOOKED_AT)
     return [document.text for document in session.store.documents.load(ids, gold=False)]
-
-
-def _band_json(band: Band) -> dict[str, Any]:
-    return {"from": band.low, "to": band.high, "n": band.n, "wrong": band.wrong, "share": band.share.value}
-
-
-def error_sides(kind: str) -> Sequence[tuple[Side, str]]:
-    """Both ways to be wrong with what they mean for a kind of label."""
-    return tuple(SIDES[kind].items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from core.annotations import Reference
 from core.debate import protocols
@@ -25,7 +25,6 @@ from core.services.evaluation.scores import evaluate, role_scores
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.stats.counts import Counts, total
-from core.stats.intervals import ends, precision_interval, recall_interval
 
 Criterion: TypeAlias = Literal["recall", "precision", "f1"]
 
@@ -100,28 +99,6 @@ def profiles(session: ProjectSession, rows: tuple[RunRow, ...], reference: Refer
 def suggestions(found: Sequence[Profile], role_models: Iterable[str]) -> tuple[Suggestion, ...]:
     """For each seat (family of roles) the model that did best there, or whose lists the paper's rule favours."""
     return tuple(_suggestion(found, role_model) for role_model in dict.fromkeys(role_models))
-
-
-def to_json(found: Sequence[Profile], advised: Sequence[Suggestion]) -> dict[str, Any]:
-    """``{models, suggestions}`` of ``moot evaluate --json``."""
-    return {
-        "models": [
-            {
-                "model": one.spec,
-                "role_model": one.role_model,
-                "runs": one.runs,
-                "n": one.counts.n,
-                "precision": one.counts.precision,
-                "precision_interval": ends(precision_interval(one.counts)),
-                "recall": one.counts.recall,
-                "recall_interval": ends(recall_interval(one.counts)),
-                "f1": one.counts.f1,
-                "verdict_macro_f1": one.verdict_f1,
-            }
-            for one in found
-        ],
-        "suggestions": [{"role_model": one.role_model, "model": one.spec, "ground": one.ground} for one in advised],
-    }
 
 
 def _suggestion(found: Sequence[Profile], role_model: str) -> Suggestion:

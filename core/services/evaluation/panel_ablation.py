@@ -25,7 +25,7 @@ from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.stats import panels
 from core.stats.arrays import Mask
-from core.stats.intervals import Estimate, ends
+from core.stats.intervals import Estimate
 from core.stats.panels import Drawn
 
 Style: TypeAlias = Literal["full", "simple"]
@@ -130,28 +130,10 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     )
 
 
-def to_json(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Any] | None:
-    """Return the ``panel_styles`` part of ``moot evaluate --json``, by dimension; None without a panel of ratings."""
-    if style_of(run) is None:
-        return None
-    result = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
-    return {name: _json(one) for name, one in result.items() if one is not None}
-
-
-def _json(result: Styles) -> dict[str, Any]:
-    def side(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-        return {name: {"value": one.value, "interval": ends(one.interval)} for name, one in scores.items()}
-
-    return {
-        "runs": {STYLES[name]: run for name, run in result.runs.items()},
-        "n": result.counted.n,
-        "groups": [
-            {"style": STYLES[one.style], "group": one.group, "before": side(one.before), "after": side(one.after)}
-            for one in result.parts
-        ],
-        "gains": {group: side(gain) for group, gain in result.gains.items()},
-        "sentence": result.sentence,
-    }
+def all_styles(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Styles] | None:
+    """Return ``styles`` of each dimension by name; None if the run is not a panel of ratings."""
+    found = {label.name: styles(session, run, label.id, reference) for label in run.settings.codebook.labels}
+    return {name: one for name, one in found.items() if one is not None} or None
 
 
 def _aligned(

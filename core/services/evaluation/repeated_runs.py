@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.scores import evaluate
 from core.services.session import ProjectSession
-from core.stats.intervals import ends
 from core.stats.iterations import Repeated, Stability, repeated, stability
 from core.stats.metrics import MAIN_PER_LABEL
 
@@ -79,18 +77,6 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     )
 
 
-def to_json(result: RepeatedRuns) -> dict[str, Any]:
-    """Return the ``iterations`` part of ``moot evaluate --json``."""
-    return {
-        "runs": list(result.runs),
-        "measures": {name: _repeated_json(one) for name, one in result.measures.items()},
-        "labels": {name: _repeated_json(one) for name, one in result.labels.items()},
-        "documents": dict(result.stability.counts),
-        "stability": {name: dict(counts) for name, counts in result.stability.labels.items()},
-        "unanimous": result.stability.unanimous,
-    }
-
-
 def aligned(loaded: Sequence[arrays.AnnotationArrays]) -> tuple[Grid, list[Grid]]:
     """Truth and verdicts of several runs in the order of the first one's documents; NaN where a run lacks one."""
     first = loaded[0]
@@ -107,14 +93,3 @@ def aligned(loaded: Sequence[arrays.AnnotationArrays]) -> tuple[Grid, list[Grid]
             grid[into] = one.of(VERDICT)[out_of]
         predicted.append(grid)
     return first.reference, predicted
-
-
-def _repeated_json(one: Repeated) -> dict[str, Any]:
-    return {
-        "n": one.n,
-        "mean": one.mean,
-        "sd": one.sd,
-        "interval": ends(one.interval),
-        "min": one.low,
-        "max": one.high,
-    }

@@ -27,8 +27,10 @@ from core.services.evaluation import (
     repeated_runs,
     scores,
 )
+from core.services.evaluation.debate_effect import DebateEffect, Price
 from core.services.evaluation.reference import reference_names
-from core.services.evaluation.scores import EvaluationReport, cost_per_document, evaluate
+from core.services.evaluation.repeated_runs import RepeatedRuns
+from core.services.evaluation.scores import EvaluationReport, cost_per_document, evaluate, plain
 from core.services.session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.intervals import Estimate
@@ -46,28 +48,28 @@ def full_report(
     """Return one run of ``moot evaluate --json``: ``scores.to_json`` and every further analysis under its own key.
 
     The keys are ``left_out``, ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that
-    rates), ``iterations``, ``calibration``, ``alternative_test`` and ``drift``. ``errors`` adds the error analysis of
-    each label, which reads texts. Raises UsageError for an unknown reference.
+    rates), ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with the fields of its value (see
+    ``plain``). ``errors`` adds the error analysis of each label, which reads texts. Raises UsageError for an unknown
+    reference.
     """
     found = evaluate(session, run, reference, annotator)
     several = len(repeated_runs.siblings(session, run)) > 1
-    again = repeated_runs.repeats(session, run, reference) if several else None
     debate = debate_effect.debate_effect(session, run, reference)
     report = scores.to_json(found) | {
         "reference": reference,
         "annotator": annotator,
         "cost": scores.cost_per_document(run),
         "left_out": dict(found.coverage.left_out),
-        "debate": debate_effect.to_json(debate, debate_effect.noun(run)),
-        "panel_styles": panel_ablation.to_json(session, run, reference),
-        "iterations": repeated_runs.to_json(again) if again is not None else None,
-        "calibration": calibration.to_json(calibration.certainty(session, run, reference)),
-        "alternative_test": alt_test.to_json(alt_test.may_replace(session, run)),
-        "drift": drift.to_json(drift.drifts(session, run)),
+        "debate": plain(debate),
+        "panel_styles": plain(panel_ablation.all_styles(session, run, reference)),
+        "iterations": plain(repeated_runs.repeats(session, run, reference)) if several else None,
+        "calibration": plain(calibration.certainty(session, run, reference)),
+        "alternative_test": plain(alt_test.may_replace(session, run)),
+        "drift": plain(drift.drifts(session, run)),
     }
     if errors:
         report["errors"] = {
-            label.name: error_analysis.to_json(error_analysis.of_label(session, run, label.id, reference))
+            label.name: plain(error_analysis.of_label(session, run, label.id, reference))
             for label in run.settings.codebook.labels
         }
     return report
@@ -80,7 +82,8 @@ def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Refe
     """
     found = model_recommendations.profiles(session, tuple(rows), reference)
     wanted = [family(role) for role in rows[-1].settings.role_models] if rows else []
-    return model_recommendations.to_json(found, model_recommendations.suggestions(found, wanted) if found else ())
+    advised = model_recommendations.suggestions(found, wanted) if found else ()
+    return {"models": plain(found), "suggestions": plain(advised)}
 
 
 def to_table(report: EvaluationReport) -> str:
@@ -158,8 +161,8 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         _labels(scores),
         "<h2>All scores</h2>",
         _overall(scores),
-        *_debate(full, debate_effect.noun(run)),
-        *_iterations(full),
+        *_debate(debate_effect.debate_effect(session, run, reference)),
+        *_iterations(repeated_runs.repeats(session, run, reference)),
         "<h2>Alternative annotator test</h2>",
         f"<p>{escape(full['alternative_test']['sentence'])}</p>",
         '<p class="q">Intervals are 95%: of shares of documents (accuracy, precision, recall and F1 of a label, exact '
@@ -228,49 +231,47 @@ def _overall(scores: Scores) -> str:
     return _table(["score", "value"], [[metric.name, _cell(metric, scores[metric.key])] for metric in each])
 
 
-def _debate(full: Mapping[str, Any], noun: str) -> Iterable[str]:
-    flip_table = full["debate"]["flip_table"]
-    if not flip_table:
+def _debate(debate: DebateEffect) -> Iterable[str]:
+    flip_table = debate.flip_table
+    if flip_table is None:
         return ()
     rows = [
         [
-            flip_table["titles"][step["step"]],
-            f"{step['corrected']:,}",
-            f"{step['regressed']:,}",
-            f"{step['net']:+,}",
-            _money(step),
+            debate.titles[step.role],
+            f"{step.total.corrected:,}",
+            f"{step.total.regressed:,}",
+            f"{step.total.net:+,}",
+            _money(debate.prices[step.role]),
         ]
-        for step in flip_table["changes"]
+        for step in flip_table.steps
     ]
     return (
         "<h2>Effect of the debate</h2>",
-        f"<p>{escape(flip_table['sentence'])}</p>",
-        _table(["step", "corrected", "regressed", "net", f"per {noun} gained"], rows),
+        f"<p>{escape(debate.sentence or '')}</p>",
+        _table(["step", "corrected", "regressed", "net", f"per {debate.noun} gained"], rows),
     )
 
 
-def _iterations(full: Mapping[str, Any]) -> Iterable[str]:
-    again = full["iterations"]
-    if not again:
+def _iterations(again: RepeatedRuns | None) -> Iterable[str]:
+    if again is None or len(again.runs) < 2:
         return ()
     rows = [
-        [name.replace("_", " "), str(one["n"]), format_number(one["mean"]), format_number(one["sd"]),
-         format_interval(*one["interval"]) if one["interval"] else MISSING]
-        for name, one in again["measures"].items()
+        [name.replace("_", " "), str(one.n), format_number(one.mean), format_number(one.sd),
+         format_interval(one.interval.low, one.interval.high) if one.interval else MISSING]
+        for name, one in again.measures.items()
     ]  # fmt: skip
-    statuses = ", ".join(f"{count:,} {name}" for name, count in again["documents"].items())
+    statuses = ", ".join(f"{count:,} {name}" for name, count in again.stability.counts.items())
     return (
-        f"<h2>{len(again['runs'])} iterations</h2>",
+        f"<h2>{len(again.runs)} iterations</h2>",
         _table(["measure", "n", "mean", "sd", "95% interval"], rows),
         f"<p>Documents over iterations: {escape(statuses)}.</p>",
     )
 
 
-def _money(step: Mapping[str, Any]) -> str:
-    dollars, tokens = step["usd_per_label_gained"], step["tokens_per_label_gained"]
-    if dollars:
-        return format_money(dollars)
-    return f"{format_tokens(tokens)} tokens" if tokens else MISSING
+def _money(price: Price) -> str:
+    if price.per_label:
+        return format_money(price.per_label)
+    return f"{format_tokens(price.tokens_per_label)} tokens" if price.tokens_per_label else MISSING
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

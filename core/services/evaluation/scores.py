@@ -5,8 +5,9 @@ Metrics, their intervals and their formats are in ``core.stats.metrics.METRICS``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from core.services.session import ProjectSession
 from core.stats import flips, metrics
 from core.stats.agreement import krippendorff_alpha
 from core.stats.flips import Trace
+from core.stats.intervals import Interval
 from core.stats.metrics import Scores
 from core.stats.similarity import kendall, pearson, rouge_l, spearman
 
@@ -163,6 +165,24 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
             for name, one in report.overlap.items()
         }
     return result
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON data: an interval as its ends, other dataclasses as their fields and properties.
+
+    Arrays are left out.
+    """
+    if isinstance(value, Interval):
+        return [value.low, value.high]
+    if isinstance(value, Mapping):
+        return {str(key): plain(own) for key, own in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(own) for own in value]
+    if is_dataclass(value):
+        properties = [name for name, own in inspect.getmembers(type(value)) if isinstance(own, property)]
+        named = {name: getattr(value, name) for name in [one.name for one in fields(value)] + properties}
+        return {name: plain(own) for name, own in named.items() if not isinstance(own, np.ndarray)}
+    return value
 
 
 def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dict[str, Any]:

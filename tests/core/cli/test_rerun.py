@@ -156,7 +156,9 @@ def test_errors_are_told_label_by_label(tmp_path: Path) -> None:
     (tmp_path / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
     annotate(tmp_path, "--gold", "Service=s")
     told = moot("evaluate", "--project", tmp_path / "p.duckdb", "--errors").stdout
-    assert re.search(r"Service +3 of 3 wrong: 2 missed.*, 1 invented", told), "it stands in the first text alone"
+    assert re.search(r"Service +3 of 3 wrong: 2 false negatives.*, 1 false positive", told), (
+        "it stands in the first text alone"
+    )
 
 
 def test_an_annotator_that_nobody_is_is_no_annotator_who_said_nothing(tmp_path: Path) -> None:

@@ -59,9 +59,9 @@ def test_a_chain_of_three(session, run):
     assert (told.critic.raised, told.critic.justified, told.critic.followed) == (3, 2, 3)
     assert (told.critic.followed_rightly, told.critic.followed_wrongly, told.critic.missed) == (2, 1, 1)
     # At first the extractor alone speaks. Nobody but the verdict has d3 B right, nobody at all d2 A.
-    assert (told.bound.at_first, told.bound.reached) == (4 / 8, 6 / 8)
-    assert told.bound.ever == 6 / 8
-    assert told.bound.gap == -2 / 8
+    assert (told.upper_bound.at_first, told.upper_bound.reached) == (4 / 8, 6 / 8)
+    assert told.upper_bound.ever == 6 / 8
+    assert told.upper_bound.gap == -2 / 8
 
 
 def test_annotators_who_go_round(project):
@@ -89,7 +89,11 @@ def test_annotators_who_go_round(project):
     assert (second.asked, second.documents, second.unanimous, second.vote) == (2, 3, 1.0, 2 / 3)
     assert first.upper_bound == 1.0
     assert [(agent.to_right, agent.to_wrong) for agent in second.agents] == [(0, 1), (0, 0), (1, 0)]
-    assert (told.bound.at_first, told.bound.reached, told.bound.gap) == (1.0, 2 / 3, pytest.approx(1 / 3))
+    assert (told.upper_bound.at_first, told.upper_bound.reached, told.upper_bound.gap) == (
+        1.0,
+        2 / 3,
+        pytest.approx(1 / 3),
+    )
     # The vote of the first round and the verdict are equally right: nothing was corrected.
     assert told.flip_table is not None
     assert told.flip_table.cells == 3, "a document counts once, under the label that it truly has"
@@ -136,7 +140,7 @@ def test_before_anything_was_said(project):
     session = sample_world.session_on(project)
     told = debate_effect.debate_effect(session, project.store.runs.get(run_id))
     assert (told.flip_table, told.critic, told.rounds) == (None, None, ())
-    assert told.bound.reached is None
+    assert told.upper_bound.reached is None
     report = full_report(session, get_run(session, run_id), errors=True)
     assert report["debate"]["flip_table"] is None
     assert report["iterations"] is None

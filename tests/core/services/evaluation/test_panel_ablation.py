@@ -12,6 +12,7 @@ from core.debate.personas import Group, Persona, PersonaSet
 from core.documents import Document
 from core.runs import RunSettings
 from core.services.evaluation import arrays, coverage, debate_effect, panel_ablation
+from core.services.evaluation.report import full_report
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_debate_effect import talk
 from tests.core.store.helpers import ROLE_MODEL
@@ -76,10 +77,8 @@ def test_groups_before_and_after_and_both_styles(world):
     assert told.gains["Readers"]["spearman"].interval is not None
     assert told.sentence.endswith("no info, as the ratings or the truth have no spread.")
     assert coverage.describe(told.counted) == "n = 5 documents; left out: 1 without gold"
-    assert (
-        panel_ablation.to_json(world.session, world.session.store.runs.get(full))["Clarity"]["groups"][0]["group"]
-        == "Readers"
-    )
+    found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
+    assert found["parts"][0]["group"] == "Readers"
 
 
 def test_after_a_debate_everybody_counts_with_their_last_word(world):
@@ -123,5 +122,5 @@ def test_only_the_same_cast_on_shared_documents_is_compared(world):
 def test_no_panel_of_ratings_has_no_groups(session, run):
     assert panel_ablation.style_of(run) is None
     assert panel_ablation.styles(session, run, "a") is None
-    assert panel_ablation.to_json(session, run) is None
+    assert panel_ablation.all_styles(session, run) is None
     assert arrays.all_runs(session)

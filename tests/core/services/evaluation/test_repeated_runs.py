@@ -62,7 +62,7 @@ def test_iterations(world):
     report = full_report(session, get_run(session, first))
     assert report["iterations"]["runs"] == list(told.runs)
     assert report["iterations"]["labels"]["Alpha"]["n"] == 2
-    assert report["calibration"]["why_not"].startswith("Nobody said how certain")
+    assert report["calibration"]["why_not"].startswith("No certainty is available")
 
 
 def test_two_runs(world):
@@ -75,7 +75,7 @@ def test_two_runs(world):
     counts = {name: told["outcomes"][name] for name in ("corrected", "regressed", "mixed", "right", "wrong")}
     assert counts == {"corrected": 1, "regressed": 1, "mixed": 0, "right": 1, "wrong": 1}
     assert told["outcomes"]["documents"] == {"corrected": ["d1"], "regressed": ["d3"], "mixed": []}
-    assert (told["changes"]["corrected"], told["changes"]["regressed"]) == (1, 1)
+    assert (told["changes"]["total"]["corrected"], told["changes"]["total"]["regressed"]) == (1, 1)
     # Alpha: F1 1/2 to 2 TP, 1 FP: 4/5.
     assert told["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
     assert told["labels"]["Alpha"]["sentence"].startswith(
@@ -246,7 +246,7 @@ def test_canaries(world):
     assert one.chance == 0.5  # d1 and d3 differ between the iterations
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
     assert one.models == ()  # the server did not say at first what it calls the model
-    assert full_report(session, get_run(session, first))["drift"][0]["run_id"] == again.run_id
+    assert full_report(session, get_run(session, first))["drift"][0]["later"] == again.run_id
     third = drift.again(session, session.store.runs.get(again.run_id), count=1)
 
     async def once_more():
