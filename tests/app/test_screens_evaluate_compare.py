@@ -41,7 +41,7 @@ def session(project):
         saved_at=lambda: project.saved_at,
         replay=lambda run, document: run_view.replay(project.store, run, document),
         active_runs=tuple,
-        prefetcher=SimpleNamespace(work=lambda what: what()),
+        prefetcher=SimpleNamespace(submit_latest=lambda what: what()),
     )
     context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))
     yield session

@@ -41,7 +41,7 @@ def session(project):
         replay=lambda run, document: run_view.replay(project.store, run, document),
         trainer=SimpleNamespace(schedule=lambda: None),
         active_runs=tuple,
-        prefetcher=SimpleNamespace(work=lambda what: what()),
+        prefetcher=SimpleNamespace(submit_latest=lambda what: what()),
     )
     context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))
     yield session
