@@ -37,6 +37,7 @@ def session(project):
         store=project.store,
         path=project.path,
         name="small",
+        run=project.store.runs.known,
         run_name=lambda run: f"Run {run}",
         saved_at=lambda: project.saved_at,
         replay=lambda run, document: run_view.replay(project.store, run, document),
@@ -195,7 +196,7 @@ CHARTS = {
         [{"name": "r1", "cost": 1.0, "quality": 0.5, "efficient": True, "words": "w"}], {"cost": "c", "quality": "q"}
     ),
     "scatter": ([{"name": n, "role_model": "judge", "precision": 0.5, "recall": 0.5, "n": 3} for n in "ab"], {}),
-    "standings": ([{"name": "A", "consistency": "right", "count": 2}], {}),
+    "consistency_bars": ([{"name": "A", "consistency": "right", "count": 2}], {}),
     "heat": (
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
         {"names": ["1"], "across": ["1"], "x_title": "x", "y_title": "y"},
