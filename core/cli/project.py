@@ -85,13 +85,16 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
 
     with open_workspace(connections) as workspace:
         named = [pair.partition("=")[0].strip() for pair in connections]
-        listed = [models.look(workspace, name, probe=probe) for name in named or models.worth_a_look(workspace)]
+        listed = [
+            models.connection_report(workspace, name, probe=probe)
+            for name in named or models.likely_connections(workspace)
+        ]
     if as_json:
         print_json({"connections": listed})
         return
     for one in listed:
         click.echo(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
         for model in one["models"]:
-            click.echo(f"  {one['connection']}/{model['name']}{models.told_of(model)}")
+            click.echo(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
         if "probe" in one:
-            click.echo(f"  tested {one['connection']}/{models.probe_words(one['probe'])}")
+            click.echo(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook, Label
 from core.engine.preflight import Probe as Probe
 from core.errors import ModelError, UsageError
+from core.formatting import format_bytes, format_token_price
 from core.llm import connections
 from core.llm.capabilities import ModelCapabilities as ModelCapabilities
 from core.llm.catalogue import ModelCard, list_models
@@ -65,16 +66,6 @@ class Listing:
         return tuple(card.name for card in self.cards)
 
 
-def offers(place: Connection) -> tuple[ModelCard, ...]:
-    """Request the models of a connection. Raises a ModelError that says what is wrong."""
-    return list_models(place)
-
-
-def has_key(place: Connection) -> bool:
-    """Return whether the environment or the keyring has a key for the connection. The key is never shown."""
-    return find_key(place) is not None
-
-
 def test(workspace: Workspace, role_model: RoleModel) -> Probe:
     """Test a model with one tiny request, without using what is cached about it; errors are in the result."""
     return _tested(workspace, role_model)[0]
@@ -105,72 +96,61 @@ def known(workspace: Workspace, role_model: RoleModel) -> ModelCapabilities | No
     )
 
 
-def look(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, Any]:
-    """Return a connection as ``moot models --json`` reports it.
+def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, Any]:
+    """Return a connection as ``moot models --json`` reports it: its models, or the error that it answers with.
 
-    The report says whether it is reachable and lists its models; with ``probe`` it includes a test of the first one.
+    With ``probe`` the report includes a test of the first model.
     """
     place = workspace.models.place(name)
     found: dict[str, Any] = {"connection": name, "base_url": place.base_url, "error": None, "models": []}
     try:
-        cards = offers(place)
+        cards = [card for card in list_models(place) if card.name]
     except ModelError as error:
         return found | {"error": str(error), "kind": error.kind}
+    role_models = [RoleModel(connection=name, model=card.name) for card in cards]
     found["models"] = [
-        {
-            "name": card.name,
-            "size_bytes": card.size_bytes,
-            "family": card.family,
-            "parameters": card.parameters,
-            "loaded": card.loaded,
-            "usd_per_million": priced(workspace, RoleModel(connection=name, model=card.name)),
-        }
-        for card in cards
-        if card.name
+        {**asdict(card), "usd_per_million": priced(workspace, role_model)}
+        for card, role_model in zip(cards, role_models, strict=True)
     ]
-    if probe and cards:
-        role_model = RoleModel(connection=name, model=cards[0].name)
-        told = examine(workspace, role_model)
+    if probe and role_models:
+        result = examine(workspace, role_models[0])
         found["probe"] = {
             "model": cards[0].name,
-            "error": str(told.error) if told.error else None,
-            "in_format": told.in_format,
-            "seconds": round(told.seconds, 3),
-            "dropped": list(told.dropped),
-            "capabilities": _capabilities(known(workspace, role_model)),
+            "error": str(result.error) if result.error else None,
+            "in_format": result.in_format,
+            "seconds": round(result.seconds, 3),
+            "dropped": list(result.dropped),
+            "capabilities": _capabilities(known(workspace, role_models[0])),
         }
     return found
 
 
-def told_of(model: Mapping[str, Any]) -> str:
+def describe_model(model: Mapping[str, Any]) -> str:
     """Return the details of a model in a report on one line; empty without any."""
-    size = f"{model['size_bytes'] / 1e9:.1f} GB" if model["size_bytes"] else ""
-    price = model["usd_per_million"]
-    dollars = (
-        "" if price is None else "free" if not any(price) else f"${price[0]:.2f} in, ${price[1]:.2f} out a million"
-    )
-    loaded = "in memory" if model["loaded"] else ""
-    told = [part for part in (size, model["family"], model["parameters"], loaded, dollars) if part]
-    return f"  ({', '.join(told)})" if told else ""
+    details = [
+        format_bytes(model["size_bytes"]) if model["size_bytes"] else "",
+        model["family"],
+        model["parameters"],
+        "in memory" if model["loaded"] else "",
+        format_token_price(model["usd_per_million"]) if model["usd_per_million"] else "",
+    ]
+    return f"  ({', '.join(filter(None, details))})" if any(details) else ""
 
 
-def probe_words(probe: Mapping[str, Any]) -> str:
+def describe_probe(probe: Mapping[str, Any]) -> str:
     """Return the result of a probe in a report on one line."""
     if probe["error"]:
         return f"{probe['model']}: {probe['error']}"
-    able = probe["capabilities"] or {}
-    parts = ["answers in the expected format" if probe["in_format"] else "answers, but not in the expected format"]
-    parts += [f"context {able['context']:,} tokens"] if able.get("context") else []
-    parts += [f"schema {able['schema']}"] if able.get("schema") else []
-    parts += [
-        f"{'keeps' if able[name] else 'does not keep'} a seed"
-        if name == "seed"
-        else f"{'' if able[name] else 'no '}{name}"
-        for name in ("seed", "logprobs", "reasoning")
-        if able.get(name) is not None
+    found = probe["capabilities"] or {}
+    parts = [
+        "replies in the expected format" if probe["in_format"] else "replies, but not in the expected format",
+        f"context {found['context']:,} tokens" if found.get("context") else "",
+        f"schema {found['schema']}" if found.get("schema") else "",
+        {True: "keeps a seed", False: "does not keep a seed", None: ""}[found.get("seed")],
+        *({True: name, False: f"no {name}", None: ""}[found.get(name)] for name in ("logprobs", "reasoning")),
+        f"rejects {', '.join(found['refuses'])}" if found.get("refuses") else "",
     ]
-    parts += [f"refuses {', '.join(able['refuses'])}"] if able.get("refuses") else []
-    return f"{probe['model']}: {', '.join(parts)}"
+    return f"{probe['model']}: {', '.join(filter(None, parts))}"
 
 
 def _capabilities(known: ModelCapabilities | None) -> dict[str, Any] | None:
@@ -187,23 +167,23 @@ def _capabilities(known: ModelCapabilities | None) -> dict[str, Any] | None:
     }
 
 
-def worth_a_look(workspace: Workspace) -> list[str]:
-    """Return connections that may answer: the built-in, the user's own, local ones, and those with a key."""
+def likely_connections(workspace: Workspace) -> list[str]:
+    """Return the connections that may answer: the built-in, the user's own, local ones, and those with a key."""
     own = {place.name for place in workspace.own_connections()}
     return [
         place.name
         for place in workspace.connections()
-        if place.dialect in ("builtin", "ollama") or place.name in own or has_key(place)
+        if place.dialect in ("builtin", "ollama") or place.name in own or find_key(place) is not None
     ]
 
 
 # -- what the page shows
 
 
-def places(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
+def connection_entries(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
     """Return all connections for the Models page: the built-in, the user's own, then the presets."""
     own = {place.name for place in workspace.own_connections()}
-    shown = [_place(place, place.name in own) for place in workspace.connections()]
+    shown = [_entry(place, place.name in own) for place in workspace.connections()]
     return tuple(sorted(shown, key=lambda place: (place.name != BUILTIN, not place.own)))
 
 
@@ -216,7 +196,7 @@ def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
     if place is None:
         return Listing()
     if place.name == BUILTIN:
-        return Listing(offers(place))
+        return Listing(list_models(place))
     return _lists.get(place, wait)
 
 
@@ -236,16 +216,10 @@ def test_model(workspace: Workspace, name: str, plan: planning.Plan, listed: Lis
 
     None where the user should choose.
     """
-    resolve = [
-        role_model.model
-        for role_model in (*plan.role_models.values(), plan.default_model)
-        if role_model.connection == name
-    ]
-    resolve = [model for model in resolve if model]
-    if resolve:
-        return resolve[0]
-    place = workspace.models.place(name)
-    return listed.names[0] if listed.names and place.local else None
+    for role_model in (*plan.role_models.values(), plan.default_model):
+        if role_model.connection == name and role_model.model:
+            return role_model.model
+    return listed.names[0] if listed.names and workspace.models.place(name).local else None
 
 
 def first_model(workspace: Workspace, name: str) -> str:
@@ -281,7 +255,7 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
     """Store a key in the system keyring. UsageError for an empty key, and on a machine without a keyring."""
     place = workspace.models.place(name)
     if not key.strip():
-        raise UsageError(f"No key was typed for {name}.", "Paste it into the field.")
+        raise UsageError(f"No key was entered for {name}.", "Paste it into the field.")
     connections.remember_key(place, key)
     if find_key(place) is None:
         raise connections.no_keyring(place)
@@ -298,7 +272,7 @@ def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] |
     return None if per_token is None else (per_token[0] * 1e6, per_token[2] * 1e6)
 
 
-def _place(place: Connection, own: bool) -> ConnectionEntry:
+def _entry(place: Connection, own: bool) -> ConnectionEntry:
     name = next(iter(place.environment_variables[-1:]), "")
     source: KeyFrom = "none"
     if place.dialect == "builtin":

@@ -70,12 +70,12 @@ def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace,
     at.text_input(key="price-model").set_value("m")
     at.number_input(key="price-in").set_value(0.5)
     at.number_input(key="price-out").set_value(2.0)
-    submit(at, "Keep the price")
+    submit(at, "Save price")
     assert "$0.50 in, $2.00 out per million tokens" in html(at)
     assert preferences.load().prices["far/m"].completion == 2.0
     at.button(key="unprice-far/m").click().run()
     assert "price unknown" in html(at)
-    submit(at, "Keep the price")
+    submit(at, "Save price")
     assert "A price has two numbers" in html(at)
 
 
@@ -84,9 +84,9 @@ def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monke
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="openai", model="")))
     at = screen()
-    assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1", "gpt-4.1-mini"]
+    assert at.selectbox(key="role-judge-model").options == ["gpt-4.1", "gpt-4.1-mini"]
     at.number_input(key="price-ceiling").set_value(2.0).run()
-    assert at.selectbox(key="seat-judge-model").options == ["gpt-4.1-mini"]
+    assert at.selectbox(key="role-judge-model").options == ["gpt-4.1-mini"]
 
 
 def test_limits_are_typed_shown_and_in_force(workspace: Workspace, session: ProjectSession) -> None:
@@ -94,7 +94,7 @@ def test_limits_are_typed_shown_and_in_force(workspace: Workspace, session: Proj
     at.number_input(key="limit-openai-requests_per_minute").set_value(500)
     at.number_input(key="limit-openai-at_once").set_value(4)
     at.form("limitsform-openai").form_submit_button[0].click().run()
-    assert "At most 500 requests a minute, 4 at once" in html(at)
+    assert "At most 500 requests per minute, 4 calls at once" in html(at)
     assert session.models.limits(RoleModel(connection="openai", model="x")).at_once == 4
 
 
@@ -127,7 +127,7 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
         assert "takes a schema" in shown
         assert "keeps a seed" in shown
         assert len([body for body in server.requests if body["model"] == THINKER]) == 6  # one to test, five to examine
-        at.selectbox(key="seat-judge-json_schema").select("on").run()
+        at.selectbox(key="role-judge-json_schema").select("on").run()
         assert planning.load_plan(session).role_model("judge").sampling.json_schema == "on"
         again = screen("run")
         again.selectbox(key="handling-on_long").select("cut").run()

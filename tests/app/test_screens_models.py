@@ -52,7 +52,7 @@ def html(at: AppTest) -> str:
 
 def test_everybody_sits_on_the_builtin_at_first(session: ProjectSession) -> None:
     at = screen()
-    assert [at.selectbox(key=f"seat-{role}-model").value for role in ("extractor", "critic", "judge")] == [
+    assert [at.selectbox(key=f"role-{role}-model").value for role in ("extractor", "critic", "judge")] == [
         "lexical"
     ] * 3
     shown = html(at)
@@ -64,12 +64,12 @@ def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pyte
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     at = screen()
-    at.selectbox(key="seat-critic-connection").select("openai").run()
+    at.selectbox(key="role-critic-connection").select("openai").run()
     assert planning.load_plan(session).role_model("critic").spec == "openai/gpt-4.1"  # the first that is listed
-    at.selectbox(key="seat-critic-model").select("gpt-4.1-mini").run()
-    at.number_input(key="seat-critic-temperature").set_value(0.2).run()
-    at.selectbox(key="seat-critic-reasoning_effort").select("low").run()
-    at.number_input(key="seat-critic-max_tokens").set_value(300).run()
+    at.selectbox(key="role-critic-model").select("gpt-4.1-mini").run()
+    at.number_input(key="role-critic-temperature").set_value(0.2).run()
+    at.selectbox(key="role-critic-reasoning_effort").select("low").run()
+    at.number_input(key="role-critic-max_tokens").set_value(300).run()
     role_model = planning.load_plan(session).role_model("critic")
     assert role_model.spec == "openai/gpt-4.1-mini"
     assert role_model.sampling.model_dump() == {
@@ -80,7 +80,7 @@ def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pyte
     assert "Saved" in shown
     assert "$0.40 in, $1.60 out per million tokens" in shown
     again = screen()  # another tab, or F5
-    assert again.number_input(key="seat-critic-temperature").value == 0.2
+    assert again.number_input(key="role-critic-temperature").value == 0.2
 
 
 def test_the_same_model_everywhere_in_one_click(session: ProjectSession) -> None:
@@ -88,19 +88,19 @@ def test_the_same_model_everywhere_in_one_click(session: ProjectSession) -> None
         session, planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
     )
     at = screen()
-    at.button(key="seat-judge-everywhere").click().run()
+    at.button(key="role-judge-everywhere").click().run()
     plan = planning.load_plan(session)
     assert {plan.role_model(role).spec for role in ("extractor", "critic", "judge", "annotator")} == {"openai/gpt-4.1"}
-    assert at.selectbox(key="seat-extractor-model").value == "gpt-4.1"
+    assert at.selectbox(key="role-extractor-model").value == "gpt-4.1"
 
 
 def test_the_protocol_decides_which_role_models_there_are(session: ProjectSession) -> None:
     at = screen()
     at.get_by_key("models-protocol").set_value("single").run()
     assert planning.load_plan(session).protocol == "single"
-    assert at.selectbox(key="seat-annotator-model").value == "lexical"
+    assert at.selectbox(key="role-annotator-model").value == "lexical"
     with pytest.raises(KeyError):
-        at.selectbox(key="seat-judge-model")
+        at.selectbox(key="role-judge-model")
 
 
 def test_the_pace_is_kept(session: ProjectSession) -> None:
@@ -119,11 +119,11 @@ def test_a_connection_is_added_tested_seated_and_removed(workspace: Workspace, s
         assert "local was added" in html(at)
         at.button(key="test-local").click().run()
         assert "local/gpt-4o-mini" in html(at)
-        at.selectbox(key="seat-judge-connection").select("local").run()
-        assert at.selectbox(key="seat-judge-model").value in ("gpt-4o-mini", "mock")
+        at.selectbox(key="role-judge-connection").select("local").run()
+        assert at.selectbox(key="role-judge-model").value in ("gpt-4o-mini", "mock")
         assert "Listed by local" in html(at)
         at.button(key="remove-local").click().run()
-        assert "There is no connection local any more" in html(at)
+        assert "Connection local does not exist" in html(at)
 
 
 def test_an_address_that_cannot_be_one_is_refused_and_kept_in_the_form(session: ProjectSession) -> None:

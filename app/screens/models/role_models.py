@@ -1,99 +1,206 @@
-"""The model of each role: recommendations from the project's own runs, presets, and the settings table."""
+"""The model of each role: settings table, presets, and recommendations from the project's own runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from app.state import state, with_value
+from app.state import bound, state
+from app.widgets.alerts import error_notices
 from app.widgets.common import heading, line
 from app.widgets.labels import role_html
 from core.debate.turns import Role
-from core.errors import UsageError
+from core.formatting import format_count, format_token_price
 from core.runs import BUILTIN, RoleModel, Sampling
 from core.services import models
 from core.services.evaluation import model_recommendations
 from core.services.evaluation.model_recommendations import Criterion, ModelRecord, RoleRecommendation
-from core.services.models import ConnectionEntry, Listing, ModelCapabilities
-from core.services.preferences import RoleModels
+from core.services.models import ConnectionEntry, ModelCapabilities
 from core.services.runs.planning import Plan
+from core.services.workspace import Workspace
 
-_DID: Mapping[Criterion, tuple[str, str]] = {
-    "recall": ("missed least", "recall"),
-    "precision": ("named least in vain", "precision"),
-    "f1": ("did best in both", "F1"),
-}
+Save = Callable[[Plan], None]
+
+REASONS: Mapping[Criterion, tuple[str, str]] = {
+    "recall": ("highest recall", "recall"), "precision": ("highest precision", "precision"), "f1": ("highest F1", "F1"),
+}  # fmt: skip
+WIDTHS = (1.4, 1.25, 2.1, 0.7, 0.7, 0.85, 1.05, 0.7, 1.15, 1.0)
+HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
+AUTO = "auto"
+EFFORTS = (AUTO, "minimal", "low", "medium", "high")
+REPLIES = {"off": "text", "auto": "retry JSON", "on": "JSON"}
+REPLIES_HELP = (
+    "Text: replies are plain text and are streamed. JSON: deciding replies must follow a JSON schema, if the server "
+    "supports it. Retry JSON: the schema is used only when a reply could not be read."
+)
+SCHEMA_SUPPORT = {
+    "none": "takes no schema", "full": "takes a schema", "plain": "takes a schema without lengths",
+    "ignored": "ignores a schema",
+}  # fmt: skip
 
 
-def advice(plan: Plan, known: Sequence[ModelRecord], roles: Sequence[Role], save: Callable[[Plan], None]) -> None:
-    """Draw the scores of each model, the recommendation that follows and the button that applies it.
+# -- settings table
 
-    Draws nothing without scores.
+
+def table(
+    workspace: Workspace,
+    plan: Plan,
+    roles: Sequence[Role],
+    entries: Sequence[ConnectionEntry],
+    ceiling: float | None,
+    save: Save,
+) -> None:
+    """Draw a row of settings for each role. Each change is passed to ``save`` as a new plan.
+
+    Models above the price ``ceiling`` are not offered.
     """
-    if not known:
-        return
-    with st.container(border=True, key="advice"):
-        heading("What your runs have shown")
-        st.html(_table(known))
-        given = model_recommendations.recommend_models(known, roles)
-        if not given:
-            line(_why_none(known, roles), "q xs")
-            return
-        st.html("".join(f'<div class="moot-line">{_words(one)}</div>' for one in given))
-        fits = all(plan.role_model(one.role.name).spec == one.record.spec for one in given)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.button(
-                "Use these models",
-                key="take-advice",
-                disabled=fits,
-                on_click=lambda: save(model_recommendations.apply_recommendations(plan, given)),
-                help="Changes the models; the sampling settings stay",
-            )
-            line("They sit so already." if fits else "Advice from your own gold, on your own texts.", "q xs")
+    with st.container(key="role-models", gap="small"):
+        for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
+            column.html(f'<div class="moot-th">{head}</div>')
+        for role in roles:
+            _row(workspace, plan, role, entries, ceiling, save, alone=len(roles) == 1)
+            with st.container(key=f"role-note-{role.name}"):
+                st.html(f'<div class="moot-line q xs">{_note(workspace, plan.role_model(role.name), entries)}</div>')
 
 
-def _words(one: RoleRecommendation) -> str:
-    did, name = _DID[one.metric]
-    return (
-        f"<b>{escape(one.role.title)}</b>: <code>{escape(one.record.spec)}</code> {did} "
-        f"({name} {one.value:.2f} on {one.record.n:,} documents)"
+def _row(
+    workspace: Workspace,
+    plan: Plan,
+    role: Role,
+    entries: Sequence[ConnectionEntry],
+    ceiling: float | None,
+    save: Save,
+    *,
+    alone: bool,
+) -> None:
+    role_model = plan.role_model(role.name)
+    sampling, builtin = role_model.sampling, role_model.connection == BUILTIN
+
+    def keep(**changed: Any) -> None:
+        save(plan.with_role_model(role.name, role_model.model_copy(update=changed)))
+
+    def options(part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
+        return {
+            "label": f"{label} of the {role.title}",
+            "label_visibility": "collapsed",
+            **bound(f"role-{role.name}-{part}", value, change),
+        }
+
+    def sampled(part: str, label: str, empty: Any = None) -> dict[str, Any]:
+        """Return the arguments of a widget for a sampling setting. ``empty`` replaces an empty value."""
+
+        def change(value: Any) -> None:
+            chosen = empty if value is None else None if value == AUTO and part == "reasoning_effort" else value
+            keep(sampling=Sampling.model_validate(sampling.model_dump() | {part: chosen}))
+
+        value = getattr(sampling, part)
+        if part == "reasoning_effort":
+            value = value or AUTO
+        return {**options(part, label, value, change), "disabled": builtin}
+
+    def number(column: Any, part: str, label: str, least: float, most: float | None, step: float, form: str) -> None:
+        empty = Sampling().max_tokens if part == "max_tokens" else None
+        column.number_input(
+            min_value=least, max_value=most, value=None, step=step, format=form, placeholder=AUTO,
+            **sampled(part, label, empty),
+        )  # fmt: skip
+
+    columns = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
+    columns[0].html(role_html(role.name, role.title))
+    names = dict.fromkeys([entry.name for entry in entries] + [role_model.connection])
+    columns[1].selectbox(
+        options=list(names),
+        **options(
+            "connection", "Connection", role_model.connection,
+            lambda name: keep(connection=name, model=models.first_model(workspace, name)),
+        ),
+    )  # fmt: skip
+    listed = models.listing(workspace, role_model.connection).names
+    offered = models.affordable_models(workspace, role_model.connection, listed, ceiling)
+    columns[2].selectbox(
+        options=list(dict.fromkeys([*filter(None, [role_model.model]), *offered]))
+        if role_model.model not in offered
+        else list(offered),
+        index=None, placeholder="Choose or type a model", accept_new_options=not builtin,
+        **options("model", "Model", role_model.model or None, lambda name: keep(model=(name or "").strip())),
+    )  # fmt: skip
+    number(columns[3], "temperature", "Temperature", 0.0, 2.0, 0.1, "%.2g")
+    number(columns[4], "top_p", "Top p", 0.01, 1.0, 0.05, "%.2g")
+    number(columns[5], "max_tokens", "Max tokens", 1, None, 64, "%d")
+    columns[6].selectbox(options=EFFORTS, **sampled("reasoning_effort", "Reasoning effort"))
+    number(columns[7], "seed", "Seed", 0, None, 1, "%d")
+    columns[8].selectbox(
+        options=list(REPLIES), format_func=REPLIES.__getitem__, help=REPLIES_HELP, **sampled("json_schema", "Replies")
     )
+    if not alone:
+        columns[9].button(
+            "All roles", key=f"role-{role.name}-everywhere", type="tertiary",
+            help=f"Use the model and sampling settings of {role.title} for all roles",
+            on_click=lambda: save(plan.with_same_model(role_model)),
+        )  # fmt: skip
 
 
-def _why_none(known: Sequence[ModelRecord], roles: Sequence[Role]) -> str:
-    if len(roles) < 2:
-        return "This role should have the best model."
-    if len(known) < 2:
-        return "One model has spoken first so far. Let another do so, on its own or as extractor, to compare them."
-    return f"Advice needs two models with {model_recommendations.MIN_DOCUMENTS} documents with gold each."
+def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[ConnectionEntry]) -> str:
+    """Return the line below a role as HTML: whether the connection lists the model, its price and capabilities."""
+    entry = next((entry for entry in entries if entry.name == role_model.connection), None)
+    if entry is None:
+        return f'<span class="bad">Connection {escape(role_model.connection)} does not exist. Choose another.</span>'
+    if entry.name == BUILTIN:
+        return "A word-list baseline, not a language model. Free; nothing leaves this machine."
+    listed = models.listing(workspace, role_model.connection)
+    if listed.pending:
+        status = f"Listing the models of {escape(entry.base_url)} …"
+    elif listed.error is not None:
+        status = f'<span class="bad">{escape(listed.error.message)}</span> {escape(listed.error.remedy)}'
+    elif not role_model.model:
+        return '<span class="warn">Choose a model</span>'
+    elif listed.names and role_model.model not in listed.names:
+        status = f'<span class="warn">{escape(entry.name)} does not list this model</span>'
+    else:
+        status = f"Listed by {escape(entry.name)}"
+    price = format_token_price(models.priced(workspace, role_model)) if role_model.model else ""
+    known = models.known(workspace, role_model)
+    return " · ".join(filter(None, [status, price, *map(escape, capabilities(known) if known is not None else ())]))
 
 
-def _table(known: Sequence[ModelRecord]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(record.spec)}</td><td>{record.runs}</td><td>{record.n:,}</td><td>{record.recall:.2f}</td>"
-        f"<td>{record.precision:.2f}</td><td>{record.f1:.2f}</td></tr>"
-        for record in known
-    )
-    heads = "<th>Model, speaking first</th><th>Runs</th><th>Documents</th><th>Recall</th><th>Precision</th><th>F1</th>"
-    return f'<table class="moot-table"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+def capabilities(known: ModelCapabilities) -> list[str]:
+    """Return the capabilities of a model in a few words each."""
+    words = [
+        f"context {known.context:,} tokens" if known.context else "",
+        "reasons" if known.reasons else "",
+        {True: "keeps a seed", False: "keeps no seed", None: ""}[known.seed],
+        SCHEMA_SUPPORT.get(known.schema, ""),
+        "gives log probabilities" if known.logprobs else "",
+        {True: "replies in the expected format", False: "did not reply in the expected format", None: ""}[
+            known.in_format
+        ],
+        f"rejects {', '.join(sorted(known.dropped))}" if known.dropped else "",
+        f"at most {known.most_tokens:,} tokens per reply" if known.most_tokens else "",
+        "takes no system message" if known.no_system else "",
+    ]
+    return [word for word in words if word]
 
 
-def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], None]) -> None:
+# -- presets
+
+
+def presets(plan: Plan, save: Save) -> None:
     """Draw the popover with the saved presets and the form that saves another one."""
     with st.popover(
         "Presets", icon=":material/bookmark:", key="presets", help="Saved models and settings of all roles"
     ):
+        known = models.model_presets()
         if not known:
             line("No presets yet. A preset saves the model and settings of each role for all projects.", "q")
-        for name, kept in known.items():
+        for name, preset in known.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 if st.button(name, key=f"preset-{name}", help=f"Use the models of {name}", width="stretch"):
-                    save(models.apply_preset(plan, kept))
-                    state.set_notice("ok", f"Preset {name} is in use", _who(kept))
+                    save(models.apply_preset(plan, preset))
+                    specs = dict.fromkeys(one.spec for one in (preset.default_model, *preset.role_models.values()))
+                    state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
                     st.rerun()
                 if st.button(
                     "", icon=":material/delete:", key=f"unpreset-{name}", help=f"Delete {name}", type="tertiary"
@@ -103,219 +210,60 @@ def presets(plan: Plan, known: dict[str, RoleModels], save: Callable[[Plan], Non
         with st.form("save-preset", border=False, clear_on_submit=True):
             name = st.text_input("Name", placeholder="cheap, local, final, …", key="preset-name", width=260)
             if st.form_submit_button("Save preset", type="primary"):
-                try:
-                    kept_as = models.save_preset(name, plan)
-                except UsageError as error:
-                    state.set_notice("error", error.message, error.remedy)
-                else:
-                    state.set_notice("ok", f"Saved as {kept_as}", "It is offered in all your projects.")
+                with error_notices():
+                    stored = models.save_preset(name, plan)
+                    state.set_notice("ok", f"Saved as {stored}", "It is offered in all your projects.")
                 st.rerun()
 
 
-def _who(kept: RoleModels) -> str:
-    specs = dict.fromkeys([kept.default_model.spec, *(role_model.spec for role_model in kept.role_models.values())])
-    return ", ".join(specs)
+# -- recommendations
 
 
-WIDTHS = (1.4, 1.25, 2.1, 0.7, 0.7, 0.85, 1.05, 0.7, 1.15, 1.0)
-HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
-AUTO = "auto"
-EFFORTS = (AUTO, "minimal", "low", "medium", "high")
-REPLIES = {"off": "text", "auto": "retry JSON", "on": "JSON"}
-REPLIES_HELP = (
-    "Text is read live, as the prompts ask for it. JSON holds replies that must decide to a schema, where the server "
-    "has one. In between, only the second try after a reply that could not be read."
-)
+def recommendations(plan: Plan, known: Sequence[ModelRecord], roles: Sequence[Role], save: Save) -> None:
+    """Draw the scores of each model, the recommendations that follow and the button that applies them.
 
-Save = Callable[[Plan], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Offers:
-    """Functions that the table calls: models of a connection, price limit, price, default model, capabilities."""
-
-    listing: Callable[[str], Listing]
-    affordable: Callable[[str, Sequence[str]], Sequence[str]]
-    price: Callable[[RoleModel], tuple[float, float] | None]
-    first: Callable[[str], str]
-    known: Callable[[RoleModel], ModelCapabilities | None]
-
-
-def seating(
-    plan: Plan,
-    roles: Sequence[Role],
-    places: Sequence[ConnectionEntry],
-    offers: Offers,
-    save: Save,
-) -> None:
-    """Draw the table. Each change is passed to ``save`` as a new plan."""
-    with st.container(key="role-models", gap="small"):
-        for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
-            column.html(f'<div class="moot-th">{head}</div>')
-        for role in roles:
-            _row(plan, role, places, offers, save, alone=len(roles) == 1)
-            with st.container(key=f"role-note-{role.name}"):
-                st.html(_note(plan.role_model(role.name), places, offers))
-
-
-def _row(
-    plan: Plan,
-    role: Role,
-    places: Sequence[ConnectionEntry],
-    offers: Offers,
-    save: Save,
-    *,
-    alone: bool,
-) -> None:
-    role_model = plan.role_model(role.name)
-    sampling = role_model.sampling
-    builtin = role_model.connection == BUILTIN
-
-    def key(part: str) -> str:
-        return f"seat-{role.name}-{part}"
-
-    def changed(part: str) -> Any:
-        return st.session_state[key(part)]
-
-    def keep(new: RoleModel) -> None:
-        save(plan.with_role_model(role.name, new))
-
-    def moved() -> None:
-        name = changed("connection")
-        keep(role_model.model_copy(update={"connection": name, "model": offers.first(name)}))
-
-    def named() -> None:
-        keep(role_model.model_copy(update={"model": (changed("model") or "").strip()}))
-
-    def sampled(part: str) -> None:
-        values = sampling.model_dump() | {part: changed(part)}
-        if values["reasoning_effort"] == AUTO:
-            values["reasoning_effort"] = None
-        if values["max_tokens"] is None:
-            values["max_tokens"] = Sampling().max_tokens
-        keep(role_model.model_copy(update={"sampling": Sampling.model_validate(values)}))
-
-    def number(column: Any, label: str, part: str, least: float, most: float | None, step: float, form: str) -> None:
-        value = getattr(sampling, part)
-        column.number_input(
-            f"{label} of the {role.title}",
-            min_value=least if isinstance(step, float) else int(least),
-            max_value=most,
-            value=None,
-            step=step,
-            format=form,
-            placeholder="auto",
-            key=with_value(key(part), value),
-            on_change=sampled,
-            args=(part,),
-            label_visibility="collapsed",
-            disabled=builtin,
+    Draws nothing without scores.
+    """
+    if not known:
+        return
+    rows = "".join(
+        f"<tr><td>{escape(record.spec)}</td><td>{record.runs}</td><td>{record.n:,}</td><td>{record.recall:.2f}</td>"
+        f"<td>{record.precision:.2f}</td><td>{record.f1:.2f}</td></tr>"
+        for record in known
+    )
+    with st.container(border=True, key="advice"):
+        heading("Scores of your models")
+        st.html(
+            '<table class="moot-table"><thead><tr><th>Model of the first role</th><th>Runs</th><th>Documents</th>'
+            f"<th>Recall</th><th>Precision</th><th>F1</th></tr></thead><tbody>{rows}</tbody></table>"
         )
+        found = model_recommendations.recommend_models(known, roles)
+        if not found:
+            line(_no_recommendation(known, roles), "q xs")
+            return
+        st.html("".join(f'<div class="moot-line">{_recommendation_html(one)}</div>' for one in found))
+        applied = all(plan.role_model(one.role.name).spec == one.record.spec for one in found)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.button(
+                "Use these models", key="take-advice", disabled=applied,
+                on_click=lambda: save(model_recommendations.apply_recommendations(plan, found)),
+                help="Changes the models; the sampling settings stay",
+            )  # fmt: skip
+            line("These models are in use." if applied else "Based on the gold labels of your own texts.", "q xs")
 
-    columns = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
-    columns[0].html(role_html(role.name, role.title))
-    names = [place.name for place in places]
-    columns[1].selectbox(
-        f"Connection of the {role.title}",
-        names if role_model.connection in names else [role_model.connection, *names],
-        key=with_value(key("connection"), role_model.connection),
-        on_change=moved,
-        label_visibility="collapsed",
+
+def _recommendation_html(one: RoleRecommendation) -> str:
+    reason, name = REASONS[one.metric]
+    documents = format_count(one.record.n, "document")
+    return (
+        f"<b>{escape(one.role.title)}</b>: <code>{escape(one.record.spec)}</code>, {reason} "
+        f"({name} {one.value:.2f} on {documents})"
     )
-    listed = list(offers.affordable(role_model.connection, offers.listing(role_model.connection).names))
-    columns[2].selectbox(
-        f"Model of the {role.title}",
-        listed if not role_model.model or role_model.model in listed else [role_model.model, *listed],
-        key=with_value(key("model"), role_model.model or None),
-        index=None,
-        placeholder="Choose or type a model",
-        accept_new_options=not builtin,
-        on_change=named,
-        label_visibility="collapsed",
-    )
-    number(columns[3], "Temperature", "temperature", 0.0, 2.0, 0.1, "%.2g")
-    number(columns[4], "Top p", "top_p", 0.01, 1.0, 0.05, "%.2g")
-    number(columns[5], "Max tokens", "max_tokens", 1, None, 64, "%d")
-    columns[6].selectbox(
-        f"Reasoning effort of the {role.title}",
-        EFFORTS,
-        key=with_value(key("reasoning_effort"), sampling.reasoning_effort or AUTO),
-        on_change=sampled,
-        args=("reasoning_effort",),
-        label_visibility="collapsed",
-        disabled=builtin,
-    )
-    number(columns[7], "Seed", "seed", 0, None, 1, "%d")
-    columns[8].selectbox(
-        f"Replies of the {role.title}",
-        list(REPLIES),
-        format_func=REPLIES.__getitem__,
-        key=with_value(key("json_schema"), sampling.json_schema),
-        on_change=sampled,
-        args=("json_schema",),
-        label_visibility="collapsed",
-        disabled=builtin,
-        help=REPLIES_HELP,
-    )
-    if not alone:
-        columns[9].button(
-            "All roles",
-            key=key("everywhere"),
-            help=f"Use the model and sampling settings of {role.title} for all roles",
-            on_click=lambda: save(plan.with_same_model(role_model)),
-            type="tertiary",
-        )
 
 
-def _note(role_model: RoleModel, places: Sequence[ConnectionEntry], offers: Offers) -> str:
-    """Return the line below a role: connection status, whether the model is known there, price, capabilities."""
-    place = next((place for place in places if place.name == role_model.connection), None)
-    if place is None:
-        gone = f"There is no connection {escape(role_model.connection)} any more. Choose another."
-        return _line(f'<span class="bad">{gone}</span>')
-    if place.name == BUILTIN:
-        return _line("A word-list baseline, not a language model. Free; nothing leaves this machine.")
-    listed = offers.listing(role_model.connection)
-    parts = []
-    if listed.pending:
-        parts.append(f"Asking {escape(place.base_url)} for its models …")
-    elif listed.error is not None:
-        parts.append(f'<span class="bad">{escape(listed.error.message)}</span> {escape(listed.error.remedy)}')
-    elif not role_model.model:
-        parts.append('<span class="warn">Choose a model</span>')
-    elif listed.names and role_model.model not in listed.names:
-        parts.append(f'<span class="warn">{escape(place.name)} does not list this model</span>')
-    else:
-        parts.append(f"Listed by {escape(place.name)}")
-    dollars = offers.price(role_model)
-    if dollars is None:
-        parts.append("price unknown" if role_model.model else "")
-    else:
-        parts.append(
-            "free" if dollars == (0, 0) else f"${dollars[0]:,.2f} in, ${dollars[1]:,.2f} out per million tokens"
-        )
-    known = offers.known(role_model)
-    parts += [escape(word) for word in learned(known)] if known is not None else []
-    return _line(" · ".join(part for part in parts if part))
-
-
-def learned(known: ModelCapabilities) -> list[str]:
-    """Return the capabilities of a model in a few words each."""
-    schema = {"full": "takes a schema", "plain": "takes a schema without lengths", "ignored": "ignores a schema"}
-    told = [
-        f"context {known.context:,} tokens" if known.context else "",
-        "reasons" if known.reasons else "",
-        {True: "keeps a seed", False: "keeps no seed", None: ""}[known.seed],
-        "takes no schema" if known.schema == "none" else schema.get(known.schema, ""),
-        "gives log probabilities" if known.logprobs else "",
-        "answers in the expected format" if known.in_format else "",
-        "did not answer in the expected format" if known.in_format is False else "",
-        f"refuses {', '.join(sorted(known.dropped))}" if known.dropped else "",
-        f"at most {known.most_tokens:,} tokens of reply" if known.most_tokens else "",
-        "takes no system message" if known.no_system else "",
-    ]
-    return [word for word in told if word]
-
-
-def _line(html: str) -> str:
-    return f'<div class="moot-line q xs">{html}</div>'
+def _no_recommendation(known: Sequence[ModelRecord], roles: Sequence[Role]) -> str:
+    if len(roles) < 2:
+        return "This protocol has one role: use the best model."
+    if len(known) < 2:
+        return "Only one model has been the first role of a run. Run another one, alone or as extractor, to compare."
+    return f"A recommendation needs two models with {model_recommendations.MIN_DOCUMENTS} gold documents each."

@@ -75,7 +75,7 @@ def test_whatever_a_server_does_ends_in_an_error_that_says_so() -> None:
 def test_places_say_where_the_key_comes_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_MINE_API_KEY", "s3cret")
     models.add(workspace, "mine", "https://models.example/v1")
-    by_name = {place.name: place for place in models.places(workspace)}
+    by_name = {place.name: place for place in models.connection_entries(workspace)}
     assert next(iter(by_name)) == "builtin"
     mine, openai, ollama = by_name["mine"], by_name["openai"], by_name["ollama"]
     assert (mine.key, mine.key_name, mine.own) == ("environment", "MOOT_MINE_API_KEY", True)
@@ -83,7 +83,7 @@ def test_places_say_where_the_key_comes_from(workspace: Workspace, monkeypatch: 
     assert (ollama.key, ollama.local) == ("needless", True)
     assert "s3cret" not in repr(by_name)
     models.remove(workspace, "mine")
-    assert "mine" not in {place.name for place in models.places(workspace)}
+    assert "mine" not in {place.name for place in models.connection_entries(workspace)}
 
 
 def test_a_connection_with_a_key_keeps_its_address(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_a_connection_with_a_key_keeps_its_address(workspace: Workspace, monkeyp
     with pytest.raises(UsageError, match=r"MOOT_MINE_API_KEY is the key for https://models\.example/v2"):
         models.add(workspace, "mine", "https://evil.example/v1")
     models.add(workspace, "openai", "https://evil.example/v1")
-    assert next(place for place in models.places(workspace) if place.name == "openai").key == "none"
+    assert next(place for place in models.connection_entries(workspace) if place.name == "openai").key == "none"
     models.remove(workspace, "mine")
     models.remove(workspace, "openai")
 
@@ -101,7 +101,7 @@ def test_a_connection_with_a_key_keeps_its_address(workspace: Workspace, monkeyp
 def test_without_a_keyring_the_variable_is_named(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="MOOT_OPENAI_API_KEY"):
         models.remember_key(workspace, "openai", "s3cret")
-    with pytest.raises(UsageError, match="No key was typed"):
+    with pytest.raises(UsageError, match="No key was entered"):
         models.remember_key(workspace, "openai", "  ")
 
 
