@@ -100,7 +100,7 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
         case "transcript":
             return focus.transcript(session, run, _text(message["document"]), actor=actor)
         case "history":
-            return focus.history(session, run, _text(message["document"]))
+            return focus.history(session, run, _text(message["document"]), actor=actor)
         case "guideline":
             return focus.guideline(session, run)
         case _:

@@ -76,6 +76,12 @@ function isWaiting({ status, skipped }) {
   return !isSettled(status) && !skipped;
 }
 
+/** @param {ReviewDocument} document */
+function hiddenUntil({ hidden, second_reading: isSecond }) {
+  if (!hidden) return "";
+  return isSecond ? "after you submit" : "after you have decided";
+}
+
 class FocusView {
   /**
    * @param {HTMLElement} root
@@ -377,7 +383,8 @@ class FocusView {
     const items = info.kind === "choice" ? ["label"] : [...info.labels.keys()];
     const open = items.filter((item) => isOpen(document.values[item]));
     if (open.length) this.askFor(open);
-    else await (document.hidden ? this.reveal() : this.submitDocument(document));
+    else if (document.hidden && !document.second_reading) await this.reveal();
+    else await this.submitDocument(document);
   }
 
   /**
@@ -399,6 +406,7 @@ class FocusView {
     const row = this.findRow(document.id);
     const isNext = this.isQueue && row !== undefined && this.nextWaiting(-1) === row;
     this.act("submit", { sampling: isNext ? row.sampling : null }).then((answer) => {
+      if (document.hidden) this.documents.delete(document.id);
       if (answer) {
         this.notifyPage(() => this.component.setTriggerValue("settled", document.id));
         this.loadProgress();
@@ -685,7 +693,9 @@ class FocusView {
     const { id, note, fields, evidence, hidden, error, reasons } = document;
     const disputed = disputedItems(Object.values(document.roles));
     const badges = el("span", "row push badges", ...reasonBadges(reasons, this.findRow(id)?.sampling));
-    const blind = "Blind: the verdict is shown after you have decided every label.";
+    const blind = document.second_reading
+      ? "Second reading: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
+      : "Blind: the verdict is shown after you have decided every label.";
     const text = el("div", "text", ...documentNodes(fields, evidence, info.labels, disputed));
     this.middle.replaceChildren(
       el("div", "panel-head", el("span", "mono bold", id), el("span", "secondary small ellipsis", note), badges),
@@ -714,7 +724,7 @@ class FocusView {
     const { document } = this;
     if (!document) return;
     this.folds.replaceChildren(
-      this.foldNode("transcript", "Transcript", "T", document.hidden ? "after you have decided" : ""),
+      this.foldNode("transcript", "Transcript", "T", hiddenUntil(document)),
       this.foldNode("guideline", "Guideline", "G", ""),
       this.foldNode(
         "history",
@@ -764,7 +774,7 @@ class FocusView {
     } else {
       const { events } = await this.client.query("transcript", { document: document.id });
       const { labels, roles, kind } = data;
-      const none = document.hidden ? "Shown after you have decided." : "There is no debate about this document.";
+      const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "There is no debate about this document.";
       const transcript = events.length ? renderTranscript({ document, events, labels, roles, kind }) : null;
       content.replaceChildren(transcript ?? el("div", "guideline", none));
     }
@@ -839,7 +849,7 @@ class FocusView {
   }
 
   /** @param {ReviewDocument} document */
-  actionButtons({ hidden, flagged, status }) {
+  actionButtons({ hidden, second_reading: isSecond, flagged, status }) {
     const action = (/** @type {string} */ text, /** @type {string} */ key, /** @type {() => void} */ onClick) =>
       keyButton("ghost", text, key, this.press(onClick));
     const flagButton = action(flagged ? "Flagged" : "Flag", "F", () => this.toggleFlag());
@@ -849,7 +859,7 @@ class FocusView {
       "actions",
       keyButton(
         "primary",
-        hidden ? "Show verdict" : "Submit and continue",
+        hidden && !isSecond ? "Show verdict" : "Submit and continue",
         "Enter",
         this.press(() => this.submit()),
       ),

@@ -37,6 +37,7 @@ import { avatar, findRole } from "./roles.js";
  * @property {string[]} edited Items that the reviewer has decided.
  * @property {string[]} outdated Decided items whose definition has changed since.
  * @property {boolean} hidden Whether the verdict is hidden until the reviewer has decided.
+ * @property {boolean} second_reading Whether the verdict and other reviews are hidden until this review is submitted.
  * @property {string} comment
  * @property {string[]} tags
  * @property {boolean} flagged

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.documents import Value
 from core.store.connection import Connection
+from core.store.reviews import IS_SUBMISSION
 from core.store.rows import load
 
 _OWN = """
@@ -14,6 +15,19 @@ WITH own AS (
     SELECT document_id, actor FROM person_status
     WHERE status = 'Submitted' AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
 ), several AS (SELECT document_id FROM own GROUP BY document_id HAVING count(*) > 1)
+"""
+# Reviewers see each other's labels once both have submitted. A label changed after that is not independent.
+_DEPENDENT = f"""
+first AS (
+    SELECT document_id, actor, min(seq) AS seq FROM events WHERE {IS_SUBMISSION} GROUP BY document_id, actor
+), visible AS (
+    SELECT own.document_id, own.actor, greatest(own.seq, min(other.seq)) AS seq
+    FROM first AS own JOIN first AS other ON other.document_id = own.document_id AND other.actor <> own.actor
+    GROUP BY own.document_id, own.actor, own.seq
+), dependent AS (
+    SELECT DISTINCT document_id, actor FROM events JOIN visible USING (document_id, actor)
+    WHERE kind = 'review' AND after IS DISTINCT FROM before AND events.seq > visible.seq
+)
 """
 _BLIND = """
 WITH before AS (
@@ -41,12 +55,16 @@ FROM beside
 
 @dataclass(frozen=True, slots=True)
 class ReviewerValues:
-    """The value of a reviewer who submitted a document, for one of its items."""
+    """The value of a reviewer who submitted a document, for one of its items.
+
+    It is not ``independent`` if the reviewer changed the document while the labels of another one were visible.
+    """
 
     document_id: str
     item: str
     actor: str
     value: Value
+    independent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +99,18 @@ class ReviewerAgreement:
     def double(self, run_id: str, items: Sequence[str]) -> list[ReviewerValues]:
         """Return each reviewer's values on documents that at least two have submitted, in the order of the run."""
         rows = self._connection.rows(
-            f"""{_OWN} SELECT document_id, item, actor, value FROM person_reviews
+            f"""{_OWN}, {_DEPENDENT} SELECT document_id, item, actor, value,
+                (document_id, actor) NOT IN (SELECT (document_id, actor) FROM dependent) FROM person_reviews
             SEMI JOIN own USING (document_id, actor) SEMI JOIN several USING (document_id)
             JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
             WHERE kind = 'review' AND value IS NOT NULL AND list_contains($items, item)
             ORDER BY position, item, actor""",
             {"run": run_id, "items": list(items)},
         )
-        return [ReviewerValues(document, item, actor, load(value)) for document, item, actor, value in rows]
+        return [
+            ReviewerValues(document, item, actor, load(value), independent)
+            for document, item, actor, value, independent in rows
+        ]
 
     def adjudicated(self) -> dict[tuple[str, str], tuple[Value, str]]:
         """Return the adjudicated value and its author by (document, item)."""

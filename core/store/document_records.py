@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -12,7 +12,7 @@ from core.annotations import Evidence
 from core.debate.turns import ReplyError
 from core.documents import Document, Value
 from core.store.connection import Connection, translate_error
-from core.store.reviews import PENDING, Review, ReviewStatus, review_of
+from core.store.reviews import PENDING, Review, ReviewStatus, review_of, second_readings
 from core.store.rows import load
 
 SLAB = 10_000
@@ -61,6 +61,8 @@ class DocumentRecord:
     ``status`` is the verdict's, None without one. ``values`` has an entry for every item of the verdict, None where it
     could not be read, with the reason in ``unread``. ``roles`` maps a role to its last list and ``evidence`` to the
     quotes offered there; a role without a list is missing from ``roles``.
+
+    In a ``second_reading`` (see ``second_readings``) verdict, roles, evidence and gold are left out.
     """
 
     document: Document
@@ -73,6 +75,7 @@ class DocumentRecord:
     evidence: Mapping[str, tuple[Evidence, ...]]
     reviews: Mapping[str, Review]
     review_status: ReviewStatus
+    second_reading: bool = False
 
     def value(self, item: str) -> Value | None:
         """Return the current value: the reviewer's, else the verdict's."""
@@ -89,8 +92,8 @@ class DocumentRecords:
     def load(self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None) -> list[DocumentRecord]:
         """Return records of these documents in the given order without unknown ids; meant for one page.
 
-        Without a run they hold reviews and gold. With ``actor`` reviews and status are that reviewer's own, else the
-        current ones.
+        Without a run they hold reviews and gold. With ``actor`` reviews and status are that reviewer's own, and a
+        second reading shows nothing else; without ``actor`` they are the current ones.
         """
         if not ids:
             return []
@@ -103,7 +106,8 @@ class DocumentRecords:
         )
         params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
         found = {row[0]: row for row in self._connection.rows(sql, params)}
-        return [_record_of(found[id]) for id in ids if id in found]
+        second = frozenset() if actor is None else second_readings(self._connection, actor, ids)
+        return [_record_of(found[id], second_reading=id in second) for id in ids if id in found]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Iterator[list[DocumentRecord]]:
         """Yield records of the run (or the project) in position order, up to ``batch`` at once."""
@@ -125,10 +129,10 @@ class DocumentRecords:
             cursor.close()
 
 
-def _record_of(row: Sequence[Any]) -> DocumentRecord:
+def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
     id, position, field, text, context, source, group, order, gold, status, verdict, roles, reviews, standing = row
     said = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
-    return DocumentRecord(
+    record = DocumentRecord(
         document=Document(
             id=id,
             fields={field: text, **load(context)} if field else {},
@@ -148,6 +152,12 @@ def _record_of(row: Sequence[Any]) -> DocumentRecord:
         reviews={cells[0]: _review(cells) for cells in reviews or ()},
         review_status=standing or PENDING,
     )
+    if not second_reading:
+        return record
+    return replace(
+        record, document=replace(record.document, gold={}), values={}, unread={}, notes=(), error=None, roles={},
+        evidence={}, second_reading=True,
+    )  # fmt: skip
 
 
 def _review(cells: Sequence[str]) -> Review:

@@ -18,6 +18,9 @@ STATUS = "review_status"
 MARK = "mark"
 ADJUDICATION = "adjudication"
 PENDING: ReviewStatus = "Pending"
+SUBMITTED: ReviewStatus = "Submitted"
+IS_SUBMISSION = f"kind = '{STATUS}' AND after = '\"{SUBMITTED}\"'"
+"""SQL condition of events in which a reviewer submits a document."""
 MarkName: TypeAlias = Literal["note", "tags", "flag", "skip", "blind"]
 """Parts of a review beside the values: note, error tags, flag, skip, and the values given before the verdict was shown.
 """
@@ -197,10 +200,24 @@ class Reviews:
         )
         return int(row[0]) if row else 0
 
-    def marks(self, document_id: str) -> dict[str, Any]:
-        """Return the marks of a document by name."""
-        rows = self._connection.rows("SELECT item, value FROM current_marks WHERE document_id = ?", [document_id])
-        return {name: load(value) for name, value in rows}
+    def marks(self, document_id: str, *, actor: str | None = None) -> dict[str, Any]:
+        """Return the current marks of a document by name.
+
+        With ``actor`` note and tags are that reviewer's own, where there are any. In a second reading all marks are.
+        """
+        rows = self._connection.rows(
+            "SELECT item, arg_max({'value': after}, seq), arg_max({'value': after}, seq) FILTER (actor = $actor) "
+            f"FROM events WHERE kind = '{MARK}' AND document_id = $document "
+            "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY item",
+            {"document": document_id, "actor": actor},
+        )
+        second = actor is not None and document_id in self.second_readings(actor, [document_id])
+        marks = {name: own if second or (own and name in ("note", "tags")) else last for name, last, own in rows}
+        return {name: load(mark["value"]) for name, mark in marks.items() if mark and mark["value"] is not None}
+
+    def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
+        """Return the documents of which a review by ``actor`` is a second reading."""
+        return second_readings(self._connection, actor, document_ids)
 
     def blind(self, run_id: str | None = None) -> list[tuple[str, str, dict[str, Value]]]:
         """Return (document, reviewer, values by item) of first blind decisions, of one run or of all.
@@ -250,6 +267,20 @@ def _told_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
         [clean(actor), once],
     ).fetchall()
     return [event_of(row) for row in rows]
+
+
+def second_readings(connection: Connection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
+    """Return the documents that another reviewer has submitted and that ``actor`` has never submitted.
+
+    Such a reading is blind: until ``actor`` submits, nothing of the verdict or of other reviewers may be shown.
+    """
+    rows = connection.rows(
+        f"SELECT document_id FROM person_status WHERE list_contains($ids, document_id) AND status = '{SUBMITTED}' "
+        "AND actor <> $actor EXCEPT "
+        f"SELECT document_id FROM events WHERE list_contains($ids, document_id) AND {IS_SUBMISSION} AND actor = $actor",
+        {"ids": list(document_ids), "actor": clean(actor)},
+    )
+    return frozenset(document_id for (document_id,) in rows)
 
 
 def review_of(row: Sequence[object]) -> Review:

@@ -220,10 +220,47 @@ def test_everyone_has_a_queue_and_decisions_of_their_own(client):
     assert (mine["status"], mine["values"]["a"]) == ("Submitted", True)
     answer = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "query": "document", "document": "d1"})
     theirs = answer.json()["document"]
-    assert (theirs["status"], theirs["values"]["a"]) == ("Pending", False)
+    assert (theirs["status"], theirs["values"]["a"]) == ("Pending", None)
     wanted = {"sort": "queue", "by_others": True}
     again = client.post(review.REVIEW, json={"run": RUN, "actor": "bob", "query": "queue", "filters": wanted}).json()
     assert [row["id"] for row in again["rows"]] == ["d1"]
+
+
+def test_a_second_reader_sees_nothing_of_the_first_before_submitting(client):
+    """Bob decides d1 after Ann. Verdict, gold, reasons, notes, flags and history are hidden in Focus and Grid."""
+
+    def bob(**message):
+        return client.post(review.REVIEW, json={"run": RUN, "actor": "bob", **message}).json()
+
+    def do(action, **fields):
+        (answer,) = bob(actions=[{"action": action, "document": "d1", "id": f"{action}{fields}", **fields}])["answers"]
+        return answer
+
+    act(client, "set", "d1", item="a", value=True)
+    act(client, "note", "d1", value="a fee is no price")
+    act(client, "flag", "d1", value=True)
+    act(client, "submit", "d1")
+    seen = bob(query="document", document="d1")["document"]
+    assert (seen["hidden"], seen["second_reading"], seen["values"]) == (True, True, {"a": None, "b": None})
+    assert (seen["comment"], seen["flagged"], seen["history_length"], seen["gold"]) == ("", False, 0, {})
+    assert (seen["verdict"], seen["roles"], seen["evidence"], seen["reasons"]) == ({}, {}, [], [])
+    assert bob(query="history", document="d1")["entries"] == []
+    assert bob(query="transcript", document="d1") == {"events": []}
+    (row,) = bob(query="queue", filters={"sort": "queue", "by_others": True})["rows"]
+    assert row["reasons"] == []
+    (cells,) = bob(query="cells", documents=["d1"])["cells"]
+    assert [cells[name] for name in ("v_a", "v_b", "gold", "_reason", "_quotes")] == ["?", "?", "", "", ""]
+    assert {cells[name] for name in cells if name.startswith("r_")} == {"?"}
+    assert "no value yet for Alpha, Beta" in do("submit")["problem"]
+    do("note", value="bob's own")
+    do("set", item="a", value=False)
+    do("set", item="b", value=True)
+    assert bob(query="document", document="d1")["document"]["hidden"] is True
+    assert do("submit")["touched"] == ["d1"]
+    seen = bob(query="document", document="d1")["document"]
+    assert (seen["hidden"], seen["verdict"], seen["comment"]) == (False, {"a": False, "b": True}, "bob's own")
+    assert {entry["who"] for entry in bob(query="history", document="d1")["entries"]} == {"ann", "bob"}
+    assert ask(client, "document", document="d1")["document"]["comment"] == "a fee is no price"
 
 
 def test_a_run_that_is_not_open_is_said_to_be_gone(client):

@@ -10,6 +10,7 @@ from app.state import state
 from app.widgets import empty_state, highlighted_text, layout
 from core.codebook import Codebook
 from core.errors import MootError
+from core.formatting import format_count
 from core.runs import RunRow
 from core.services.review import agreement as use
 from core.services.review import review
@@ -69,7 +70,12 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
         f"<td>{share(one.kappa, '.2f')}</td><td>{share(one.alpha, '.2f')}</td></tr>"
         for one in found.items
     )
-    sub = f"{found.documents:,} document{'' if found.documents == 1 else 's'} with two or more reviewers: {names}"
+    sub = f"{format_count(found.documents, 'document')} with two or more reviewers: {names}"
+    if found.dependent:
+        sub += (
+            f". Left out of the table: {format_count(found.dependent, 'document')} on which a reviewer changed labels "
+            "after seeing those of another one"
+        )
     with layout.panel("Agreement", sub, key="people-agree"):
         st.html(
             f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>observed agreement</th>'

@@ -21,6 +21,7 @@ from app.widgets.alerts import notice
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
+from core.formatting import format_count
 from core.runs import RunRow
 from core.services.review import queue, review
 from core.services.review.queue import ReviewRow
@@ -76,7 +77,7 @@ def grid_view(
         _nothing(run, page, show_all)
     _under(session, run, actor, page)
     with counters:
-        found = f"{page.total:,} document{'' if page.total == 1 else 's'}"
+        found = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
             st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>', width="stretch")
@@ -172,7 +173,7 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-bulk"):
         st.html(f'<div class="moot-legend"><span>{len(chosen)} selected</span></div>', width="content")
         item, value = _bulk_value(run.settings.codebook)
-        count = f"{len(chosen)} document{'' if len(chosen) == 1 else 's'}"
+        count = format_count(len(chosen), "document")
         run_id = run.run_id
         _button(
             f"Set for {count}",
@@ -257,15 +258,17 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
                 key="review-text",
             )
         with said:
-            replay = session.replay(run_id, shown)
+            replay = None if known.second_reading else session.replay(run_id, shown)
             if replay is not None:
                 transcript.transcript(
                     replay, codebook, review.role_titles(run), framed=False, height=380, key="review-transcript"
                 )
+            elif known.second_reading:
+                st.caption("Second reading: verdict, debate and other labels are shown after you submit.")
             else:
                 st.caption("No debate on this document yet.")
         with done:
-            _history(session, run, shown)
+            _history(session, run, shown, actor if known.second_reading else None)
 
 
 def _to_focus(document: str) -> None:
@@ -273,9 +276,9 @@ def _to_focus(document: str) -> None:
     state.review.view = "Focus"
 
 
-def _history(session: ProjectSession, run: RunRow, document_id: str) -> None:
+def _history(session: ProjectSession, run: RunRow, document_id: str, actor: str | None) -> None:
     lines = []
-    for entry in review.history(session, run, document_id)[:60]:
+    for entry in review.history(session, run, document_id, actor=actor)[:60]:
         when = time.strftime("%H:%M:%S", time.localtime(entry.at))
         day = time.strftime("%d %b %Y", time.localtime(entry.at))
         change = f"{entry.before} → {entry.after}" if entry.before != entry.after else f"{entry.after}, confirmed"

@@ -22,7 +22,7 @@ from core.store.reviews import Decision, ReviewChange
 
 @dataclass(frozen=True, slots=True)
 class ItemAgreement:
-    """Agreement on one item over ``n`` documents that at least two reviewers decided.
+    """Agreement on one item over ``n`` documents that at least two reviewers decided independently.
 
     ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's for two reviewers, Fleiss' for more,
     None for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined.
@@ -50,12 +50,14 @@ class Disagreement:
 class AgreementReport:
     """Agreement of the reviewers of a run.
 
-    Holds submitted documents by reviewer, the number submitted by two or more, agreement by item, and every
-    disagreement in the order of the run.
+    Holds submitted documents by reviewer, the number submitted by two or more, how many of these are ``dependent``,
+    agreement by item, and every disagreement in the order of the run. On a dependent document a reviewer changed labels
+    while those of another one were visible; it does not count in ``items``.
     """
 
     reviewers: Mapping[str, int]
     documents: int
+    dependent: int
     items: tuple[ItemAgreement, ...]
     disagreements: tuple[Disagreement, ...]
 
@@ -106,6 +108,8 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
     by_cell: dict[tuple[str, str], dict[str, Value]] = {}
     for one in annotations:
         by_cell.setdefault((one.document_id, one.item), {})[one.actor] = one.value
+    dependent = {one.document_id for one in annotations if not one.independent}
+    independent = [one for one in annotations if one.document_id not in dependent]
     disagreements = []
     for (document, item), values in by_cell.items():
         if len(set(values.values())) > 1:
@@ -114,7 +118,8 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
     return AgreementReport(
         reviewers=session.store.agreement.submitted(run.run_id),
         documents=len({one.document_id for one in annotations}),
-        items=tuple(_item_agreement(item, annotations, codebook) for item in codebook.items),
+        dependent=len(dependent),
+        items=tuple(_item_agreement(item, independent, codebook) for item in codebook.items),
         disagreements=tuple(disagreements),
     )
 

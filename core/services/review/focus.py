@@ -1,6 +1,7 @@
 """Data of the Focus view for the browser: lines of the queue, and one document with all that bears on its decision.
 
-With blind review, nothing of the verdict leaves this module before the reveal.
+With blind review, nothing of the verdict leaves this module before the reveal. A second reading is always blind: until
+it is submitted, nothing of the verdict or of other reviewers leaves this module.
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ def queue_rows(session: ProjectSession, run: RunRow, filters: QueueFilter, *, ac
     """Return part of the queue: ``rows`` from ``filters.number`` on, and the total."""
     found = queue.list_queue(session, run, filters, actor=actor)
     blind = queue.review_settings(session).blind
+    second = session.store.reviews.second_readings(actor, [line.document_id for line in found.lines])
     return {
-        "rows": [_row(line, found.draws.get(line.document_id), blind) for line in found.lines],
+        "rows": [
+            _row(line, found.draws.get(line.document_id), blind=blind or line.document_id in second)
+            for line in found.lines
+        ],
         "total": found.total,
         "queue_order": bool(found.draws) or (filters.sort == "queue" and not filters.narrowed),
     }
@@ -54,7 +59,8 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     record, codebook = found.record, run.settings.codebook
     quiet = hidden(session, run, record, actor)
     own = record.reviews
-    marks = session.store.reviews.marks(document_id)
+    visible = actor if record.second_reading else None
+    marks = session.store.reviews.marks(document_id, actor=actor)
     text = session.document(run.run_id, document_id)
     shown: Json = {
         "id": document_id,
@@ -65,12 +71,13 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "edited": sorted(own),
         "outdated": sorted(item for item, one in own.items() if (item, one.codebook_version) in set(view.outdated)),
         "hidden": quiet,
+        "second_reading": record.second_reading,
         "revealed": not quiet and session.store.reviews.seen(document_id, actor, run.run_id),
         "comment": marks.get("note") or "",
         "tags": marks.get("tags") or [],
         "flagged": bool(marks.get("flag")),
         "skipped": bool(marks.get("skip")),
-        "history_length": len(session.store.reviews.history(document_id)),
+        "history_length": len(review.history(session, run, document_id, actor=visible)),
         "ended": "hidden" if quiet else record.status or "open",
         "verdict": {}, "unresolved": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
     }  # fmt: skip
@@ -97,9 +104,11 @@ def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor:
     return {"events": debate_events(replay)}
 
 
-def history(session: ProjectSession, run: RunRow, document_id: str) -> Json:
-    """Return the actions on a document, newest first."""
-    return {"entries": [asdict(entry) for entry in review.history(session, run, document_id)[:100]]}
+def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json:
+    """Return the actions on a document, newest first; in a second reading only those of the reviewer."""
+    found = review.load_record(session, run, document_id, actor=actor)
+    visible = actor if found is not None and found.second_reading else None
+    return {"entries": [asdict(entry) for entry in review.history(session, run, document_id, actor=visible)[:100]]}
 
 
 def guideline(session: ProjectSession, run: RunRow) -> Json:
@@ -122,13 +131,15 @@ def guideline(session: ProjectSession, run: RunRow) -> Json:
 
 
 def hidden(session: ProjectSession, run: RunRow, found: DocumentRecord, actor: str) -> bool:
-    """Return True while the reviewer has to decide before the verdict is shown."""
+    """Return True while the reviewer has to decide, or in a second reading to submit, before the verdict is shown."""
+    if found.second_reading:
+        return True
     if not queue.review_settings(session).blind or found.review_status in RESOLVED or found.status is None:
         return False
     return not session.store.reviews.seen(found.document.id, actor, run.run_id)
 
 
-def _row(line: Line, sampling: SamplingRecord | None, blind: bool) -> Json:
+def _row(line: Line, sampling: SamplingRecord | None, *, blind: bool) -> Json:
     quiet = blind and line.standing not in RESOLVED
     return {
         "id": line.document_id,

@@ -288,6 +288,7 @@ def _sort(wanted: QueueFilter) -> Sort:
 
 def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
     record, line = found.record, found.line
+    reasons = () if record.second_reading else line.reasons
     lists = {role: record.roles.get(role) for role in speakers}
     heard = [says for says in lists.values() if says is not None]
     return ReviewRow(
@@ -298,14 +299,18 @@ def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> ReviewR
         verdict={item: record.values.get(item) for item in codebook.items},
         gold=majority_reference(record.document.gold, codebook.items),
         roles=lists,
-        edited=frozenset(item for item, review in record.reviews.items() if review.value != record.values.get(item)),
+        edited=frozenset(
+            item
+            for item, review in record.reviews.items()
+            if not record.second_reading and review.value != record.values.get(item)
+        ),
         disputed=frozenset(item for item in codebook.items if len({says.get(item) for says in heard}) > 1),
-        quotes=line.quotes,
-        supported=line.supported,
-        reason=next((reason for reason in REASON_NAMES if reason in line.reasons), None),
-        reasons=tuple(reason for reason in REASON_NAMES if reason in line.reasons),
+        quotes=0 if record.second_reading else line.quotes,
+        supported=0 if record.second_reading else line.supported,
+        reason=next((reason for reason in REASON_NAMES if reason in reasons), None),
+        reasons=tuple(reason for reason in REASON_NAMES if reason in reasons),
         status=record.review_status,
-        certainty=line.certainty,
+        certainty=None if record.second_reading else line.certainty,
     )
 
 

@@ -147,7 +147,8 @@ def submit(
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
     since. They then count as reference like changed ones. ``draw`` records how the document was selected; None means
-    picked by hand. UsageError when a label of some document has no value; nothing is submitted then.
+    picked by hand. The values of a second reading are also stored as blind decisions. UsageError when a label of some
+    document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
     who = actor or default_reviewer()
@@ -172,7 +173,9 @@ def submit(
         drawn = draw if draw is not None and draw.document_id == found.document.id else None
         how = asdict(drawn) if drawn else {"how": "chosen", "probability": None, "remaining": None}
         how.pop("document_id", None)
-        decisions.append(Decision(found.document.id, confirmed, "Submitted", drawn=how))
+        blind = {item: found.value(item) for item in codebook.items} if found.second_reading else None
+        marks = (Mark("blind", None, blind),) if blind else ()
+        decisions.append(Decision(found.document.id, confirmed, "Submitted", marks, how))
     return _record_action(session, run_id, decisions, who, info)
 
 
@@ -218,9 +221,10 @@ def mark(
         raise UsageError(f"There is no such tag among {value!r}.", f"Choose among {', '.join(ERROR_TAGS)}.")
     if name == "note" and len(str(value or "")) > MAX_NOTE:
         raise UsageError(f"The note has more than {MAX_NOTE:,} characters.", "Shorten it.")
-    before = session.store.reviews.marks(document_id).get(name)
+    who = actor or default_reviewer()
+    before = session.store.reviews.marks(document_id, actor=who).get(name)
     decision = Decision(document_id, marks=(Mark(name, before, value or None),))
-    return _record_action(session, run_id, [decision], actor or default_reviewer(), info)
+    return _record_action(session, run_id, [decision], who, info)
 
 
 def set_status(
@@ -250,8 +254,11 @@ def redo(session: ProjectSession, *, actor: str | None = None, info: ActionInfo 
     return _saved_action(session.store.reviews.redo(actor or default_reviewer(), once=info.once if info else ""))
 
 
-def history(session: ProjectSession, run: RunRow, document_id: str) -> list[HistoryEntry]:
-    """Return the actions on a document, newest first: one line for each value, mark and status."""
+def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> list[HistoryEntry]:
+    """Return the actions on a document, newest first: one line for each value, mark and status.
+
+    ``actor`` limits them to the actions of one reviewer.
+    """
     codebook = run.settings.codebook
     events = session.store.reviews.history(document_id)
     standing: dict[int, bool] = {}
@@ -261,7 +268,7 @@ def history(session: ProjectSession, run: RunRow, document_id: str) -> list[Hist
     return [
         _history_entry(event, codebook, undone=not standing.get(event.act, True))
         for event in reversed(events)
-        if event.kind in (REVIEW, STATUS, MARK, ADJUDICATION)
+        if event.kind in (REVIEW, STATUS, MARK, ADJUDICATION) and actor in (None, event.actor)
     ]
 
 

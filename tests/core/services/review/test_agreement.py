@@ -76,6 +76,26 @@ def test_a_second_reader_who_has_only_begun_changes_nothing(session, run):
     assert [row.document_id for row in again] == ["d1"]
 
 
+def test_labels_changed_in_sight_of_another_reviewer_do_not_count(session, run):
+    """On d0 Bob adopts Ann's label after he has submitted his own; d1 and d2 are independent: A is equal on one."""
+    for document, first, second in (("d0", True, False), ("d1", True, True), ("d2", True, False)):
+        read(session, run, "ann", document, a=first, b=True)
+        read(session, run, "bob", document, a=second, b=True)
+    report = agreement.agreement_report(session, run)
+    assert (report.documents, report.dependent, report.items[0].n) == (3, 0, 3)
+    read(session, run, "bob", "d0", a=True)
+    report = agreement.agreement_report(session, run)
+    assert (report.documents, report.dependent) == (3, 1)
+    assert (report.items[0].n, report.items[0].observed) == (2, 0.5)
+
+
+def test_a_second_reading_counts_as_decided_blind(session, run):
+    read(session, run, "ann", "d1", a=True, b=True)
+    assert agreement.blind_report(session, run).blind.n == 0
+    read(session, run, "bob", "d1", a=False, b=True)
+    assert agreement.blind_report(session, run).blind.n == 2
+
+
 def test_what_deciding_blind_shows(session, run):
     """d0 ends in A, d1 in B. Blind on d0: A B, then B is changed to absent, as the verdict has it; blind on d1: B,
     unchanged; d2 (A B) is decided in sight of the verdict, as it has it but for B."""
