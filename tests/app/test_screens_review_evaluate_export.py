@@ -10,42 +10,25 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import context
-from core.services import run_view
 from core.services.review import queue, review
-from core.store.project import Project
+from core.services.workspace import Workspace
 from tests.core.services import sample_world
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
 
 
 @pytest.fixture
-def project(tmp_path):
-    with Project.open(tmp_path / "small.duckdb") as project:
-        yield project
-
-
-class StandIn(SimpleNamespace):
-    """As much of a desk as the screens use; like a desk it is one of its kind and can be referred to weakly."""
-
-    __hash__ = object.__hash__
+def session(tmp_path):
+    workspace = Workspace()
+    context.install(workspace)
+    yield workspace.open(tmp_path / "small.duckdb")
+    context.install(None)
+    workspace.close()
 
 
 @pytest.fixture
-def session(project):
-    session = StandIn(
-        store=project.store,
-        path=project.path,
-        name="small",
-        run_name=lambda run: f"Run {run}",
-        saved_at=lambda: project.saved_at,
-        replay=lambda run, document: run_view.replay(project.store, run, document),
-        trainer=SimpleNamespace(schedule=lambda: None),
-        active_runs=tuple,
-        prefetcher=SimpleNamespace(submit_latest=lambda what: what()),
-    )
-    context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))
-    yield session
-    context.install(None)
+def project(session):
+    return session.project
 
 
 @pytest.fixture
@@ -218,6 +201,7 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     app = screen("review", review_view="People")
     assert "No document has two reviewers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
+        review.edit(session, run_id, "d0", "a", True, actor=actor)
         review.edit(session, run_id, "d0", "b", value, actor=actor)
         review.submit(session, run_id, ["d0"], actor=actor)
     app = screen("review", review_view="People")
