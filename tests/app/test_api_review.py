@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from starlette.applications import Starlette
@@ -11,8 +10,8 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app.api import review, security
-from core.services import run_view
 from core.services.review import queue
+from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.core.services import sample_world
 
@@ -29,21 +28,17 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture
-def project(tmp_path, file):
+def session(tmp_path, file):
     path = tmp_path / "small.duckdb"
     path.write_bytes(file.read_bytes())
-    with Project.open(path) as project:
-        yield project
+    workspace = Workspace()
+    yield workspace.open(path)
+    workspace.close()
 
 
 @pytest.fixture
-def session(project):
-    return SimpleNamespace(
-        store=project.store,
-        trainer=SimpleNamespace(schedule=lambda: None),
-        replay=lambda run, document: run_view.replay(project.store, run, document),
-        document=lambda run, document: run_view.document(project.store, document),
-    )
+def project(session):
+    return session.project
 
 
 @pytest.fixture
