@@ -38,7 +38,7 @@ class Studio:
             self._process = subprocess.Popen(
                 [*command, *self._options], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT
             )
-        wait_for(f"{self.address}/_stcore/health", self._process, 60)
+        wait_for(f"{self.address}/_stcore/health", self._process, 180)
         found = re.search(r"http\S+/moot/enter\S+", said.read_text())
         assert found is not None, said.read_text()
         self.entrance = found[0]

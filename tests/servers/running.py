@@ -26,7 +26,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 30.0) -> None:
+def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 120.0) -> None:
     """Return once the address answers, with a refusal too; fail when the process dies or the time is up."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
