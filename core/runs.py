@@ -168,6 +168,20 @@ class RunSettings(_Frozen):
     """Words per second at which the built-in model streams its replies; 0 is instant."""
 
 
+class RunDetails(_Frozen):
+    """What a person says about a run. It can change at any time, as it changes no request.
+
+    An ``archived`` run is offered nowhere but in the list of runs. A ``deleted`` run is listed nowhere until the
+    deletion is undone.
+    """
+
+    name: str = Field(default="", max_length=120)
+    tags: tuple[str, ...] = ()
+    note: str = Field(default="", max_length=4000)
+    pinned: bool = False
+    status: Literal["", "archived", "deleted"] = ""
+
+
 class RunRow(_Frozen):
     """A stored run. Counts are of documents; ``turns`` counts the stored replies of its debates.
 
@@ -199,3 +213,9 @@ class RunRow(_Frozen):
     message: str = ""
     purpose: Purpose = "run"
     budget_usd: float | None = None
+    details: RunDetails = RunDetails()
+
+    @property
+    def title(self) -> str:
+        """The name of the run, its id if it has none."""
+        return self.details.name or self.run_id

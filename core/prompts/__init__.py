@@ -110,6 +110,11 @@ def render_definitions(template: FrozenTemplate, codebook: Codebook) -> str:
     return _render_block(template, codebook)
 
 
+def is_shipped(template: FrozenTemplate) -> bool:
+    """Return True if the text is that of a shipped template, whatever its name is."""
+    return template.text in _shipped_texts()
+
+
 def render_text(template: FrozenTemplate, values: Mapping[str, Any]) -> str:
     """Render a template without parts. Raises PromptError."""
     return "".join(text for _, text in _render(template, values, parts=False))
@@ -129,7 +134,7 @@ def render(template: FrozenTemplate, values: Mapping[str, Any]) -> tuple[Message
 
 def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool) -> Parts:
     """Render a shipped template in this process, any other text in a sandboxed process, whatever its name is."""
-    fill = rendering.render_parts if template.text in _shipped_texts() else sandbox.render_parts
+    fill = rendering.render_parts if is_shipped(template) else sandbox.render_parts
     try:
         return fill(template.text, values, parts=parts)
     except RenderError as trouble:

@@ -9,7 +9,7 @@ from typing import Any
 from core.codebook import Codebook
 from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
-from core.runs import Purpose, RunRow, RunSettings, State, StopReason
+from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.connection import Connection, Cursor
 from core.store.events import NewEvent, record
 from core.store.rows import clean, dump, insert, load
@@ -17,8 +17,15 @@ from core.store.writer import Writer
 
 BUDGET = "budget"
 """Kind of the event that changes the budget of a run."""
+DETAILS = "run"
+"""Kind of the event that changes the details of a run."""
 
-_COUNTED = """
+_LISTED = """purpose = 'run' AND run_id NOT IN (
+    SELECT run_id FROM events WHERE kind = 'run' GROUP BY run_id
+    HAVING json_extract_string(arg_max(after, seq), '$.status') = 'deleted'
+)"""
+
+_COUNTED = f"""
 WITH asked AS (
     SELECT run_id, count(*) AS documents FROM run_documents
     WHERE $run IS NULL OR run_id = $run GROUP BY run_id
@@ -39,6 +46,8 @@ WITH asked AS (
     WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), raised AS (
     SELECT run_id, arg_max(after, seq) AS budget FROM events WHERE kind = 'budget' GROUP BY run_id
+), described AS (
+    SELECT run_id, arg_max(after, seq) AS details FROM events WHERE kind = 'run' GROUP BY run_id
 )
 SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0), coalesce(verdicts, 0),
        coalesce(unresolved, 0), coalesce(failed, 0),
@@ -47,10 +56,11 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        greatest(0, coalesce(turns, 0) - coalesce(calls, 0)),
        coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
        CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, stop_code, message,
-       budget, purpose
+       budget, purpose, details
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN said USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
-WHERE if($run IS NULL, purpose = 'run', run_id = $run)
+LEFT JOIN described USING (run_id)
+WHERE if($run IS NULL, {_LISTED}, run_id = $run)
 ORDER BY number
 """
 
@@ -71,6 +81,7 @@ class Runs:
         experiment_id: str | None = None,
         rejected: int = 0,
         purpose: Purpose = "run",
+        details: RunDetails | None = None,
     ) -> RunRow:
         """Create a run in state ``queued`` on these documents in this order, each once, and return it.
 
@@ -91,6 +102,8 @@ class Runs:
             )  # fmt: skip
             rows = [(run_id, id, position) for position, id in enumerate(ids)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
+            if details is not None:
+                record(cursor, "", [NewEvent(DETAILS, after=details.model_dump(mode="json"), run_id=run_id)])
             return run_id
 
         return self.known(self._writer.do(run))
@@ -117,13 +130,13 @@ class Runs:
         return self._frozen[run_id]
 
     def with_codebook(self, codebook: Codebook) -> list[str]:
-        """Return the ids of the runs with exactly this codebook, oldest first, without runs of the Lab."""
-        rows = self._connection.rows("SELECT run_id FROM runs WHERE purpose = 'run' ORDER BY number")
+        """Return the ids of the listed runs with exactly this codebook, oldest first."""
+        rows = self._connection.rows(f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number")
         found = {run_id: self.settings(run_id) for (run_id,) in rows}
         return [run_id for run_id, settings in found.items() if settings and settings.codebook == codebook]
 
     def all(self) -> list[RunRow]:
-        """Return all runs with their counts, oldest first, without runs of the Lab."""
+        """Return all runs with their counts, oldest first, without deleted runs and runs of the Lab."""
         return self._read(None)
 
     def document_ids(self, run_id: str) -> list[str]:
@@ -189,9 +202,24 @@ class Runs:
         self._writer.do(lambda cursor: record(cursor, actor, [deed]))
         return self.known(run_id)
 
+    def describe(self, changes: Mapping[str, RunDetails], *, actor: str = "") -> None:
+        """Set the details of these runs as one act. Raises NoSuchRun for an unknown run."""
+        before = {run_id: self.known(run_id).details for run_id in changes}
+        deeds = [
+            NewEvent(
+                DETAILS,
+                before=before[run_id].model_dump(mode="json"),
+                after=details.model_dump(mode="json"),
+                run_id=run_id,
+            )
+            for run_id, details in changes.items()
+            if details != before[run_id]
+        ]
+        self._writer.do(lambda cursor: record(cursor, actor, deeds))
+
     def latest_id(self) -> str | None:
-        """Return the id of the run created last, without runs of the Lab; None before the first."""
-        row = self._connection.row("SELECT run_id FROM runs WHERE purpose = 'run' ORDER BY number DESC LIMIT 1")
+        """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""
+        row = self._connection.row(f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number DESC LIMIT 1")
         return str(row[0]) if row else None
 
     def recover(self) -> None:
@@ -250,7 +278,7 @@ def _run_of(row: Sequence[Any]) -> RunRow:
     (
         run_id, experiment_id, settings, state, created_at, finished_at, documents, verdicts, unresolved, failed, turns,
         calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, stop_code,
-        message, budget, purpose,
+        message, budget, purpose, details,
     ) = row  # fmt: skip
     frozen = RunSettings.model_validate(load(settings))
     return RunRow(
@@ -277,4 +305,5 @@ def _run_of(row: Sequence[Any]) -> RunRow:
         message=message,
         purpose=purpose,
         budget_usd=frozen.budget_usd if budget is None else load(budget),
+        details=RunDetails() if details is None else RunDetails.model_validate(load(details)),
     )

@@ -18,7 +18,7 @@ from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, repeated_runs, stages
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.reference import check_reference
-from core.services.evaluation.scores import cost_per_document, evaluate, plain, score, to_json
+from core.services.evaluation.scores import cost_of_run, evaluate, plain, score, to_json
 from core.services.session import ProjectSession
 from core.stats import flips, metrics, significance
 from core.stats.arrays import Mask
@@ -77,7 +77,7 @@ class Column:
     scores: Scores
     """on the documents of the comparison, so that a difference is the difference of two columns"""
     cost: Mapping[str, float | None]
-    """``cost_per_document``"""
+    """``cost_of_run``"""
     efficient: bool
     """no other of the runs is as good for less, nor better for the same"""
     unit: str
@@ -120,7 +120,7 @@ def comparison(session: ProjectSession, run_ids: Sequence[str], reference: Refer
         for other, own in zip(runs[1:], verdicts[1:], strict=True)
     )
     return Comparison(
-        columns=_columns(runs, gold, verdicts),
+        columns=_columns(session, runs, gold, verdicts),
         pairs=pairs,
         adjusted=holm([pair.documents.p for pair in pairs]),
         several=_several(runs, gold, verdicts) if len(runs) > 2 else None,
@@ -160,8 +160,10 @@ def _common(session: ProjectSession, runs: Sequence[RunRow], reference: Referenc
     return gold, [np.where(lacking[:, None], np.nan, one) for one in verdicts]
 
 
-def _columns(runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]) -> tuple[Column, ...]:
-    costs = [cost_per_document(run) for run in runs]
+def _columns(
+    session: ProjectSession, runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]
+) -> tuple[Column, ...]:
+    costs = [cost_of_run(session, run) for run in runs]
     dollars = [one["usd_per_document"] for one in costs]
     unit = "usd" if None not in dollars and any(dollars) else "tokens"
     scored = [score(run.settings.codebook, gold, own) for run, own in zip(runs, verdicts, strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.annotations import VERDICT
 from core.errors import UsageError
-from core.runs import RunRow
+from core.runs import RunDetails, RunRow
 from core.services.evaluation import arrays, coverage, repeated_runs
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
@@ -77,7 +77,8 @@ def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int
         chosen = sorted(random.Random(seed).sample(ids, min(count, len(ids))), key=ids.index)
     taken = [row.settings.iteration for row in session.store.runs.all()]
     settings = run.settings.model_copy(update={"iteration": max(taken, default=0) + 1})
-    return session.store.runs.create(settings, chosen, experiment_id=f"{PREFIX}{run.run_id}")
+    details = RunDetails(name=f"Canaries of {run.title}"[:100])
+    return session.store.runs.create(settings, chosen, experiment_id=f"{PREFIX}{run.run_id}", details=details)
 
 
 def is_canary(run: RunRow) -> bool:
@@ -86,8 +87,11 @@ def is_canary(run: RunRow) -> bool:
 
 
 def ranked_runs(session: ProjectSession) -> list[RunRow]:
-    """Return the runs to choose from: finished ones first, canary runs last, each the latest first."""
-    latest_first = arrays.all_runs(session)[::-1]
+    """Return the runs to choose from: finished ones first, canary runs last, each the latest first.
+
+    Archived runs are left out.
+    """
+    latest_first = [row for row in reversed(arrays.all_runs(session)) if row.details.status != "archived"]
     return sorted(latest_first, key=lambda row: (row.state != "done", is_canary(row)))
 
 

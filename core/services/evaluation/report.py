@@ -30,7 +30,7 @@ from core.services.evaluation import (
 from core.services.evaluation.debate_effect import DebateEffect, Price
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.repeated_runs import RepeatedRuns
-from core.services.evaluation.scores import EvaluationReport, cost_per_document, evaluate, plain
+from core.services.evaluation.scores import EvaluationReport, evaluate, plain
 from core.services.session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.intervals import Estimate
@@ -58,7 +58,7 @@ def full_report(
     report = scores.to_json(found) | {
         "reference": reference,
         "annotator": annotator,
-        "cost": scores.cost_per_document(run),
+        "cost": scores.cost_of_run(session, run),
         "left_out": dict(found.coverage.left_out),
         "debate": plain(debate),
         "panel_styles": plain(panel_ablation.all_styles(session, run, reference)),
@@ -154,7 +154,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         f"<h1>{escape(codebook.name)}: {escape(session.run_name(run.run_id))}</h1>",
         f'<p class="q">{escape(_about(full))}. Codebook version {run.settings.codebook_version}, '
         f"printed {format_timestamp(time.time())}.</p>",
-        _key_numbers(found),
+        _key_numbers(found, full["cost"]["usd_per_document"]),
         f'<p class="q">{escape(coverage.describe(found.coverage, reference))}.</p>',
         f"<h2>Per {'dimension' if codebook.kind == 'rating' else 'label'}</h2>",
         _bars(scores, codebook) if codebook.kind != "rating" else "",
@@ -180,7 +180,7 @@ def _about(full: Mapping[str, Any]) -> str:
     return f"Protocol {full['protocol']} ({role_models}) against {reference_names(full['reference']).noun}"
 
 
-def _key_numbers(found: EvaluationReport) -> str:
+def _key_numbers(found: EvaluationReport, cost: float | None) -> str:
     cells = []
     for metric in metrics.metrics(found.scores.kind):
         if metric.headline:
@@ -188,7 +188,6 @@ def _key_numbers(found: EvaluationReport) -> str:
             interval = f'<span class="q">{_interval(estimate)}</span>' if estimate.interval else ""
             cells.append(f"<div>{escape(metric.name)}<b>{metric.format(estimate.value)}</b>{interval}</div>")
     cells.append(f"<div>Documents<b>{found.n:,}</b></div>")
-    cost = cost_per_document(found.run)["usd_per_document"]
     if cost is not None:
         cells.append(f"<div>Cost per document<b>{format_money(cost)}</b></div>")
     return f'<div class="key">{"".join(cells)}</div>'

@@ -17,7 +17,7 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_scores
+from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation import arrays, coverage, stages
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
@@ -307,16 +307,21 @@ def rating_confusion(
     return tuple(tuple(int(count) for count in row) for row in counts.tolist())
 
 
-def cost_per_document(run: RunRow) -> dict[str, float | None]:
-    """Return the cost of a run in dollars, and dollars, tokens and seconds of work for each verdict.
+@cached_until_commit
+def cost_of_run(session: ProjectSession, run: RunRow) -> dict[str, float | None]:
+    """Return the cost of a run as if no reply had been reused, and dollars, tokens and seconds for each verdict.
 
-    Dollars are None when a price is unknown, the costs for each verdict also when there is none.
+    ``cost_usd`` and ``tokens`` are at full price, so that the order of runs does not change them; ``paid_usd`` is what
+    this run paid. Dollars are None when a price is unknown, the costs for each verdict also when there is none.
     """
-    n = run.verdicts
-    tokens = run.prompt_tokens + run.completion_tokens
+    n, reused = run.verdicts, session.store.savings.from_store(run.run_id)
+    full = None if run.cost_usd is None or reused.cost_usd is None else run.cost_usd + reused.cost_usd
+    tokens = run.prompt_tokens + run.completion_tokens + reused.tokens
     return {
-        "cost_usd": run.cost_usd,
-        "usd_per_document": run.cost_usd / n if run.cost_usd is not None and n else None,
+        "cost_usd": full,
+        "paid_usd": run.cost_usd,
+        "tokens": tokens,
+        "usd_per_document": full / n if full is not None and n else None,
         "tokens_per_document": tokens / n if n else None,
         "seconds_per_document": run.seconds / n if n else None,
     }

@@ -25,6 +25,7 @@ from core.errors import CodebookError, InputError, MootError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
 from core.services import capability_cache, examples, templates
+from core.services.runs.configuration import name_run
 from core.services.runs.costs import Estimate, estimate_run
 from core.services.runs.preview import context_overflows, simulate_asks
 from core.services.session import ProjectSession
@@ -300,12 +301,14 @@ def create_runs(
     settings = session.trainer.pin_classifier(settings)
     made: list[RunRow] = []
     for iteration in range(iterations):
+        own = settings.model_copy(update={"iteration": iteration})
         made.append(
             session.store.runs.create(
-                settings.model_copy(update={"iteration": iteration}),
+                own,
                 document_ids,
                 experiment_id=made[0].experiment_id if made else None,
                 rejected=rejected,
+                details=name_run(session, own, len(document_ids)),
             )
         )
     return made

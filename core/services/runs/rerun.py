@@ -11,6 +11,7 @@ from core.documents import Document
 from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, Template
+from core.services.runs.configuration import name_run
 from core.services.runs.planning import Plan
 from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
@@ -103,7 +104,8 @@ def _parameters(settings: RunSettings) -> tuple[object, ...]:
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
     """Create a queued run with these settings on the documents of another run, or on the first ``limit`` of them."""
     ids = session.store.runs.document_ids(before.run_id)
-    return session.store.runs.create(settings, ids[:limit], rejected=before.rejected)
+    details = name_run(session, settings, len(ids[:limit]))
+    return session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)
 
 
 def plan_from_run(run: RunRow) -> Plan:

@@ -38,7 +38,7 @@ def test_calls_are_documents_times_asks_times_iterations(session: ProjectSession
 
 def test_the_builtin_is_free(session: ProjectSession) -> None:
     told = of(session, planning.Plan())
-    assert told.is_free
+    assert told.cost_usd == 0
     assert told.basis == "The built-in baseline costs nothing."
 
 

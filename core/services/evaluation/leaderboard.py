@@ -1,0 +1,110 @@
+"""All runs of a project in one table: configuration, quality, coverage and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.annotations import Reference
+from core.runs import RunRow
+from core.services.cache import cached_until_commit
+from core.services.evaluation import arrays, drift
+from core.services.evaluation.compare import efficient
+from core.services.evaluation.reference import available_references
+from core.services.evaluation.scores import cost_of_run, evaluate
+from core.services.runs.configuration import configuration
+from core.services.session import ProjectSession
+from core.stats.intervals import Estimate
+from core.stats.metrics import MAIN, Metric, Scores, metrics
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """A run. ``scores`` and what follows from them are None for a run without a document that could be scored."""
+
+    run: RunRow
+    configuration: Mapping[str, str]
+    """``core.services.runs.configuration``"""
+    cost: Mapping[str, float | None]
+    """``core.services.evaluation.scores.cost_of_run``"""
+    scores: Scores | None = None
+    coverage: float | None = None
+    """share of the documents with a reference that have a verdict"""
+    strict: float | None = None
+    """the main score with every document without a verdict counted as wrong"""
+    efficient: bool = False
+    """no other run of the same labels is as good at a lower cost, nor better at the same cost"""
+
+    @property
+    def main(self) -> Estimate | None:
+        """The main score with its interval."""
+        return self.scores.main if self.scores is not None else None
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of the main score."""
+        kind = self.run.settings.codebook.kind
+        return next(metric for metric in metrics(kind) if metric.key == MAIN[kind])
+
+
+@cached_until_commit
+def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple[LeaderboardRow, ...]:
+    """Return every run but deleted ones, pinned ones first, then by main score, then the latest first.
+
+    Canary runs are left out: they repeat a run on a few documents.
+    """
+    runs = [run for run in reversed(arrays.all_runs(session)) if not drift.is_canary(run)]
+    rows = [_row(session, run, reference) for run in runs]
+    points = [(_price(row), row.main.value if row.main is not None else None) for row in rows]
+    front = [False] * len(rows)
+    for alike in {_labels(row.run) for row in rows}:
+        places = [place for place, row in enumerate(rows) if _labels(row.run) == alike]
+        for place, best in zip(places, efficient([points[place] for place in places]), strict=True):
+            front[place] = best
+    ranked = [
+        LeaderboardRow(row.run, row.configuration, row.cost, row.scores, row.coverage, row.strict, best)
+        for row, best in zip(rows, front, strict=True)
+    ]
+    return tuple(sorted(ranked, key=_rank))
+
+
+def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
+    """Return the references that any run has, with the largest number of documents; never another run."""
+    found: dict[Reference, int] = {}
+    for run in arrays.all_runs(session):
+        for name, count in available_references(session, run.run_id).items():
+            if not name.startswith("run:"):
+                found[name] = max(count, found.get(name, 0))
+    return found
+
+
+def _row(session: ProjectSession, run: RunRow, reference: Reference) -> LeaderboardRow:
+    words, cost = configuration(run.settings, run.documents), cost_of_run(session, run)
+    if not run.verdicts:
+        return LeaderboardRow(run, words, cost)
+    report = evaluate(session, run, reference)
+    if not report.n:
+        return LeaderboardRow(run, words, cost)
+    return LeaderboardRow(
+        run,
+        words,
+        cost,
+        report.scores,
+        coverage=report.n / (report.n + report.excluded),
+        strict=report.strict.get(MAIN[run.settings.codebook.kind]),
+    )
+
+
+def _price(row: LeaderboardRow) -> float | None:
+    return row.cost["usd_per_document"]
+
+
+def _labels(run: RunRow) -> tuple[str, ...]:
+    """Return kind and labels: only runs with the same ones can be compared."""
+    codebook = run.settings.codebook
+    return (codebook.kind, *(label.id for label in codebook.labels))
+
+
+def _rank(row: LeaderboardRow) -> tuple[bool, float]:
+    value = row.main.value if row.main is not None else None
+    return not row.run.details.pinned, -value if value is not None else 2.0

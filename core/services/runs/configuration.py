@@ -1,0 +1,164 @@
+"""The configuration of a run in words: what it consists of, what differs between runs, and a name for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core import prompts
+from core.debate import protocols
+from core.errors import MootError, UsageError
+from core.formatting import format_count
+from core.runs import RoleModel, RunDetails, RunRow, RunSettings, Template
+from core.services.session import ProjectSession
+
+PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
+SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")
+"""Headings of a configuration that summarise it; the others are about one role each."""
+SHIPPED = "shipped"
+_ACRONYMS = {"ecj": "ECJ"}
+_MOST_MODELS = 3  # named one by one in a name
+
+
+def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
+    """Return the configuration by heading: the ``SUMMARY``, then model and prompt of each role.
+
+    An entry without content, such as parameters that are all at their defaults, is an empty text.
+    """
+    models = {role: describe_model(role_model) for role, role_model in settings.role_models.items()}
+    own = {key: label for key, template in settings.templates.items() if (label := _own_prompt(key, template))}
+    return {
+        PROTOCOL: protocol_name(settings.protocol),
+        MODELS: ", ".join(dict.fromkeys(models.values())),
+        PROMPTS: ", ".join(own.values()) or SHIPPED,
+        CODEBOOK: f"v{settings.codebook_version}" if settings.codebook_version else "not saved",
+        "Parameters": ", ".join(f"{name} {value}" for name, value in _changed_params(settings).items()),
+        DOCUMENTS: f"{documents:,}",
+        "Seed": str(settings.seed),
+        "Iteration": str(settings.iteration + 1),
+        "Engine": settings.engine.name,
+        **{f"{_title(role)} model": model for role, model in models.items()},
+        **{f"{_title(key)} prompt": own.get(key, SHIPPED) for key in settings.templates},
+    }
+
+
+def differences(runs: Sequence[RunRow]) -> dict[str, tuple[str, ...]]:
+    """Return the headings in which the runs differ, each with the values in the order of the runs.
+
+    A summary of models or prompts is left out where the roles show the difference one by one.
+    """
+    each = [configuration(run.settings, run.documents) for run in runs]
+    headings = list(dict.fromkeys(heading for one in each for heading in one))
+    rows = {heading: tuple(one.get(heading, "") for one in each) for heading in headings}
+    found = {heading: values for heading, values in rows.items() if len(set(values)) > 1}
+    for summary, part in ((MODELS, " model"), (PROMPTS, " prompt")):
+        if any(heading.endswith(part) for heading in found):
+            found.pop(summary, None)
+    return found
+
+
+def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow]) -> str:
+    """Return a name from what differs: "ECJ, gpt-4.1-mini, critic v2".
+
+    It has protocol and models, and what else differs from the first earlier run with the same ones. A name that an
+    earlier run has gets a number.
+    """
+    parts = [protocol_name(settings.protocol), _models(settings)]
+    own = configuration(settings, documents)
+    base = next((run for run in earlier if _start(run.settings) == _start(settings)), None)
+    if base is not None:
+        before = configuration(base.settings, base.documents)
+        words = {
+            PROMPTS: own[PROMPTS] if own[PROMPTS] != SHIPPED else "shipped prompts",
+            CODEBOOK: f"codebook {own[CODEBOOK]}",
+            "Parameters": own["Parameters"] or "default parameters",
+            DOCUMENTS: format_count(documents, "document"),
+            "Seed": f"seed {own['Seed']}",
+            "Iteration": f"iteration {own['Iteration']}",
+            "Engine": own["Engine"],
+        }
+        parts += [said for heading, said in words.items() if own[heading] != before[heading]]
+    elif own[PROMPTS] != SHIPPED:
+        parts.append(own[PROMPTS])
+    name = ", ".join(parts)[:100]
+    taken = {run.details.name for run in earlier}
+    number = next(number for number in range(1, len(taken) + 2) if _numbered(name, number) not in taken)
+    return _numbered(name, number)
+
+
+def name_run(session: ProjectSession, settings: RunSettings, documents: int) -> RunDetails:
+    """Return the details of a run that is about to be created, with a proposed name."""
+    return RunDetails(name=propose_name(settings, documents, session.store.runs.all()))
+
+
+def change_details(session: ProjectSession, changes: Mapping[str, RunDetails], *, actor: str = "") -> None:
+    """Rename, tag, pin, archive or delete runs, as one act that ``undo_details`` takes back.
+
+    Raises UsageError if an active run is to be deleted, and NoSuchRun for an unknown run.
+    """
+    active = set(session.active_runs())
+    if deleted := [run_id for run_id, new in changes.items() if new.status == "deleted" and run_id in active]:
+        title = session.store.runs.known(deleted[0]).title
+        raise UsageError(f"'{title}' is running.", "Stop it, then delete it.")
+    session.store.runs.describe(changes, actor=actor)
+
+
+def undo_details(session: ProjectSession, *, actor: str = "") -> None:
+    """Restore the details before the latest change; a second time, make the change again. Harmless without one."""
+    events = [event for event in session.store.events.all(kinds=["run"]) if event.before is not None and event.run_id]
+    last = [event for event in events if event.act == events[0].act]
+    changes = {event.run_id: RunDetails.model_validate(event.before) for event in last if event.run_id}
+    session.store.runs.describe(changes, actor=actor)
+
+
+def protocol_name(protocol: str) -> str:
+    """Return the short name of a protocol: "ECJ", "Discussion"."""
+    return _ACRONYMS.get(protocol, protocol.capitalize())
+
+
+def describe_model(role_model: RoleModel) -> str:
+    """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7"."""
+    sampling = role_model.sampling
+    words = role_model.model if role_model.connection != "builtin" else f"built-in {role_model.model}"
+    if sampling.temperature is not None:
+        words += f" at temperature {sampling.temperature:g}"
+    if sampling.reasoning_effort is not None:
+        words += f", {sampling.reasoning_effort} effort"
+    return words
+
+
+def _models(settings: RunSettings) -> str:
+    names = list(dict.fromkeys(map(describe_model, settings.role_models.values())))
+    return " and ".join(names) if len(names) <= _MOST_MODELS else format_count(len(names), "model")
+
+
+def _start(settings: RunSettings) -> tuple[str, dict[str, str]]:
+    """Return protocol and models."""
+    return settings.protocol, {role: describe_model(one) for role, one in settings.role_models.items()}
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name} ({number})"
+
+
+def _own_prompt(key: str, template: Template) -> str:
+    """Return the label of a prompt that is not a shipped one: "critic v2", "critic changed"; else empty."""
+    if template.name.startswith(f"{prompts.OWN}/"):
+        return f"{key} {template.name.rpartition('.')[2]}".replace("_", " ")
+    return "" if prompts.is_shipped(template) else f"{key} changed".replace("_", " ")
+
+
+def _changed_params(settings: RunSettings) -> dict[str, object]:
+    """Return the parameters that are not at their defaults."""
+    try:
+        defaults = protocols.of(settings).parse_params()
+    except MootError:  # a protocol of another version of Moot
+        defaults = {}
+    return {
+        name: value
+        for name, value in settings.params.items()
+        if value != defaults.get(name) and len(str(value)) <= 40  # a custom protocol's text is no short word
+    }
+
+
+def _title(role: str) -> str:
+    return role.replace("_", " ").capitalize()

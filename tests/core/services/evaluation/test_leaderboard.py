@@ -1,0 +1,55 @@
+"""The table of runs: rank, cost at full price, coverage, and the efficient front among runs of the same labels."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.runs import RunDetails
+from core.services.evaluation.leaderboard import leaderboard, leaderboard_references
+from core.services.evaluation.scores import cost_of_run, evaluate
+from core.services.runs import planning
+from tests.core.services import sample_world
+from tests.core.services.sessions import studio
+from tests.core.store.helpers import make_settings
+
+
+def test_a_row_has_the_scores_of_evaluate(session, run_id):
+    (row,) = leaderboard(session)
+    report = evaluate(session, row.run, "gold")
+    assert row.main == report.scores.main
+    assert row.coverage == pytest.approx(report.n / (report.n + report.excluded))
+    assert row.strict == report.strict["macro_f1"]
+    assert row.configuration["Protocol"] == "ECJ"
+    assert row.metric.name == "Macro F1"
+
+
+def test_runs_are_ranked_by_score_with_pinned_ones_first(session, run_id):
+    runs = session.store.runs
+    empty = runs.create(make_settings(sample_world.CODEBOOK), ["d0"])
+    assert [row.run.run_id for row in leaderboard(session)] == [run_id, empty.run_id]
+    runs.describe({empty.run_id: RunDetails(pinned=True)})
+    assert [row.run.run_id for row in leaderboard(session)] == [empty.run_id, run_id]
+    assert leaderboard(session)[0].main is None
+
+
+def test_deleted_runs_are_not_listed_and_archived_ones_are(session, run_id):
+    session.store.runs.describe({run_id: RunDetails(status="archived")})
+    assert [row.run.run_id for row in leaderboard(session)] == [run_id]
+    session.store.runs.describe({run_id: RunDetails(status="deleted")})
+    assert leaderboard(session) == ()
+
+
+def test_the_references_are_those_of_any_run(session, run_id):
+    assert leaderboard_references(session)["gold"] > 0
+    assert not [name for name in leaderboard_references(session) if name.startswith("run:")]
+
+
+def test_the_full_price_counts_replies_that_were_reused(tmp_path):
+    with studio(tmp_path) as (_, session):
+        settings = planning.build_settings(planning.Plan(), make_settings().codebook, 1, session.models)
+        one, two = (planning.create_runs(session, settings, ["d0", "d1"])[0].run_id for _ in range(2))
+        for run_id in (one, two):
+            session.start_or_resume(run_id).result(60)
+        first, second = map(session.store.runs.known, (one, two))
+        assert (first.calls, second.calls, second.prompt_tokens) == (6, 0, 0)
+        assert cost_of_run(session, second)["tokens"] == cost_of_run(session, first)["tokens"] > 0

@@ -1,0 +1,137 @@
+"""What a run consists of in words, what differs between runs, and the names and details of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.runs import RoleModel, RunDetails, RunRow, Sampling, Template
+from core.services.runs import planning
+from core.services.runs.configuration import (
+    change_details,
+    configuration,
+    differences,
+    propose_name,
+    undo_details,
+)
+from core.services.session import ProjectSession
+from tests.core.services.sessions import studio
+from tests.core.store.helpers import make_settings
+
+MINI = RoleModel(connection="openai", model="gpt-4.1-mini")
+LLAMA = RoleModel(connection="ollama", model="llama3.2", sampling=Sampling(temperature=0.7))
+SETTINGS = make_settings(codebook_version=2).model_copy(
+    update={"role_models": dict.fromkeys(("extractor", "critic", "judge"), MINI)}
+)
+CRITIC = SETTINGS.model_copy(update={"templates": {"critic": Template(name="own/ecj/critic.v2", text="Object.")}})
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    with studio(tmp_path) as (_, opened):
+        yield opened
+
+
+def row(settings=SETTINGS, name="", documents=10) -> RunRow:
+    return RunRow(
+        run_id="r0001",
+        experiment_id="r0001",
+        settings=settings,
+        state="done",
+        created_at=0.0,
+        documents=documents,
+        details=RunDetails(name=name),
+    )
+
+
+def test_a_configuration_names_models_prompts_and_codebook():
+    words = configuration(CRITIC, 1200)
+    assert (words["Protocol"], words["Models"], words["Prompts"]) == ("ECJ", "gpt-4.1-mini", "critic v2")
+    assert (words["Codebook"], words["Documents"], words["Iteration"]) == ("v2", "1,200", "1")
+    assert (words["Judge model"], words["Critic prompt"]) == ("gpt-4.1-mini", "critic v2")
+    assert words["Parameters"] == "", "all at their defaults"
+
+
+def test_a_changed_parameter_and_the_temperature_are_named():
+    changed = SETTINGS.model_copy(
+        update={"params": {**SETTINGS.params, "extra_rounds": 2}, "role_models": {"extractor": LLAMA}}
+    )
+    words = configuration(changed, 1)
+    assert words["Parameters"] == "extra_rounds 2"
+    assert words["Models"] == "llama3.2 at temperature 0.7"
+
+
+def test_differences_are_by_role_and_without_what_is_equal():
+    mixed = SETTINGS.model_copy(update={"role_models": {**SETTINGS.role_models, "judge": LLAMA}})
+    assert differences([row(), row(mixed)]) == {"Judge model": ("gpt-4.1-mini", "llama3.2 at temperature 0.7")}
+    assert differences([row(), row()]) == {}
+    assert differences([row(), row(documents=5)]) == {"Documents": ("10", "5")}
+
+
+@pytest.mark.parametrize(
+    ("settings", "documents", "name"),
+    [
+        (SETTINGS, 10, "ECJ, gpt-4.1-mini (2)"),
+        (SETTINGS, 1, "ECJ, gpt-4.1-mini, 1 document"),
+        (CRITIC, 10, "ECJ, gpt-4.1-mini, critic v2"),
+        (SETTINGS.model_copy(update={"codebook_version": 3}), 10, "ECJ, gpt-4.1-mini, codebook v3"),
+        (SETTINGS.model_copy(update={"seed": 7, "iteration": 1}), 10, "ECJ, gpt-4.1-mini, seed 7, iteration 2"),
+        (SETTINGS.model_copy(update={"protocol": "single"}), 10, "Single, gpt-4.1-mini"),
+        (
+            SETTINGS.model_copy(update={"role_models": {"extractor": MINI, "judge": LLAMA}}),
+            10,
+            "ECJ, gpt-4.1-mini and llama3.2 at temperature 0.7",
+        ),
+    ],
+)
+def test_a_name_tells_what_differs_from_the_first_run_of_its_kind(settings, documents, name):
+    assert propose_name(settings, documents, [row(name="ECJ, gpt-4.1-mini")]) == name
+
+
+def test_the_first_run_is_called_by_its_protocol_and_models():
+    assert propose_name(SETTINGS, 10, []) == "ECJ, gpt-4.1-mini"
+    assert propose_name(CRITIC, 10, []) == "ECJ, gpt-4.1-mini, critic v2"
+
+
+def created(session: ProjectSession, **plan) -> RunRow:
+    wanted = replace(planning.Plan(), **plan)
+    settings = planning.build_settings(wanted, make_settings().codebook, 1, session.models)
+    return planning.create_runs(session, settings, ["d0", "d1"])[0]
+
+
+def test_runs_get_a_name_each(session):
+    titles = [created(session).title, created(session, params={"extra_rounds": 1}).title]
+    assert titles == ["ECJ, built-in lexical", "ECJ, built-in lexical, extra_rounds 1"]
+
+
+def test_a_rename_is_kept_and_undone(session):
+    run = created(session)
+    changed = run.details.model_copy(update={"name": "Baseline", "tags": ("paper",), "pinned": True})
+    change_details(session, {run.run_id: changed})
+    assert session.store.runs.known(run.run_id).details == changed
+    undo_details(session)
+    assert session.store.runs.known(run.run_id).details == run.details
+    undo_details(session)
+    assert session.store.runs.known(run.run_id).details == changed, "undone again"
+
+
+def test_several_runs_are_deleted_and_restored_together(session):
+    one, two = created(session), created(session)
+    gone = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (one, two)}
+    change_details(session, gone)
+    assert session.store.runs.all() == []
+    assert session.store.runs.latest_id() is None
+    assert session.store.runs.get(one.run_id) is not None, "nothing is lost"
+    undo_details(session)
+    assert [run.run_id for run in session.store.runs.all()] == [one.run_id, two.run_id]
+
+
+def test_a_running_run_is_not_deleted(session, monkeypatch):
+    run = created(session)
+    monkeypatch.setattr(type(session), "active_runs", lambda _: (run.run_id,))
+    with pytest.raises(UsageError, match="is running"):
+        change_details(session, {run.run_id: RunDetails(status="deleted")})
